@@ -1,0 +1,130 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    // `any` is spelled out, so a reader sees dynamic dispatch. https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // A member is visible only where its module is imported. https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // Imports stay inside a module unless marked public: the C modules never leak upwards. https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // Nonisolated async functions stay on the caller's executor. https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "tapedeck",
+    products: [
+        .executable(name: "tapedeck", targets: ["tapedeck"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    ],
+    targets: [
+        // C
+        .systemLibrary(
+            name: "CGStreamer",
+            pkgConfig: "gstreamer-webrtc-1.0",
+            providers: [.apt(["libgstreamer-plugins-bad1.0-dev"])]
+        ),
+        .target(name: "CTapedeck", dependencies: ["CGStreamer"], linkerSettings: [
+            .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstvideo-1.0"),
+            .linkedLibrary("crypto"),
+        ]),
+
+        // Pure: value types, no I/O, no clocks, no C
+        .target(name: "SDP", swiftSettings: settings),
+        .target(name: "Matroska", swiftSettings: settings),
+        .target(name: "Signalling", swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Signalling", "SDP"], swiftSettings: settings),
+        .target(name: "Timeline", swiftSettings: settings),
+        .target(name: "Observability", dependencies: [logging], swiftSettings: settings),
+
+        // Files
+        .target(name: "Storage", dependencies: ["Matroska", "Timeline"], swiftSettings: settings),
+        .target(name: "Export", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
+
+        // Media: the only importers of C
+        .target(
+            name: "GStreamer",
+            dependencies: ["CGStreamer", "CTapedeck", "Observability", logging],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Media",
+            dependencies: [
+                "GStreamer", "Matroska", "Observability", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+            ],
+            swiftSettings: settings
+        ),
+
+        // Network
+        .target(
+            name: "SignallingClients",
+            dependencies: [
+                "Observability", "Signalling", logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "RoomServer",
+            dependencies: [
+                "Observability", "Signalling", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Page/index.html"), .embedInCode("Page/room.js"), .embedInCode("Page/room.css")],
+            swiftSettings: settings
+        ),
+
+        // Commands and composition
+        .executableTarget(
+            name: "tapedeck",
+            dependencies: [
+                "Export", "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests
+        .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
+        .testTarget(name: "SignallingTests", dependencies: ["Signalling"], swiftSettings: settings),
+        .testTarget(name: "SessionTests", dependencies: ["Session", "Signalling", "SDP"], swiftSettings: settings),
+        .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: settings),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "Matroska", "Timeline"], swiftSettings: settings),
+        .testTarget(name: "ExportTests", dependencies: ["Export", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .testTarget(name: "GStreamerTests", dependencies: ["GStreamer", "CTapedeck"], swiftSettings: settings),
+        .testTarget(name: "MediaTests", dependencies: ["Media", "GStreamer", "SDP", "Storage"], swiftSettings: settings),
+        .testTarget(
+            name: "SignallingClientsTests",
+            dependencies: ["SignallingClients", "Signalling", "RoomServer"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RoomServerTests",
+            dependencies: [
+                "RoomServer", "Signalling",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a room tells the session, whatever its protocol.
+///
+/// Events arrive in the order in which the server sent them.
+public enum RoomEvent: Sendable, Equatable {
+    /// We are a member. `ownID` is nil where the protocol does not say it. Sent again after each re-join.
+    case joined(ownID: PeerID?)
+    /// A member joined and the protocol makes us the offerer (protocols.md 1.5).
+    case peerArrived(PeerID)
+    /// A peer offers. `sdp` is unparsed text from the peer.
+    case offerReceived(from: PeerID, sdp: String)
+    /// A peer answers. `sdp` is unparsed text from the peer.
+    case answerReceived(from: PeerID, sdp: String)
+    /// A peer trickled a candidate; it may precede the peer's description.
+    case candidateReceived(from: PeerID, ICECandidate)
+    /// A peer sent an empty candidate.
+    case endOfCandidatesReceived(from: PeerID)
+    /// A member left, or the server says that it is gone.
+    case peerLeft(PeerID)
+    /// The room refused us for now; the signaller tries again by itself if its policy says so.
+    case full
+    /// The connection to the server is gone; the signaller reconnects if its policy says so. Media may live on.
+    case signallingLost(reason: String)
+    /// Our own leave is done, or the server removed us.
+    case left
+    /// Something was ignored: one log line, one counter. `what` is a constant sentence, `detail` is from the wire.
+    case ignored(what: String, detail: String)
+}
+
+/// What the session tells the room.
+public enum RoomCommand: Sendable, Equatable {
+    /// Sends our offer to a peer.
+    case offer(to: PeerID, sdp: String)
+    /// Sends our answer to a peer.
+    case answer(to: PeerID, sdp: String)
+    /// Trickles one of our candidates to a peer, after the description it belongs to.
+    case candidate(to: PeerID, ICECandidate)
+    /// Ends the call with a peer whose media failed and makes it start anew, the way the protocol knows
+    /// (protocols.md 1.7, "call reset").
+    case resetCall(PeerID)
+    /// Leaves the room and ends `Signaller.run()`.
+    case leave
+}
+
+/// One room on one server: joins, stays, rejoins, translates.
+///
+/// One value serves one run: `run()` is called once and `events` is consumed by one reader.
+public protocol Signaller: Sendable {
+    /// What the room tells us, in order. Bounded at 4096 events: overflow ends the run with an error, nothing is
+    /// dropped in silence. Finishes when `run()` returns.
+    var events: AsyncStream<RoomEvent> { get }
+
+    /// Joins and stays until `RoomCommand.leave` or until the policy gives up.
+    ///
+    /// Cancelling the calling task leaves the room first (2 s limit). Returns after everything it opened is closed.
+    /// - Throws: `SignallingError`.
+    func run() async throws
+
+    /// Queues a command. Never blocks; callable from any thread. Commands queued while the room is not joined are
+    /// dropped and logged, except `leave`.
+    func send(_ command: RoomCommand)
+}
+
+/// How long a signaller keeps trying.
+public struct JoinPolicy: Sendable, Hashable {
+    /// Limit for one connection attempt, including TLS and the first handshake.
+    public var connectTimeout: Duration
+    /// Attempts before giving up; nil means for ever, with exponential back-off and jitter (protocols.md A3).
+    public var attempts: Int?
+    /// Wait between counted attempts.
+    public var attemptInterval: Duration
+    /// Whether a full room is waited for (protocols.md A6) or ends the run with `SignallingError.Code.full`.
+    public var waitsWhenFull: Bool
+
+    /// A policy with each part given.
+    public init(connectTimeout: Duration, attempts: Int?, attemptInterval: Duration, waitsWhenFull: Bool) {
+        self.connectTimeout = connectTimeout
+        self.attempts = attempts
+        self.attemptInterval = attemptInterval
+        self.waitsWhenFull = waitsWhenFull
+    }
+
+    /// For commands that a person waits for: 3 s to connect, 5 attempts 1 s apart, a full room is an error.
+    public static let oneShot = JoinPolicy(
+        connectTimeout: .seconds(3),
+        attempts: 5,
+        attemptInterval: .seconds(1),
+        waitsWhenFull: false
+    )
+
+    /// For the daemon: 10 s to connect, for ever, a full room is waited for.
+    public static let persistent = JoinPolicy(
+        connectTimeout: .seconds(10),
+        attempts: nil,
+        attemptInterval: .seconds(1),
+        waitsWhenFull: true
+    )
+}
