@@ -65,6 +65,10 @@ public final class Pipeline: @unchecked Sendable {
         gst_bin_add(self.bin, element.pointer)
     }
 
+    func remove(_ element: Element) {
+        gst_bin_remove(self.bin, element.pointer)
+    }
+
     /// Parses a branch into a bin with ghost pads for its free pads and adds it to the pipeline, without a state.
     func add(branch launch: String) throws(GStreamerError) -> Element {
         let branch = Element(referencing: try parse(launch: launch, asBin: true))
