@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Says when to ask the sender of one video track for a keyframe (PLI, RFC 4585 section 6.3.1).
+///
+/// At once when the track appears, again every 500 ms until the first keyframe; afterwards on loss, at most once a
+/// second, until a keyframe comes. Times are nanoseconds of one monotonic clock; one that goes backwards only delays.
+public struct KeyframePolicy: Sendable, Equatable {
+    private enum State: Equatable {
+        case awaitingFirst(nextRequest: UInt64)
+        case running
+        case awaitingRepair(nextRequest: UInt64)
+    }
+
+    /// Nanoseconds between requests until the first keyframe.
+    public static let firstInterval: UInt64 = 500_000_000
+    /// Least nanoseconds between requests after loss.
+    public static let repairInterval: UInt64 = 1_000_000_000
+
+    private var state: State
+    private var lastRequest: UInt64?
+
+    /// The policy of a track that appeared now; the first request is due at once.
+    public init(trackAppearedAt now: UInt64) {
+        self.state = .awaitingFirst(nextRequest: now)
+    }
+
+    /// When the next request is due; nil while there is nothing to ask for.
+    public var nextRequest: UInt64? {
+        switch self.state {
+        case .awaitingFirst(let time), .awaitingRepair(let time): time
+        case .running: nil
+        }
+    }
+
+    /// Whether a request has to be sent now; if so, it counts as sent.
+    public mutating func requestIsDue(at now: UInt64) -> Bool {
+        guard let due = self.nextRequest, now >= due else { return false }
+        self.lastRequest = now
+        switch self.state {
+        case .awaitingFirst: self.state = .awaitingFirst(nextRequest: Self.time(now, plus: Self.firstInterval))
+        case .awaitingRepair: self.state = .awaitingRepair(nextRequest: Self.time(now, plus: Self.repairInterval))
+        case .running: break
+        }
+        return true
+    }
+
+    /// Notes that packets are missing; true if a request has to be sent now, which then counts as sent.
+    public mutating func lossDetected(at now: UInt64) -> Bool {
+        if case .running = self.state {
+            let earliest = self.lastRequest.map { Self.time($0, plus: Self.repairInterval) } ?? now
+            self.state = .awaitingRepair(nextRequest: max(now, earliest))
+        }
+        return self.requestIsDue(at: now)
+    }
+
+    /// Notes a keyframe: nothing is asked for until the next loss.
+    public mutating func keyframeArrived() {
+        self.state = .running
+    }
+
+    private static func time(_ time: UInt64, plus interval: UInt64) -> UInt64 {
+        let (sum, overflow) = time.addingReportingOverflow(interval)
+        return overflow ? .max : sum
+    }
+}

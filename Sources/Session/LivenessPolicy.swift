@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Says when a peer falls silent and when it is heard again (gstreamer.md facts 3, 47 and R6).
+///
+/// Times are nanoseconds of one monotonic clock. RTCP counts as well as RTP: a peer that pauses all its tracks still
+/// sends reports.
+public struct LivenessPolicy: Sendable, Equatable {
+    /// A change that the session has to know.
+    public enum Transition: Hashable, Sendable {
+        /// Nothing was heard for the limit.
+        case silent
+        /// Something was heard after `silent`.
+        case heard
+    }
+
+    /// Whether the peer is silent at present.
+    public private(set) var isSilent = false
+    private let limit: UInt64
+    private var lastHeard: UInt64
+
+    /// The policy of a peer that connected now.
+    ///
+    /// A negative limit counts as zero, one beyond 584 years as 584 years.
+    public init(startedAt now: UInt64, limit: Duration = .seconds(10)) {
+        let (seconds, attoseconds) = limit.components
+        let (whole, overflow) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, sumOverflow) = whole.addingReportingOverflow(UInt64(max(0, attoseconds)) / 1_000_000_000)
+        self.limit = overflow || sumOverflow ? .max : sum
+        self.lastHeard = now
+    }
+
+    /// Takes the newest arrival of RTP or RTCP on any track, nil if there was none yet.
+    ///
+    /// Called about once a second; says each change once.
+    public mutating func update(lastHeardAt: UInt64?, now: UInt64) -> Transition? {
+        if let lastHeardAt, lastHeardAt > self.lastHeard { self.lastHeard = lastHeardAt }
+        let isSilent = now > self.lastHeard && now - self.lastHeard >= self.limit
+        guard isSilent != self.isSilent else { return nil }
+        self.isSilent = isSilent
+        return isSilent ? .silent : .heard
+    }
+}

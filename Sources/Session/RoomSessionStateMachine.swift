@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Signalling
+
+/// Decides everything in one room: whom to connect, who offers, what to close, when to give up.
+///
+/// Pure: no clock, no I/O, no log. The driver feeds one input, runs all actions in order, then feeds the next. It ends
+/// each `createOffer` and `applyOffer` with an event within a deadline of its own, and each `closeConnection` with
+/// `closed`.
+///
+/// ```
+///   joining ──joined──► joined ◄──joined──► detached
+///      │                   │   lost, full       │
+///      │                   ├── signaller ended ─┤
+///      │                   ▼                    │      detached: out of the room, connected peers stay
+///      │               orphaned ◄───────────────┘      orphaned: for good, until no peer is connected
+///      │ stop, signaller   │ stop, nobody connected
+///      └──────────► stopping ──all closed, or 2 s──► finished (terminal)
+/// ```
+///
+/// Wrong events: room events out of the room are the server's fault (ignored, reported); events of closed connections,
+/// stale timers and anything after `stop` are harmless races (ignored); a connection event that does not fit its
+/// negotiation is our bug (ignored, reported). No input traps.
+public struct RoomSessionStateMachine: ~Copyable {
+    private struct Stopping {
+        var closing: Set<ConnectionID>
+        var isWaitingForLeave: Bool
+        let timer: TimerID
+        let outcome: SessionOutcome
+    }
+
+    private enum State: ~Copyable {
+        case joining(RoomCalls)
+        case joined(RoomCalls)
+        case detached(RoomCalls)
+        case orphaned(RoomCalls, SessionOutcome)
+        case stopping(Stopping)
+        case finished
+    }
+
+    /// A state, and what to do on the way to it.
+    private struct Step: ~Copyable {
+        var state: State
+        var actions: [SessionAction]
+    }
+
+    private var state: State
+
+    private init(state: consuming State) {
+        self.state = state
+    }
+
+    /// A session whose signaller is about to run.
+    public init(configuration: SessionConfiguration = SessionConfiguration()) {
+        self.state = .joining(RoomCalls(configuration: configuration))
+    }
+
+    /// Whether `finished` was returned: nothing happens any more.
+    public var isFinished: Bool {
+        switch self.state {
+        case .finished: true
+        case .joining: false
+        case .joined: false
+        case .detached: false
+        case .orphaned: false
+        case .stopping: false
+        }
+    }
+
+    /// The peer of a connection; nil once the machine closed it.
+    public func peer(of connection: ConnectionID) -> PeerID? {
+        switch self.state {
+        case .joined(let calls): calls.owners[connection]
+        case .detached(let calls): calls.owners[connection]
+        case .orphaned(let calls, _): calls.owners[connection]
+        case .joining: nil
+        case .stopping: nil
+        case .finished: nil
+        }
+    }
+
+    /// Takes one input and says what to do.
+    public mutating func handle(_ input: SessionInput) -> [SessionAction] {
+        let step =
+            switch input {
+            case .room(let event): Self.roomEvent(self.state, event)
+            case .signallerEnded(let error): Self.signallerEnded(self.state, error)
+            case .connection(let id, let event): Self.connectionEvent(self.state, id, event)
+            case .timerFired(let timer): Self.timerFired(self.state, timer)
+            case .stop: Self.stop(self.state)
+            }
+        let actions = step.actions
+        self = Self(state: step.state)
+        return actions
+    }
+
+    // Room
+
+    private static func roomEvent(_ state: consuming State, _ event: RoomEvent) -> Step {
+        switch consume state {
+        case .joining(var calls):
+            guard case .joined(let ownID) = event else {
+                Self.outside(event, &calls)
+                return Self.joining(calls)
+            }
+            calls.joined(ownID: ownID)
+            return Self.joined(calls)
+        case .joined(var calls):
+            return Self.inside(event, &calls) ? Self.joined(calls) : Self.detached(calls)
+        case .detached(var calls):
+            guard case .joined(let ownID) = event else {
+                Self.outside(event, &calls)
+                return Self.detached(calls)
+            }
+            calls.joined(ownID: ownID)
+            return Self.joined(calls)
+        case .orphaned(var calls, let outcome):
+            Self.outside(event, &calls)
+            return Self.orphaned(calls, outcome)
+        case .stopping(var stopping):
+            if event == .left { stopping.isWaitingForLeave = false }
+            return Self.stopping(stopping)
+        case .finished:
+            return Step(state: .finished, actions: [])
+        }
+    }
+
+    /// Handles an event while we are a member; false if we are none any more.
+    private static func inside(_ event: RoomEvent, _ calls: inout RoomCalls) -> Bool {
+        switch event {
+        case .joined(let ownID): calls.joined(ownID: ownID)
+        case .peerArrived(let peer): calls.peerArrived(peer)
+        case .offerReceived(let peer, let sdp): calls.offerReceived(peer, sdp)
+        case .answerReceived(let peer, let sdp): calls.answerReceived(peer, sdp)
+        case .candidateReceived(let peer, let candidate): calls.candidateReceived(peer, candidate)
+        case .endOfCandidatesReceived: break
+        case .peerLeft(let peer): calls.peerLeft(peer)
+        case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
+        case .full, .signallingLost, .left:
+            Self.outside(event, &calls)
+            return false
+        }
+        return true
+    }
+
+    /// Handles an event that ends our membership, or comes while we are no member.
+    private static func outside(_ event: RoomEvent, _ calls: inout RoomCalls) {
+        switch event {
+        case .full:
+            calls.lostRoom(closesUnconnected: true, reason: "the room is full")
+            calls.emit(.report(.roomFull))
+        case .signallingLost(let reason):
+            calls.lostRoom(closesUnconnected: false, reason: reason)
+            calls.emit(.report(.signallingLost(reason: reason)))
+        case .left:
+            let reason = "the server removed us"
+            calls.lostRoom(closesUnconnected: false, reason: reason)
+            calls.emit(.report(.signallingLost(reason: reason)))
+        case .peerLeft(let peer): calls.peerLeft(peer)
+        case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
+        case .joined: calls.ignore(.notJoined, nil, "joined")
+        case .peerArrived(let peer): calls.ignore(.notJoined, peer, "arrival")
+        case .offerReceived(let peer, _): calls.ignore(.notJoined, peer, "offer")
+        case .answerReceived(let peer, _): calls.ignore(.notJoined, peer, "answer")
+        case .candidateReceived(let peer, _): calls.ignore(.notJoined, peer, "candidate")
+        case .endOfCandidatesReceived: break
+        }
+    }
+
+    private static func signallerEnded(_ state: consuming State, _ error: SignallingError?) -> Step {
+        switch consume state {
+        case .joining(let calls):
+            return Self.signallerEnded(calls, error)
+        case .joined(let calls):
+            return Self.signallerEnded(calls, error)
+        case .detached(let calls):
+            return Self.signallerEnded(calls, error)
+        case .orphaned(let calls, let outcome):
+            return Self.orphaned(calls, outcome)
+        case .stopping(var stopping):
+            stopping.isWaitingForLeave = false
+            return Self.stopping(stopping)
+        case .finished:
+            return Step(state: .finished, actions: [])
+        }
+    }
+
+    private static func signallerEnded(_ calls: RoomCalls, _ error: SignallingError?) -> Step {
+        var calls = calls
+        let reason = error?.message ?? "the signaller ended"
+        calls.lostRoom(closesUnconnected: true, reason: reason)
+        calls.emit(.report(.signallingLost(reason: reason)))
+        return Self.orphaned(calls, error.map { .failed($0) } ?? .left)
+    }
+
+    // Connections and timers
+
+    private static func connectionEvent(
+        _ state: consuming State,
+        _ id: ConnectionID,
+        _ event: ConnectionEvent
+    ) -> Step {
+        switch consume state {
+        case .joining(let calls):
+            return Self.joining(calls)
+        case .joined(var calls):
+            calls.connectionEvent(id, event)
+            return Self.joined(calls)
+        case .detached(var calls):
+            calls.connectionEvent(id, event)
+            return Self.detached(calls)
+        case .orphaned(var calls, let outcome):
+            calls.connectionEvent(id, event)
+            return Self.orphaned(calls, outcome)
+        case .stopping(var stopping):
+            if event == .closed { stopping.closing.remove(id) }
+            return Self.stopping(stopping)
+        case .finished:
+            return Step(state: .finished, actions: [])
+        }
+    }
+
+    private static func timerFired(_ state: consuming State, _ timer: TimerID) -> Step {
+        switch consume state {
+        case .joining(let calls):
+            return Self.joining(calls)
+        case .joined(var calls):
+            calls.timerFired(timer)
+            return Self.joined(calls)
+        case .detached(var calls):
+            calls.timerFired(timer)
+            return Self.detached(calls)
+        case .orphaned(var calls, let outcome):
+            calls.timerFired(timer)
+            return Self.orphaned(calls, outcome)
+        case .stopping(let stopping):
+            guard timer == stopping.timer else { return Self.stopping(stopping) }
+            return Step(state: .finished, actions: [.finished(stopping.outcome)])
+        case .finished:
+            return Step(state: .finished, actions: [])
+        }
+    }
+
+    private static func stop(_ state: consuming State) -> Step {
+        switch consume state {
+        case .joining(let calls):
+            return Self.stop(calls, leaves: true, .stopped)
+        case .joined(let calls):
+            return Self.stop(calls, leaves: true, .stopped)
+        case .detached(let calls):
+            return Self.stop(calls, leaves: true, .stopped)
+        case .orphaned(let calls, _):
+            return Self.stop(calls, leaves: false, .stopped)
+        case .stopping(let stopping):
+            return Self.stopping(stopping)
+        case .finished:
+            return Step(state: .finished, actions: [])
+        }
+    }
+
+    // Next states
+
+    private static func joining(_ calls: RoomCalls) -> Step {
+        var calls = calls
+        let actions = calls.takeActions()
+        return Step(state: .joining(calls), actions: actions)
+    }
+
+    private static func joined(_ calls: RoomCalls) -> Step {
+        var calls = calls
+        let actions = calls.takeActions()
+        return Step(state: .joined(calls), actions: actions)
+    }
+
+    private static func detached(_ calls: RoomCalls) -> Step {
+        var calls = calls
+        let actions = calls.takeActions()
+        return Step(state: .detached(calls), actions: actions)
+    }
+
+    /// Stays orphaned while a peer is connected, and ends the session otherwise.
+    private static func orphaned(_ calls: RoomCalls, _ outcome: SessionOutcome) -> Step {
+        guard calls.hasConnectedPeer else { return Self.stop(calls, leaves: false, outcome) }
+        var calls = calls
+        let actions = calls.takeActions()
+        return Step(state: .orphaned(calls, outcome), actions: actions)
+    }
+
+    private static func stop(_ calls: RoomCalls, leaves: Bool, _ outcome: SessionOutcome) -> Step {
+        var calls = calls
+        calls.endAll(reason: "the session ends")
+        if leaves { calls.emit(.send(.leave)) }
+        let timer = calls.makeTimer(.stop, calls.configuration.stopLimit)
+        let actions = calls.takeActions()
+        let stopping = Stopping(closing: calls.closing, isWaitingForLeave: leaves, timer: timer, outcome: outcome)
+        return Self.stopping(stopping, after: actions)
+    }
+
+    /// Finishes when nothing is left to wait for.
+    private static func stopping(_ stopping: Stopping, after actions: [SessionAction] = []) -> Step {
+        guard stopping.closing.isEmpty, !stopping.isWaitingForLeave else {
+            return Step(state: .stopping(stopping), actions: actions)
+        }
+        let last: [SessionAction] = [.cancelTimer(stopping.timer), .finished(stopping.outcome)]
+        return Step(state: .finished, actions: actions + last)
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Limits and times of one room session.
+public struct SessionConfiguration: Equatable, Sendable {
+    /// Peers served at the same time; more are ignored and reported. Range 1 and up.
+    public var maximumPeers = 16
+    /// Candidates held or handed over for one description of one peer (protocols.md 1.3). Range 0 and up.
+    public var maximumCandidates = 256
+    /// Largest description taken from a peer, in UTF-8 bytes.
+    public var maximumDescriptionLength = 262_144
+    /// Longest time from opening a connection to its first `connected` (protocols.md A5, T).
+    public var connectLimit: Duration = .seconds(15)
+    /// Longest time that ICE may look for another path (protocols.md 1.7).
+    public var disconnectLimit: Duration = .seconds(15)
+    /// Time from `mediaSilent` to closing: 10 s + 20 s (gstreamer.md R6).
+    public var staleLimit: Duration = .seconds(20)
+    /// Longest time from `stop` to `finished`.
+    public var stopLimit: Duration = .seconds(2)
+    /// Wait before the first new attempt after a failed negotiation; doubles with each further failure.
+    public var backOff: Duration = .milliseconds(250)
+    /// Failed negotiations of one peer in one `burstWindow` before the call is reset.
+    public var maximumRebuilds = 3
+    /// Connections opened for one peer in one `burstWindow` before each further one waits for `throttledWait`.
+    public var maximumConnections = 60
+    /// Wait of a peer that makes us open too many connections; its newest offer wins.
+    public var throttledWait: Duration = .seconds(1)
+    /// Window of `maximumRebuilds` and `maximumConnections`.
+    public var burstWindow: Duration = .seconds(60)
+    /// Call resets of one peer in one `resetWindow` before it is given up.
+    public var maximumResets = 3
+    /// Window of `maximumResets`; a peer given up is taken again when it ends.
+    public var resetWindow: Duration = .seconds(300)
+
+    /// The defaults that the documents ask for.
+    public init() {}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Signalling
+
+/// What the session wants to be known: one log line each.
+public enum SessionFact: Equatable, Sendable {
+    /// We are a member of the room; again after each re-join.
+    case joined(ownID: PeerID?)
+    /// The room has no place for us at present.
+    case roomFull
+    /// The server is out of reach, or it removed us; connected peers stay connected.
+    case signallingLost(reason: String)
+    /// A peer arrived or offered for the first time.
+    case peerJoined(PeerID)
+    /// A peer left, or its place was given to another one after it vanished.
+    case peerLeft(PeerID)
+    /// Media can flow.
+    case peerConnected(PeerID, ConnectionID)
+    /// ICE looks for another path.
+    case peerDisconnected(PeerID, ConnectionID)
+    /// Nothing is heard from the peer.
+    case peerStale(PeerID, ConnectionID)
+    /// A disconnected or stale peer is back on the same connection.
+    case peerRecovered(PeerID, ConnectionID)
+    /// A connection was closed, and another one takes its place.
+    case callRebuilt(PeerID, closed: ConnectionID, reason: String)
+    /// A connection was closed; the next facts say what follows.
+    case callFailed(PeerID, ConnectionID, reason: String)
+    /// The peer was told to start the call anew.
+    case callReset(PeerID, reason: String)
+    /// The peer failed too often: its offers are ignored until it returns or the reset window ends.
+    case peerGivenUp(PeerID, reason: String)
+    /// The peer is not who its description says; descriptions with the same fingerprint are ignored.
+    case peerRefused(PeerID, reason: String)
+    /// Something had no effect: one counter.
+    case ignored(IgnoredInput, peer: PeerID?, detail: String)
+}
+
+/// Why something had no effect; the raw value is the metric's dimension.
+public enum IgnoredInput: String, Hashable, Sendable, CaseIterable {
+    /// An answer came while no offer of ours was outstanding.
+    case answerWithoutOffer = "answer_without_offer"
+    /// A second answer to the same offer, or the repetition of an answer to an earlier one.
+    case duplicateAnswer = "duplicate_answer"
+    /// The same offer again; if it was answered, the answer was sent again.
+    case duplicateOffer = "duplicate_offer"
+    /// An offer that a newer one replaced before it was answered.
+    case supersededOffer = "superseded_offer"
+    /// A message of our own came back.
+    case echo
+    /// A description without an `o=` line.
+    case malformedDescription = "malformed_description"
+    /// A description longer than the limit.
+    case oversizedDescription = "oversized_description"
+    /// The media layer cannot take a description, and the call goes on without it.
+    case refusedDescription = "refused_description"
+    /// A candidate of another ICE session than its peer's description.
+    case staleCandidate = "stale_candidate"
+    /// More candidates than the limit.
+    case candidateOverflow = "candidate_overflow"
+    /// A peer more than the limit.
+    case peerLimit = "peer_limit"
+    /// A description with a fingerprint that failed before.
+    case refusedPeer = "refused_peer"
+    /// An offer from a peer that was given up.
+    case givenUpPeer = "given_up_peer"
+    /// A message of a peer that we do not know.
+    case unknownPeer = "unknown_peer"
+    /// A message from or for a room of which we are not a member at present.
+    case notJoined = "not_joined"
+    /// A connection reported something that does not fit its state.
+    case unexpectedConnectionEvent = "unexpected_connection_event"
+    /// The signaller ignored something.
+    case signalling
+}
