@@ -31,7 +31,9 @@ public struct UnitInspection: Sendable, Hashable {
 
 /// Looks into coded units without decoding or copying them.
 public enum Bitstream {
-    /// Inspects one unit; nil if it is not a unit of that codec. Never traps, whatever the bytes.
+    /// Inspects one unit; nil if it is not a unit of that codec.
+    ///
+    /// Never traps, whatever the bytes.
     ///
     /// - Parameters:
     ///   - codec: the codec of the track. G.711 is taken as one channel.

@@ -2,7 +2,9 @@
 
 /// What recording needs to know of Opus packets and their set-up header.
 public enum Opus {
-    /// The 19-byte OpusHead of mapping family 0 (RFC 7845 section 5.1). `channels` is clamped to 1…2.
+    /// The 19-byte OpusHead of mapping family 0 (RFC 7845 section 5.1).
+    ///
+    /// `channels` is clamped to 1…2.
     public static func head(channels: Int = 2, preSkip: UInt16 = 312, inputSampleRate: UInt32 = 48_000) -> [UInt8] {
         var bytes = Array("OpusHead".utf8)
         bytes.append(1)  // version

@@ -31,7 +31,9 @@ public enum Codec: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// The CodecID of the track entry (Matroska codec registry). Both G.711 laws share one and differ in CodecPrivate.
+    /// The CodecID of the track entry (Matroska codec registry).
+    ///
+    /// Both G.711 laws share one and differ in CodecPrivate.
     public var codecID: String {
         switch self {
         case .vp8: "V_VP8"

@@ -2,7 +2,9 @@
 
 /// One track entry (RFC 9559 section 5.1.4).
 public struct Track: Sendable, Hashable {
-    /// The number that blocks carry: 1…126 for the writer. Read files may hold larger ones.
+    /// The number that blocks carry: 1…126 for the writer.
+    ///
+    /// Read files may hold larger ones.
     public var number: Int
     /// Identifies the track across files; not zero.
     public var uid: UInt64
@@ -116,7 +118,9 @@ public struct Track: Sendable, Hashable {
 
 /// Picture properties of a track (RFC 9559 section 5.1.4.1.28).
 public struct VideoTrack: Sendable, Hashable {
-    /// Width of the first picture, in pixels, at least 1. Later pictures may differ: decoders follow the bitstream.
+    /// Width of the first picture, in pixels, at least 1.
+    ///
+    /// Later pictures may differ: decoders follow the bitstream.
     public var width: Int
     /// Height of the first picture, in pixels, at least 1.
     public var height: Int

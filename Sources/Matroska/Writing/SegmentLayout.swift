@@ -32,9 +32,12 @@ struct SegmentLayout: Sendable {
     static let seekReserveSize = 128
     static let durationElementSize = 11
 
-    /// What completes a segment whose clusters end at `dataEnd`. The Segment size is the last patch.
-    func completion(index: SegmentIndex, dataEnd: UInt64) -> (append: [UInt8], patches: [Patch]) {
-        let append = self.cues(index)
+    /// What completes a segment whose clusters end at `dataEnd`.
+    ///
+    /// The Segment size is the last patch. No cues are appended if the file has them elsewhere.
+    func completion(index: SegmentIndex, dataEnd: UInt64, hasCues: Bool = false) -> (append: [UInt8], patches: [Patch])
+    {
+        let append = hasCues ? [] : self.cues(index)
         var patches: [Patch] = []
         if let slot = self.durationSlot, index.endTicks > 0 {
             var bytes: [UInt8] = []
@@ -48,9 +51,10 @@ struct SegmentLayout: Sendable {
                 patches.append(Patch(offset: reserve.lowerBound, bytes: bytes))
             }
         }
-        if self.segmentSizeWidth == 8 {
+        let size = dataEnd + UInt64(append.count) - self.segmentDataStart
+        if [UInt8].elementSizeWidth(size) <= self.segmentSizeWidth {
             var bytes: [UInt8] = []
-            bytes.appendElementSize(dataEnd + UInt64(append.count) - self.segmentDataStart, width: 8)
+            bytes.appendElementSize(size, width: self.segmentSizeWidth)
             patches.append(Patch(offset: self.segmentSizeOffset, bytes: bytes))
         }
         return (append, patches)

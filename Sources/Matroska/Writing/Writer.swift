@@ -18,8 +18,10 @@ public struct Writer: Sendable {
     public struct Finish: Sendable, Hashable {
         /// Goes to the end of the file.
         public var append: [UInt8]
-        /// Go into places that exist already, in this order, after `append`. The last one gives the Segment its
-        /// size, which marks the file as complete: to be safe from power loss, sync the file before it.
+        /// Go into places that exist already, in this order, after `append`.
+        ///
+        /// The last one gives the Segment its size, which marks the file as complete: to be safe from power loss,
+        /// sync the file before it.
         public var patches: [Patch]
     }
 
@@ -159,7 +161,9 @@ public struct Writer: Sendable {
     }
 
     /// What completes the file as it stands: Cues at the end; cluster sizes, Duration, SeekHead and Segment size in
-    /// place. Changes nothing, so it may be called again after a failure to write.
+    /// place.
+    ///
+    /// Changes nothing, so it may be called again after a failure to write.
     public func finish() -> Finish {
         var patches: [Patch] = []
         patches.reserveCapacity(self.clusterStarts.count + 3)
