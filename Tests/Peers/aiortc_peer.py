@@ -241,7 +241,7 @@ class Connection:
         description = self.pc.localDescription
         sdp = description.sdp
         if self.options.alter_fingerprint:
-            sdp = re.sub(r"(a=fingerprint:\S+ )(..)", lambda match: match[1] + ("00" if match[2] != "00" else "01"), sdp)
+            sdp = re.sub(r"(a=fingerprint:\S+ )(..)", lambda line: line[1] + ("01" if line[2] == "00" else "00"), sdp)
         return {"type": description.type, "sdp": sdp}
 
     async def close(self):
@@ -254,44 +254,55 @@ class Connection:
 
 
 class Peer:
-    """The room's rules, as the course's browser client follows them."""
+    """The room's rules, as the course's browser client follows them.
+
+    A room for two has one connection, under the name "". In a mesh room of `tapedeck serve` there is one for each
+    other member: messages name their addressee in `to`, and the server writes their sender into `from`.
+    """
 
     def __init__(self, options):
         self.options = options
-        self.connection = None
+        self.connections = {}
         self.closed = []
         self.ended = asyncio.Event()
         self.exit_code = 0
         self.sid = None
+        self.is_mesh = False
         self.lock = asyncio.Lock()
         self.sio = socketio_client(options.eio).AsyncClient(reconnection=False)
         for name in ("joined", "otherjoin", "full", "leaved", "bye", "message", "disconnect"):
             self.sio.on(name, getattr(self, "on_" + name))
         self.left = asyncio.Event()
 
-    async def send(self, message):
-        await self.sio.emit("message", (self.options.room, message))
+    async def send(self, member, message):
+        addressee = {"to": member} if self.is_mesh else {}
+        await self.sio.emit("message", (self.options.room, {**message, **addressee}))
 
-    async def replace_connection(self):
-        await self.drop_connection()
-        self.connection = Connection(self.options)
-        return self.connection
+    def member(self, sid):
+        return (sid or "") if self.is_mesh else ""
 
-    async def drop_connection(self):
-        if self.connection:
-            connection, self.connection = self.connection, None
+    async def replace_connection(self, member):
+        await self.drop_connection(member)
+        self.connections[member] = Connection(self.options)
+        return self.connections[member]
+
+    async def drop_connection(self, member):
+        connection = self.connections.pop(member, None)
+        if connection:
             self.closed.append(await connection.close())
 
-    async def on_joined(self, room, sid=None, *rest):
+    async def on_joined(self, room, sid=None, details=None, *rest):
         if self.sid is None:
             self.sid = sid
+            self.is_mesh = isinstance(details, dict) and details.get("mesh") is True
             report(event="joined", room=room, sid=sid)
 
     async def on_otherjoin(self, room, sid=None, *rest):
         if sid == self.sid:
             return
         async with self.lock:
-            await self.send(await (await self.replace_connection()).offer())
+            member = self.member(sid)
+            await self.send(member, await (await self.replace_connection(member)).offer())
 
     async def on_full(self, *arguments):
         report(event="full")
@@ -301,20 +312,22 @@ class Peer:
     async def on_leaved(self, *arguments):
         self.left.set()
 
-    async def on_bye(self, *arguments):
+    async def on_bye(self, room=None, sid=None, *rest):
         async with self.lock:
-            await self.drop_connection()
+            await self.drop_connection(self.member(sid))
 
     async def on_message(self, room, *rest):
         message = next((value for value in reversed(rest) if isinstance(value, dict)), {})
+        member = self.member(message.get("from"))
         async with self.lock:
             kind = message.get("type")
+            connection = self.connections.get(member)
             if kind == "offer":
-                await self.send(await (await self.replace_connection()).answer(message))
-            elif kind == "answer" and self.connection:
-                await self.connection.take_answer(message)
-            elif kind == "candidate" and self.connection:
-                await self.connection.take_candidate(message)
+                await self.send(member, await (await self.replace_connection(member)).answer(message))
+            elif kind == "answer" and connection:
+                await connection.take_answer(message)
+            elif kind == "candidate" and connection:
+                await connection.take_candidate(message)
 
     async def on_disconnect(self, *arguments):
         if not self.ended.is_set():
@@ -323,7 +336,7 @@ class Peer:
             self.ended.set()
 
     async def watch_duration(self):
-        while not (self.connection and self.connection.figures["connected"]):
+        while not any(connection.figures["connected"] for connection in self.connections.values()):
             await asyncio.sleep(0.05)
         await asyncio.sleep(self.options.duration)
         self.ended.set()
@@ -346,7 +359,8 @@ class Peer:
         if watch:
             watch.cancel()
         async with self.lock:
-            await self.drop_connection()
+            for member in list(self.connections):
+                await self.drop_connection(member)
         if self.exit_code == 0:
             await self.sio.emit("leave", self.options.room)
             with contextlib.suppress(asyncio.TimeoutError):

@@ -3,9 +3,12 @@
 """A member of a Socket.IO room in headless Chromium, with fake camera and microphone.
 
 Serves its own small page (Tests/Peers/page) on loopback and prints one JSON object a line: joined, connected, closed
-(figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a line:
-`stats` prints the figures so far, `leave` ends. Leaves the room and ends on SIGTERM, after --duration seconds of the
-first connection, or after --limit seconds.
+(figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a
+line: `stats` prints the figures so far, `leave` ends. Leaves the room and ends on SIGTERM, after --duration seconds of
+the first connection, or after --limit seconds.
+
+With --page it opens the page of `tapedeck serve` instead (which always sends and receives), and figures are those of
+the last look, taken four times a second.
 
 Exit codes: 0 was connected, 1 never connected, 3 could not join.
 
@@ -24,6 +27,8 @@ import signal
 import stat
 import sys
 import threading
+import time
+import urllib.parse
 
 from playwright.async_api import Error, async_playwright
 
@@ -35,6 +40,9 @@ FLAGS = [
     "--allow-loopback-in-peer-connection",
     "--disable-background-timer-throttling",
 ]
+PAGE_FOLDER = pathlib.Path(__file__).resolve().parent / "page"
+LOOK_AT_SERVED_PAGE = """async () => Object.fromEntries(await Promise.all([...tapedeckRoom.peers].map(
+    async ([member, pc]) => [member, { connected: pc.connectionState === "connected", ...await figures(pc) }])))"""
 SUMS = ("framesSent", "audioPacketsSent", "framesReceived", "framesDecoded", "audioPacketsReceived")
 
 
@@ -49,8 +57,8 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def page_server():
-    folder = pathlib.Path(__file__).resolve().parent / "page"
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(PageHandler, directory=str(folder)))
+    handler = functools.partial(PageHandler, directory=str(PAGE_FOLDER))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -87,7 +95,7 @@ class BrowserPeer:
         while line := await reader.readline():
             command = line.strip()
             if command == b"stats":
-                report({"event": "stats", **await page.evaluate("figures()")})
+                report({"event": "stats", "connections": await page.evaluate(self.looker)})
             elif command == b"leave":
                 self.ended.set()
 
@@ -97,13 +105,52 @@ class BrowserPeer:
             await asyncio.sleep(self.options.duration)
             self.ended.set()
 
+    async def use_own_page(self, page, stack):
+        await page.expose_function("report", self.on_report)
+        await page.goto(stack.enter_context(page_server()))
+        await page.evaluate("given => startPeer(given)", self.page_options())
+
+    async def use_served_page(self, page):
+        await page.add_init_script(path=PAGE_FOLDER / "figures.js")
+        query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
+        await page.goto(f"{self.options.page}?{query}")
+        await page.wait_for_function("['joined', 'full', 'error'].includes(tapedeckRoom.state)", timeout=15_000)
+        state = await page.evaluate("tapedeckRoom.state")
+        self.on_report({"event": state, "room": self.options.room})
+
+    async def watch_served_page(self, page):
+        """Reports what the served page does not tell by itself."""
+        last = {}
+        try:
+            while True:
+                now = await page.evaluate(LOOK_AT_SERVED_PAGE)
+                for member, figures in now.items():
+                    if figures["connected"] and not last.get(member, {}).get("connected"):
+                        self.on_report({"event": "connected", "member": member, "at": time.time()})
+                for member in last.keys() - now.keys():
+                    self.on_report({"event": "closed", "member": member, "at": time.time(), **last[member]})
+                last = now
+                await asyncio.sleep(0.25)
+        finally:
+            for member, figures in last.items():
+                self.on_report({"event": "closed", "member": member, "at": time.time(), **figures})
+
+    @property
+    def looker(self):
+        return LOOK_AT_SERVED_PAGE if self.options.page else "allFigures()"
+
+    async def leave(self, page):
+        if self.options.page:
+            await page.click("#leave")
+        else:
+            await page.evaluate("leavePeer()")
+
     async def run(self):
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.ended.set)
         flags = FLAGS + ([] if self.options.mdns else ["--disable-features=WebRtcHideLocalIpsWithMdns"])
         async with contextlib.AsyncExitStack() as stack:
-            address = stack.enter_context(page_server())
             playwright = await stack.enter_async_context(async_playwright())
             browser = await playwright.chromium.launch(
                 executable_path=self.options.chromium, args=flags,
@@ -113,21 +160,22 @@ class BrowserPeer:
             await context.grant_permissions(["camera", "microphone"])
             page = await context.new_page()
             page.on("pageerror", lambda error: report({"event": "error", "reason": str(error)}))
-            await page.expose_function("report", self.on_report)
-            await page.goto(address)
             try:
-                await page.evaluate("given => startPeer(given)", self.page_options())
+                await (self.use_served_page(page) if self.options.page else self.use_own_page(page, stack))
             except Error as error:
                 report({"event": "unreachable", "reason": str(error).splitlines()[0]})
                 return 3
             tasks = [asyncio.create_task(self.read_commands(page)), asyncio.create_task(self.watch_duration())]
+            if self.options.page:
+                tasks.append(asyncio.create_task(self.watch_served_page(page)))
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), self.options.limit)
             self.ended.set()
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             with contextlib.suppress(asyncio.TimeoutError, Error):
-                await asyncio.wait_for(page.evaluate("leavePeer()"), 5)
+                await asyncio.wait_for(self.leave(page), 5)
         connections = [figures for figures in self.closed if figures.get("connected")]
         report({"event": "end", "connections": len(connections),
                 **{name: sum(figures.get(name) or 0 for figures in self.closed) for name in SUMS}})
@@ -146,7 +194,10 @@ class BrowserPeer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--url", help="of the Socket.IO server, http://HOST:PORT")
+    where.add_argument("--page", help="of `tapedeck serve`, http://HOST:PORT/")
+    parser.add_argument("--name", default="Chromium", help="shown by the page of `tapedeck serve`")
     parser.add_argument("--room", required=True)
     parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
     parser.add_argument("--transport", choices=("polling", "websocket"), default="websocket")
@@ -164,8 +215,8 @@ def main():
     parser.add_argument("--mdns", action="store_true", help="hide addresses behind .local names when only receiving")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     options = parser.parse_args()
-    if not (options.send or options.receive):
-        parser.error("nothing to do: give --send, --receive or both")
+    if not (options.page or options.send or options.receive):
+        parser.error("nothing to do: give --send, --receive, both, or --page")
 
     async def run():
         return await BrowserPeer(options).run()

@@ -89,7 +89,8 @@ class RoomSocket {
     this.isPosting = true;
     while (this.outgoing.length > 0) {
       const packets = this.outgoing.splice(0);
-      const body = this.eio === 4 ? packets.join("\x1e") : packets.map((packet) => `${packet.length}:${packet}`).join("");
+      const body = this.eio === 4 ? packets.join("\x1e")
+        : packets.map((packet) => `${packet.length}:${packet}`).join("");
       const headers = { "Content-Type": "text/plain;charset=UTF-8" };
       const answer = await fetch(`${this.base}&sid=${this.sid}`, { method: "POST", body, headers }).catch(() => null);
       if (!answer?.ok) this.closed("a post failed");
