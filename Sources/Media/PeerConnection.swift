@@ -2,7 +2,7 @@
 
 internal import Dispatch
 public import GStreamer
-internal import Logging
+public import Logging
 internal import Observability
 public import SDP
 public import Session
@@ -123,8 +123,8 @@ public final class PeerConnection: Sendable {
         self.role = role
         self.context = context
         var logger = logger
-        logger[metadataKey: LogKey.peerID] = "\(peer)"
-        logger[metadataKey: LogKey.connectionID] = "\(id)"
+        logger[key: .peerID] = "\(peer)"
+        logger[key: .connectionID] = "\(id)"
         self.logger = logger
         self.onEvent = onEvent
         let negotiation = NegotiationState(policy: context.policy, ourFingerprints: context.fingerprints)
@@ -234,7 +234,7 @@ public final class PeerConnection: Sendable {
             // The peer's checks reach us as peer-reflexive where its network lets them (gstreamer.md fact 43).
             self.logger.debug("mDNS candidate left to connectivity checks")
         case .ignore(let reason):
-            self.logger.debug("candidate ignored", metadata: [LogKey.reason: "\(reason.rawValue)"])
+            self.logger.debug("candidate ignored", metadata: .tagged([.detail: "\(reason.rawValue)"]))
         }
     }
 
@@ -255,7 +255,7 @@ public final class PeerConnection: Sendable {
         do {
             try await self.context.control.run("closing a peer connection") { bin?.stop() }
         } catch {
-            self.logger.critical("peer connection did not come down", metadata: [LogKey.error: "\(error)"])
+            self.logger.critical("peer connection did not come down", metadata: .tagged([.errorMessage: "\(error)"]))
         }
         for tap in taps { tap.close() }
         self.state.withLock { $0.taps.removeAll() }
@@ -387,13 +387,13 @@ public final class PeerConnection: Sendable {
             guard !self.state.withLock({ $0.isClosed }) else { return }
             self.logger.debug(
                 "pipeline error",
-                metadata: [LogKey.elementName: "\(element)", LogKey.error: "\(message) \(debug ?? "")"]
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message) \(debug ?? "")"])
             )
             self.onEvent(.negotiationFailed(reason: "\(element): \(message)"))
         case .warning(let element, let message):
             self.logger.debug(
                 "pipeline warning",
-                metadata: [LogKey.elementName: "\(element)", LogKey.error: "\(message)"]
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
             )
         case .endOfStream:
             break
@@ -457,7 +457,7 @@ public final class PeerConnection: Sendable {
             do {
                 try self.attach(stream, to: bin)
             } catch {
-                self.logger.error("track is not recorded", metadata: [LogKey.error: "\(error)"])
+                self.logger.error("track is not recorded", metadata: .tagged([.errorMessage: "\(error)"]))
                 try? bin.discard(stream)
             }
         }
@@ -488,7 +488,7 @@ public final class PeerConnection: Sendable {
         try bin.receive(stream, through: depayloader.launch, into: tap)
         self.logger.info(
             "track received",
-            metadata: [LogKey.trackCodec: "\(format.encodingName)", LogKey.trackSSRC: "\(ssrc)"]
+            metadata: .tagged([.trackCodec: "\(format.encodingName)", .trackSSRC: "\(ssrc)"])
         )
     }
 
@@ -500,7 +500,7 @@ public final class PeerConnection: Sendable {
                 let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))
                 self.state.withLock { $0.consumers[sender.codec] = consumer }
             } catch {
-                self.logger.error("camera does not start", metadata: [LogKey.error: "\(error)"])
+                self.logger.error("camera does not start", metadata: .tagged([.errorMessage: "\(error)"]))
             }
         }
     }

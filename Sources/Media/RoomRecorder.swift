@@ -2,13 +2,12 @@
 
 internal import Foundation
 public import GStreamer
-internal import Logging
+public import Logging
 public import Matroska
 internal import Observability
 internal import Session
 public import Storage
-internal import Synchronization
-public import Timeline
+internal import Timeline
 
 /// How a recording is written.
 public struct RecorderSettings: Sendable, Hashable {
@@ -77,8 +76,9 @@ public final class RoomRecorder: Sendable {
     public let queue = UnitQueue()
     private let settings: RecorderSettings
     private let logger: Logger
-    private let state = Mutex(State())
-    private let thread = Mutex<Thread?>(nil)
+    /// Guards `state`. Held while a unit is written, so that a track is never closed in the middle of one.
+    private let lock = NSLock()
+    nonisolated(unsafe) private var state = State()
     private let ended = DispatchSemaphore(value: 0)
 
     private struct State {
@@ -118,24 +118,23 @@ public final class RoomRecorder: Sendable {
             self?.ended.signal()
         }
         thread.name = "recorder"
-        self.thread.withLock { $0 = thread }
         thread.start()
     }
 
     /// The folder of the recording; nil until the first track came.
     public var folder: RecordingFolder? {
-        self.state.withLock { $0.recording?.folder }
+        self.lock.withLock { self.state.recording?.folder }
     }
 
     /// The first write error, if there was one: the recording is incomplete.
     public var failure: StorageError? {
-        self.state.withLock { $0.failure }
+        self.lock.withLock { self.state.failure }
     }
 
     /// Every track there ever was, by number.
     public var tracks: [TrackStatus] {
-        self.state.withLock { state in
-            state.tracks.values.map { TrackStatus($0) }.sorted { $0.number < $1.number }
+        self.lock.withLock {
+            self.state.tracks.values.map { TrackStatus($0) }.sorted { $0.number < $1.number }
         }
     }
 
@@ -153,30 +152,18 @@ public final class RoomRecorder: Sendable {
         connection: UInt64,
         requestKeyframe: @escaping @Sendable () -> Void
     ) throws(StorageError) -> TrackTap {
-        let opened = self.state.withLock { state in
-            Result<TrackTap, StorageError> { () throws(StorageError) in
-                try self.open(track, connection: connection, requestKeyframe, &state)
-            }
-        }
-        return try opened.get()
-    }
-
-    private func open(
-        _ track: ReceivedTrack,
-        connection: UInt64,
-        _ requestKeyframe: @escaping @Sendable () -> Void,
-        _ state: inout State
-    ) throws(StorageError) -> TrackTap {
+        self.lock.lock()
+        defer { self.lock.unlock() }
         let now = Runtime.monotonicNanoseconds
-        let recording = try self.startedRecording(&state, now)
-        if state.joined.insert(track.participant).inserted {
+        let recording = try self.startedRecording(now)
+        if self.state.joined.insert(track.participant).inserted {
             try recording.journal.append(
                 .participantJoined(ParticipantJoined(participant: track.participant, name: nil)),
                 monotonicNanoseconds: now
             )
         }
         let description = TrackDescription(
-            number: state.nextNumber,
+            number: self.state.nextNumber,
             participant: track.participant,
             codec: track.codec,
             clockRateHz: track.clockRateHz,
@@ -185,12 +172,12 @@ public final class RoomRecorder: Sendable {
             payloadType: track.payloadType,
             mid: track.mid
         )
-        let writer = try TrackFileWriter(folder: recording.folder, journal: recording.journal, track: description)
-        let id = state.nextTap
-        state.nextTap += 1
-        state.nextNumber += 1
+        let writer = TrackFileWriter(folder: recording.folder, journal: recording.journal, track: description)
+        let id = self.state.nextTap
+        self.state.nextTap += 1
+        self.state.nextNumber += 1
         let tap = TrackTap(id: id, ssrc: track.ssrc, queue: self.queue)
-        state.tracks[id] = Track(
+        self.state.tracks[id] = Track(
             tap: tap,
             connection: connection,
             ssrc: track.ssrc,
@@ -203,9 +190,9 @@ public final class RoomRecorder: Sendable {
         return tap
     }
 
-    private func startedRecording(_ state: inout State, _ now: Int64) throws(StorageError) -> Recording {
-        if let recording = state.recording { return recording }
-        let start = UTCTime.now
+    private func startedRecording(_ now: Int64) throws(StorageError) -> Recording {
+        if let recording = self.state.recording { return recording }
+        let start = UTCTime.now()
         let folder = try RecordingFolder.create(storage: self.settings.storage, room: self.settings.room, start: start)
         let journal = try JournalWriter(folder: folder)
         let started = RecordingStarted(
@@ -216,21 +203,21 @@ public final class RoomRecorder: Sendable {
         )
         try journal.append(.recordingStarted(started), monotonicNanoseconds: now)
         let recording = Recording(folder: folder, journal: journal)
-        state.recording = recording
-        self.logger.notice("recording started", metadata: [LogKey.recordingPath: "\(folder.path)"])
+        self.state.recording = recording
+        self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
         return recording
     }
 
     /// Closes every track of a peer connection that went away and notes that its participant left.
     public func close(connection: UInt64, participant: String, reason: String) {
-        self.state.withLock { state in
+        self.lock.withLock {
             let now = Runtime.monotonicNanoseconds
-            for id in state.tracks.keys where state.tracks[id]?.connection == connection {
-                self.closeTrack(id, reason: reason, now, &state)
+            for id in self.state.tracks.keys where self.state.tracks[id]?.connection == connection {
+                self.closeTrack(id, reason: reason, now)
             }
-            guard state.joined.remove(participant) != nil else { return }
-            self.attempt(&state) { () throws(StorageError) in
-                try state.recording?.journal.append(
+            guard self.state.joined.remove(participant) != nil else { return }
+            self.attempt { () throws(StorageError) in
+                try self.state.recording?.journal.append(
                     .participantLeft(ParticipantLeft(participant: participant, reason: reason)),
                     monotonicNanoseconds: now
                 )
@@ -240,75 +227,74 @@ public final class RoomRecorder: Sendable {
 
     /// Writes what is queued, closes every file and ends the thread. Blocks; off the cooperative pool.
     public func finish(reason: String) {
-        self.state.withLock { $0.isFinishing = true }
+        self.lock.withLock { self.state.isFinishing = true }
         self.queue.wake()
         self.ended.wait()
-        self.state.withLock { state in
+        self.lock.withLock {
             let now = Runtime.monotonicNanoseconds
-            for id in state.tracks.keys.sorted() {
-                self.closeTrack(id, reason: reason, now, &state)
+            for id in self.state.tracks.keys.sorted() {
+                self.closeTrack(id, reason: reason, now)
             }
-            guard let recording = state.recording else { return }
-            self.attempt(&state) { () throws(StorageError) in
+            guard let recording = self.state.recording else { return }
+            self.attempt { () throws(StorageError) in
                 try recording.journal.append(
                     .recordingFinished(RecordingFinished(reason: reason)),
                     monotonicNanoseconds: now
                 )
                 try recording.journal.synchronise()
             }
-            recording.journal.close()
-            self.logger.notice("recording finished", metadata: [LogKey.recordingPath: "\(recording.folder.path)"])
+            self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(recording.folder.path)"]))
         }
     }
 
-    // MARK: The recorder's thread
+    // The recorder's thread. What follows runs with the lock held, but for `turn`.
 
     /// Handles one item, or a tick when none comes. False ends the thread.
     private func turn(_ queue: UnitQueue) -> Bool {
         let came = queue.next(timeout: .milliseconds(100)) { item, bytes in
-            self.state.withLock { state in
+            self.lock.withLock {
                 switch item {
-                case .unit(let unit): self.write(unit, bytes, &state)
-                case .senderReport(let report): self.note(report, &state)
+                case .unit(let unit): self.write(unit, bytes)
+                case .senderReport(let report): self.note(report)
                 }
             }
         }
-        return self.state.withLock { state in
-            self.tick(&state)
-            return came || !state.isFinishing
+        return self.lock.withLock {
+            self.tick()
+            return came || !self.state.isFinishing
         }
     }
 
-    private func write(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer, _ state: inout State) {
-        guard var track = state.tracks[unit.tap], track.isOpen else { return }
-        defer { state.tracks[unit.tap] = track }
+    private func write(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer) {
+        guard var track = self.state.tracks[unit.tap], track.isOpen else { return }
+        defer { self.state.tracks[unit.tap] = track }
         let now = UInt64(clamping: unit.arrivalNanoseconds)
         let isVideo = track.description.codec.kind == .video
         if isVideo, unit.lostPackets > 0, track.keyframes.lossDetected(at: now) { track.requestKeyframe() }
-        self.attempt(&state) { () throws(StorageError) in
+        self.attempt { () throws(StorageError) in
             let result = try track.writer.write(
                 bytes,
                 rtpTime: unit.rtpTime,
                 arrivalNanoseconds: unit.arrivalNanoseconds
             )
             switch result {
-            case .written(let written):
-                if isVideo, written.isKeyframe { track.keyframes.keyframeArrived(at: now) }
+            case .written(let isKeyframe):
+                if isVideo, isKeyframe { track.keyframes.keyframeArrived() }
             case .needsKeyframe, .malformed:
                 break
             case .discontinuity:
-                try self.startNextFile(&track, &state, unit.arrivalNanoseconds)
+                try self.startNextFile(&track, unit.arrivalNanoseconds)
             }
         }
     }
 
     /// The sender's RTP clock started anew: the track goes on in a file of its own.
-    private func startNextFile(_ track: inout Track, _ state: inout State, _ now: Int64) throws(StorageError) {
-        guard let recording = state.recording else { return }
+    private func startNextFile(_ track: inout Track, _ now: Int64) throws(StorageError) {
+        guard let recording = self.state.recording else { return }
         try track.writer.close(reason: "RTP time jumped", monotonicNanoseconds: now)
-        track.description.number = state.nextNumber
-        state.nextNumber += 1
-        track.writer = try TrackFileWriter(
+        track.description.number = self.state.nextNumber
+        self.state.nextNumber += 1
+        track.writer = TrackFileWriter(
             folder: recording.folder,
             journal: recording.journal,
             track: track.description
@@ -316,9 +302,9 @@ public final class RoomRecorder: Sendable {
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
     }
 
-    private func note(_ report: CapturedItem.Report, _ state: inout State) {
-        guard let recording = state.recording else { return }
-        let track = state.tracks.values.first {
+    private func note(_ report: CapturedItem.Report) {
+        guard let recording = self.state.recording else { return }
+        let track = self.state.tracks.values.first {
             $0.connection == report.receiver && $0.ssrc == report.ssrc && $0.isOpen
         }
         guard let track else { return }
@@ -328,7 +314,7 @@ public final class RoomRecorder: Sendable {
             rtpTimestamp: report.rtpTimestamp,
             ntpTime: report.ntpTime
         )
-        self.attempt(&state) { () throws(StorageError) in
+        self.attempt { () throws(StorageError) in
             try recording.journal.append(
                 .senderReport(record),
                 monotonicNanoseconds: report.arrivalNanoseconds
@@ -337,56 +323,56 @@ public final class RoomRecorder: Sendable {
     }
 
     /// Keyframe requests that are due, packet counts, and the disk.
-    private func tick(_ state: inout State) {
+    private func tick() {
         let now = Runtime.monotonicNanoseconds
-        for id in state.tracks.keys {
-            guard let track = state.tracks[id], track.isOpen, track.description.codec.kind == .video else { continue }
-            if state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true { track.requestKeyframe() }
+        for id in self.state.tracks.keys {
+            guard let track = self.state.tracks[id], track.isOpen, track.description.codec.kind == .video else { continue }
+            if self.state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true { track.requestKeyframe() }
         }
-        guard let recording = state.recording else { return }
-        if now - state.lastSynchronised >= self.settings.synchroniseEvery.nanoseconds {
-            state.lastSynchronised = now
-            for track in state.tracks.values where track.isOpen {
-                self.attempt(&state) { () throws(StorageError) in try track.writer.synchronise() }
+        guard let recording = self.state.recording else { return }
+        if now - self.state.lastSynchronised >= self.settings.synchroniseEvery.nanoseconds {
+            self.state.lastSynchronised = now
+            for track in self.state.tracks.values where track.isOpen {
+                self.attempt { () throws(StorageError) in try track.writer.synchronise() }
             }
-            self.attempt(&state) { () throws(StorageError) in try recording.journal.synchronise() }
+            self.attempt { () throws(StorageError) in try recording.journal.synchronise() }
         }
-        if now - state.lastCounted >= Duration.seconds(5).nanoseconds {
-            state.lastCounted = now
-            for track in state.tracks.values where track.isOpen { self.count(track, recording, now, &state) }
+        if now - self.state.lastCounted >= Duration.seconds(5).nanoseconds {
+            self.state.lastCounted = now
+            for track in self.state.tracks.values where track.isOpen { self.count(track, recording, now) }
         }
     }
 
-    private func count(_ track: Track, _ recording: Recording, _ now: Int64, _ state: inout State) {
+    private func count(_ track: Track, _ recording: Recording, _ now: Int64) {
         let counters = track.tap.counters
         let record = PacketsCounted(
             track: track.description.number,
             received: counters.packets,
             lost: Int64(clamping: counters.lostPackets)
         )
-        self.attempt(&state) { () throws(StorageError) in
+        self.attempt { () throws(StorageError) in
             try recording.journal.append(.packetsCounted(record), monotonicNanoseconds: now)
         }
     }
 
-    private func closeTrack(_ id: UInt64, reason: String, _ now: Int64, _ state: inout State) {
-        guard let track = state.tracks[id], track.isOpen else { return }
+    private func closeTrack(_ id: UInt64, reason: String, _ now: Int64) {
+        guard let track = self.state.tracks[id], track.isOpen else { return }
         track.tap.close()
-        if let recording = state.recording { self.count(track, recording, now, &state) }
-        self.attempt(&state) { () throws(StorageError) in
+        if let recording = self.state.recording { self.count(track, recording, now) }
+        self.attempt { () throws(StorageError) in
             try track.writer.close(reason: reason, monotonicNanoseconds: now)
         }
-        state.tracks[id]?.isOpen = false
+        self.state.tracks[id]?.isOpen = false
     }
 
     /// Runs a write; its failure is logged once and kept, and the other tracks go on.
-    private func attempt(_ state: inout State, _ body: () throws(StorageError) -> Void) {
+    private func attempt(_ body: () throws(StorageError) -> Void) {
         do {
             try body()
         } catch {
-            guard state.failure == nil else { return }
-            state.failure = error
-            self.logger.error("recording is incomplete", metadata: [LogKey.error: "\(error)"])
+            guard self.state.failure == nil else { return }
+            self.state.failure = error
+            self.logger.error("recording is incomplete", metadata: .tagged([.errorMessage: "\(error)"]))
         }
     }
 }

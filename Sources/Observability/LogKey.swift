@@ -10,6 +10,14 @@ public enum LogKey: String, Sendable, CaseIterable {
     case roomID = "room.id"
     /// A member of the room.
     case peerID = "peer.id"
+    /// A peer connection, by its number in the session.
+    case connectionID = "connection.id"
+    /// The folder of a recording.
+    case recordingPath = "recording.path"
+    /// RTP encoding name of a track.
+    case trackCodec = "track.codec"
+    /// SSRC of a track.
+    case trackSSRC = "track.ssrc"
     /// A received track.
     case trackID = "track.id"
     /// The signalling protocol's name.
