@@ -34,7 +34,7 @@ let package = Package(
             providers: [.apt(["libgstreamer-plugins-bad1.0-dev"])]
         ),
         .target(name: "CTapedeck", dependencies: ["CGStreamer"], linkerSettings: [
-            .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstvideo-1.0"),
+            .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
             .linkedLibrary("crypto"),
         ]),
 

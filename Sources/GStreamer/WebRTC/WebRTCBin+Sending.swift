@@ -60,8 +60,8 @@ public struct SendFormat: Sendable, Hashable {
         default: return nil
         }
         return """
-            appsrc name=media is-live=true format=time block=false max-bytes=0 ! \(payloader) pt=\(self.payloadType) ! \
-            \(self.caps)
+            appsrc name=media is-live=true format=time block=false max-bytes=0 ! \(payloader) pt=\(self.payloadType) \
+            ! capsfilter caps="\(self.caps)"
             """
     }
 
