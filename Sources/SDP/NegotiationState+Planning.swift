@@ -131,6 +131,13 @@ extension NegotiationState {
         )
     }
 
+    /// Whether the m-line that stood for the BUNDLE group before is stopped or recycled now.
+    func hasStoppedTransport(of before: NegotiationState) -> Bool {
+        guard let tag = before.bundleTag, let old = before.sections[checked: tag], old.isBundled else { return false }
+        guard let new = self.sections[checked: tag], new.mid == old.mid, new.media == old.media else { return true }
+        return new.taken == nil
+    }
+
     /// Whether each payload type means one thing on the whole transport, as webrtcbin needs.
     var payloadTypesAgree: Bool {
         var meanings: [UInt8: String] = [:]
