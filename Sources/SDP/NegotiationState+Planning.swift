@@ -15,6 +15,7 @@ extension NegotiationState {
                 media: media.media,
                 protocolName: media.protocolName,
                 formats: media.formats,
+                repeatedLines: media.lines.filter(\.isRepeatedInRefusal),
                 mid: mid,
                 isBundled: isBundled,
                 use: .refused(reason: "")
@@ -148,6 +149,13 @@ extension NegotiationState {
             }
         }
         return true
+    }
+}
+
+extension SDPLine {
+    /// Whether a refused m-line repeats it, so that the peer recognises its own formats.
+    fileprivate var isRepeatedInRefusal: Bool {
+        self.attribute.map { ["rtpmap", "fmtp", "rtcp-mux", "sctp-port", "sctpmap"].contains($0.name) } ?? false
     }
 }
 

@@ -87,22 +87,25 @@ extension NegotiationState {
     private func makeOuterMedia(_ section: Section, setup: Setup) -> MediaDescription {
         var lines = [SDPLine("c", "IN IP4 0.0.0.0")]
         if let mid = section.mid { lines.append(.attribute("mid", mid)) }
-        guard let taken = section.taken, let ice = self.localICE, self.innerLines.indices.contains(taken.innerIndex) else {
+        // Refused m-lines carry a transport too: aiortc wants one, others do not look.
+        if let ice = self.localICE {
+            lines += [.attribute("ice-ufrag", ice.ufrag), .attribute("ice-pwd", ice.password)]
+        }
+        lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
+        lines.append(.attribute("setup", setup.rawValue))
+        guard let taken = section.taken, self.innerLines.indices.contains(taken.innerIndex) else {
             lines.append(.attribute(Direction.inactive.rawValue))
             return MediaDescription(
                 media: section.media,
                 port: 0,
                 protocolName: section.protocolName,
                 formats: section.formats.isEmpty ? ["0"] : section.formats,
-                lines: lines
+                lines: lines + section.repeatedLines
             )
         }
         let inner = self.innerLines[taken.innerIndex]
         let formats = inner.codec?.outerFormats ?? inner.offered
         lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
-        lines += [.attribute("ice-ufrag", ice.ufrag), .attribute("ice-pwd", ice.password)]
-        lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
-        lines.append(.attribute("setup", setup.rawValue))
         let transportCC = inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
         if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
         lines.append(.attribute(taken.ourDirection.rawValue))
