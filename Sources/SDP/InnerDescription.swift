@@ -39,7 +39,7 @@ extension NegotiationState {
         if self.phase == .offering, let id = codec.transportCCID {
             lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
         }
-        let formats = codec.outerFormats
+        let formats = codec.outerFormats + self.spareFormats(inner, beside: codec)
         for var format in formats {
             if format.codec != nil { format.parameters = "" }
             lines += format.lines
@@ -53,6 +53,19 @@ extension NegotiationState {
             formats: formats.map { String($0.payloadType) },
             lines: lines
         )
+    }
+}
+
+extension NegotiationState {
+    /// The rest of what we offered, behind the codec that the answer names first.
+    ///
+    /// An answer only binds what the answerer receives. Chromium sends the first codec of our offer even when its own
+    /// answer leaves that codec out, and may switch codecs at any time; webrtcbin has to know the payload types.
+    private func spareFormats(_ inner: InnerLine, beside codec: NegotiatedCodec) -> [OuterFormat] {
+        guard self.phase == .offering, !self.policy.received(inner.kind).isEmpty else { return [] }
+        return inner.offered.filter {
+            $0.payloadType != codec.payloadType && $0.parameters != "apt=\(codec.payloadType)"
+        }
     }
 }
 

@@ -16,6 +16,9 @@ public enum RebuildReason: String, Sendable, Hashable, CaseIterable {
     case newSession
     /// The peer has another certificate.
     case newCertificate
+    /// The m-line that stands for the BUNDLE group was stopped: Chromium then drops the transport and starts another,
+    /// although its offer still shows the old ICE credentials.
+    case transportStopped
     /// Both sides offered; we are polite (protocols.md 1.5).
     case glare
     /// The new m-lines do not fit beside those that webrtcbin has: too many, or a payload type with two meanings.
@@ -52,6 +55,7 @@ extension NegotiationState {
             if !known.fingerprints.overlaps(session.fingerprints) { return .rebuild(.newCertificate) }
             let isSameOrigin = known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
             if !isSameOrigin, known.ice != session.ice { return .rebuild(.newSession) }
+            if next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
         }
         guard next.innerLines.count <= SDPLimits.mediaLines, next.payloadTypesAgree else { return .rebuild(.noRoom) }
         next.remote = session

@@ -60,9 +60,14 @@ extension NegotiationState {
     /// - Returns: `mid` is never empty: peers without mids get the media word (protocols.md 1.2).
     public func outerCandidate(innerMLineIndex: Int, line: String) -> (mLineIndex: Int, mid: String, line: String)? {
         guard innerMLineIndex == 0, let tag = self.bundleTag, let section = self.sections[checked: tag],
-            let candidate = CandidateLine(line), candidate.component == 1
+            let candidate = CandidateLine(line), self.isSendable(candidate)
         else { return nil }
         return (tag, section.mid ?? section.media, candidate.description)
+    }
+
+    /// Whether a candidate of ours is one that the peer should try.
+    func isSendable(_ candidate: CandidateLine) -> Bool {
+        candidate.component == 1 && (self.policy.usesICETCP || !candidate.isTCP)
     }
 
     enum Verdict: Hashable {

@@ -15,6 +15,7 @@ extension NegotiationState {
                 media: media.media,
                 protocolName: media.protocolName,
                 formats: media.formats,
+                repeatedLines: media.lines.filter(\.isRepeatedInRefusal),
                 mid: mid,
                 isBundled: isBundled,
                 use: .refused(reason: "")
@@ -131,6 +132,13 @@ extension NegotiationState {
         )
     }
 
+    /// Whether the m-line that stood for the BUNDLE group before is stopped or recycled now.
+    func hasStoppedTransport(of before: NegotiationState) -> Bool {
+        guard let tag = before.bundleTag, let old = before.sections[checked: tag], old.isBundled else { return false }
+        guard let new = self.sections[checked: tag], new.mid == old.mid, new.media == old.media else { return true }
+        return new.taken == nil
+    }
+
     /// Whether each payload type means one thing on the whole transport, as webrtcbin needs.
     var payloadTypesAgree: Bool {
         var meanings: [UInt8: String] = [:]
@@ -141,6 +149,13 @@ extension NegotiationState {
             }
         }
         return true
+    }
+}
+
+extension SDPLine {
+    /// Whether a refused m-line repeats it, so that the peer recognises its own formats.
+    fileprivate var isRepeatedInRefusal: Bool {
+        self.attribute.map { ["rtpmap", "fmtp", "rtcp-mux", "sctp-port", "sctpmap"].contains($0.name) } ?? false
     }
 }
 

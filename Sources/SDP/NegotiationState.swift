@@ -144,6 +144,8 @@ struct Section: Sendable, Hashable {
     var protocolName: String
     /// The formats to repeat when it is answered with port 0.
     var formats: [String]
+    /// The lines to repeat with them.
+    var repeatedLines: [SDPLine] = []
     var mid: String?
     var isBundled: Bool
     var use: Use

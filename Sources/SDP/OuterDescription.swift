@@ -87,22 +87,25 @@ extension NegotiationState {
     private func makeOuterMedia(_ section: Section, setup: Setup) -> MediaDescription {
         var lines = [SDPLine("c", "IN IP4 0.0.0.0")]
         if let mid = section.mid { lines.append(.attribute("mid", mid)) }
-        guard let taken = section.taken, let ice = self.localICE, self.innerLines.indices.contains(taken.innerIndex) else {
+        // Refused m-lines carry a transport too: aiortc wants one, others do not look.
+        if let ice = self.localICE {
+            lines += [.attribute("ice-ufrag", ice.ufrag), .attribute("ice-pwd", ice.password)]
+        }
+        lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
+        lines.append(.attribute("setup", setup.rawValue))
+        guard let taken = section.taken, self.innerLines.indices.contains(taken.innerIndex) else {
             lines.append(.attribute(Direction.inactive.rawValue))
             return MediaDescription(
                 media: section.media,
                 port: 0,
                 protocolName: section.protocolName,
                 formats: section.formats.isEmpty ? ["0"] : section.formats,
-                lines: lines
+                lines: lines + section.repeatedLines
             )
         }
         let inner = self.innerLines[taken.innerIndex]
         let formats = inner.codec?.outerFormats ?? inner.offered
         lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
-        lines += [.attribute("ice-ufrag", ice.ufrag), .attribute("ice-pwd", ice.password)]
-        lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
-        lines.append(.attribute("setup", setup.rawValue))
         let transportCC = inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
         if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
         lines.append(.attribute(taken.ourDirection.rawValue))
@@ -111,7 +114,9 @@ extension NegotiationState {
         }
         lines += [.attribute("rtcp-mux"), .attribute("rtcp-rsize")]
         lines += formats.flatMap(\.lines)
-        if taken.ourDirection.sends { lines += self.outerSources(inner) }
+        if taken.ourDirection.sends {
+            lines += self.outerSources(inner, withRTX: formats.contains { $0.codec == nil })
+        }
         return MediaDescription(
             media: section.media,
             port: 9,
@@ -122,14 +127,35 @@ extension NegotiationState {
     }
 
     /// webrtcbin's sources, under our stream and track ids; Plan B peers read them nowhere else.
-    private func outerSources(_ inner: InnerLine) -> [SDPLine] {
-        inner.localSources.flatMap { line -> [SDPLine] in
-            guard let (name, value) = line.attribute, let value else { return [] }
-            if name == "ssrc-group" { return [line] }
-            let parts = value.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let ssrc = UInt32(parts[0]), parts[1].hasPrefix("cname:") else { return [] }
-            return [line, .attribute("ssrc", "\(ssrc) msid:\(self.policy.streamID) \(self.trackID(of: inner.kind))")]
+    ///
+    /// webrtcbin names a retransmission source even for audio, and even while it does not know the source to be
+    /// repaired (`FID 0 …`): browsers then refuse the m-line or play the wrong one, so only whole groups pass.
+    private func outerSources(_ inner: InnerLine, withRTX: Bool) -> [SDPLine] {
+        let sources = MediaDescription(
+            media: inner.kind.rawValue,
+            port: 9,
+            protocolName: "",
+            formats: [],
+            lines: inner.localSources
+        ).sources
+        let repairs = inner.localSources.compactMap { line in
+            line.attribute.flatMap { $0.name == "ssrc-group" ? $0.value?.split(separator: " ").last : nil }
+        }.compactMap { UInt32($0) }
+        let main = sources.filter { !repairs.contains($0.ssrc) }
+        var lines: [SDPLine] = []
+        for source in main {
+            var group = [source]
+            if withRTX, let repair = sources.first(where: { $0.repairs == source.ssrc }) {
+                lines.append(.attribute("ssrc-group", "FID \(source.ssrc) \(repair.ssrc)"))
+                group.append(repair)
+            }
+            for member in group {
+                lines.append(.attribute("ssrc", "\(member.ssrc) cname:\(member.cname ?? self.policy.streamID)"))
+                let track = self.trackID(of: inner.kind)
+                lines.append(.attribute("ssrc", "\(member.ssrc) msid:\(self.policy.streamID) \(track)"))
+            }
         }
+        return lines
     }
 
     private func trackID(of kind: MediaKind) -> String { "\(self.policy.streamID)-\(kind.rawValue)" }
@@ -145,7 +171,7 @@ extension NegotiationState {
             description.media.indices.contains(tag)
         else { return outer }
         let lines = candidates.prefix(SDPLimits.candidates).compactMap(CandidateLine.init)
-            .filter { $0.component == 1 }
+            .filter(self.isSendable)
             .map { SDPLine("a", $0.description) }
         description.media[tag].lines += lines + (isComplete ? [.attribute("end-of-candidates")] : [])
         return description.text
