@@ -62,8 +62,18 @@ extension RoomCalls {
         guard case .answering(let offer, let next) = connection.negotiation, connection.acceptedRemote != nil else {
             return self.negotiationFailed(peer, connection, reason)
         }
+        guard self.isJoined else { return self.keepWithoutOffer(peer, reason) }
         self.holdAgain(peer)
         self.rebuild(peer, .answer(sdp: next ?? offer), reason: reason)
+    }
+
+    /// Goes on with the description that is in force, because the connection did not take the new one.
+    private mutating func keepWithoutOffer(_ peer: PeerID, _ reason: String) {
+        self.ignore(.refusedDescription, peer, reason)
+        self.updateConnection(peer) { connection in
+            connection.remote = connection.acceptedRemote
+            connection.negotiation = .stable
+        }
     }
 
     private mutating func descriptionRefused(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {
@@ -82,11 +92,7 @@ extension RoomCalls {
                 if let next { self.open(peer, .answer(sdp: next)) }
                 return
             }
-            self.ignore(.refusedDescription, peer, reason)
-            self.updateConnection(peer) { connection in
-                connection.remote = connection.acceptedRemote
-                connection.negotiation = .stable
-            }
+            self.keepWithoutOffer(peer, reason)
             if let next { self.applyOffer(peer, connection.id, next) }
         }
     }

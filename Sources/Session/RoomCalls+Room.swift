@@ -4,7 +4,9 @@ import Signalling
 
 /// What the room does to the calls, while we are a member.
 extension RoomCalls {
-    /// A member arrived, and we offer. A peer with a call came back without leaving: its old connection is dead.
+    /// A member arrived, and we offer.
+    ///
+    /// A peer with a call came back without leaving: its old connection is dead.
     mutating func peerArrived(_ peer: PeerID) {
         guard peer != self.ownID else { return self.ignore(.echo, peer, "our own arrival") }
         guard self.admit(peer, announce: true) else { return }

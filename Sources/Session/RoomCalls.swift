@@ -106,9 +106,12 @@ struct RoomCalls {
 
     // Connections
 
-    /// Opens the peer's next connection, or lets it wait if there were too many. The call has no connection.
+    /// Opens the next connection of an idle call, or lets it wait if there were too many.
+    ///
+    /// Out of the room nothing is opened, because no description could be sent: our re-join makes the peer offer again.
     mutating func open(_ peer: PeerID, _ plan: Call.Plan) {
         guard let call = self.calls[peer] else { return }
+        guard self.isJoined else { return self.ignore(.notJoined, peer, "no new connection") }
         guard call.openings < self.configuration.maximumConnections else {
             self.wait(peer, self.configuration.throttledWait, plan)
             return

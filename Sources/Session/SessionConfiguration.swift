@@ -2,9 +2,9 @@
 
 /// Limits and times of one room session.
 public struct SessionConfiguration: Equatable, Sendable {
-    /// Peers served at the same time; more are ignored and reported. Range 1 and up.
+    /// Peers served at the same time, 1 and up; more are ignored and reported.
     public var maximumPeers = 16
-    /// Candidates held or handed over for one description of one peer (protocols.md 1.3). Range 0 and up.
+    /// Candidates held or handed over for one description of one peer, 0 and up (protocols.md 1.3).
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.
     public var maximumDescriptionLength = 262_144
