@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Swift cannot import of GStreamer (macros, variadics), and the work done per packet, which must not cross into
+// Swift for each one. Pointers named `object` take any GObject.
+
+#ifndef CTAPEDECK_H
+#define CTAPEDECK_H
+
+#include "CTapedeckCapture.h"
+#include "CTapedeckCertificate.h"
+#include "CTapedeckSend.h"
+#include "CTapedeckShims.h"
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sending side's work per buffer: one appsink feeds many appsrc (encode once for every peer), and the
+// machine-readable test pattern.
+
+#ifndef CTAPEDECK_SEND_H
+#define CTAPEDECK_SEND_H
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/gst.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Copies each buffer of one appsink to every attached appsrc. Thread-safe; reference counted.
+typedef struct CTapedeckFanOut CTapedeckFanOut;
+
+/// What one consumer got.
+typedef struct {
+    uint64_t pushed;
+    uint64_t dropped;
+} CTapedeckConsumerCounters;
+
+/// `keyframes`: the buffers are encoded video, so a consumer starts, and starts again after a drop, at a keyframe.
+CTapedeckFanOut *CTapedeck_fan_out_new(bool keyframes);
+void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out);
+/// Feeds from `appsink`, whose pipeline has the base time `base_time`.
+void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time);
+/// Adds a consumer whose pipeline has the base time `base_time`; time stamps are moved by the difference. At most
+/// `maximum_queued` buffers wait in it; more are dropped and counted. Returns its id, never 0.
+uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstClockTime base_time,
+                               uint32_t maximum_queued);
+/// After it returned, the appsrc gets no further buffer. An unknown id is ignored. Returns what the consumer got.
+CTapedeckConsumerCounters CTapedeck_fan_out_remove(CTapedeckFanOut *fan_out, uint64_t id);
+CTapedeckConsumerCounters CTapedeck_fan_out_counters(CTapedeckFanOut *fan_out, uint64_t id);
+/// Buffers that came out of the appsink.
+uint64_t CTapedeck_fan_out_count(CTapedeckFanOut *fan_out);
+/// Asks the encoder in front of the appsink for a keyframe, at most once in 200 ms; a request that comes too early is
+/// kept and sent with the first buffer after that time.
+void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out);
+/// Turns each keyframe request that a peer's PLI or FIR raises on `pad` (upstream event GstForceKeyUnit) into one of
+/// this fan-out, and stops it there. The probe holds a reference.
+void CTapedeck_fan_out_take_requests(CTapedeckFanOut *fan_out, GstPad *pad);
+
+/// Draws frame counter, checksum, flash and the dark band into every I420 frame that passes `pad`. Layout:
+/// Tests/Peers/test-pattern.md. The frame index is the running time times `frames_per_second`.
+void CTapedeck_paint_test_pattern(GstPad *pad, uint32_t frames_per_second);
+
+#endif

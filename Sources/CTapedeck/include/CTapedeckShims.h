@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shims: one per macro or variadic function, nothing else.
+
+#ifndef CTAPEDECK_SHIMS_H
+#define CTAPEDECK_SHIMS_H
+
+#define GST_USE_UNSTABLE_API
+#include <gst/gst.h>
+#include <gst/webrtc/webrtc.h>
+
+/// GST_MESSAGE_TYPE is a macro with a cast.
+GstMessageType CGst_message_type(const GstMessage *message);
+
+/// GST_MESSAGE_SRC_NAME is a macro with a cast. Valid while `message` lives; may be NULL.
+const char *CGst_message_source_name(const GstMessage *message);
+
+/// Whether `object` has a property of that name. G_OBJECT_GET_CLASS is a macro.
+gboolean CGst_has_property(gpointer object, const char *name);
+
+/// g_object_set and g_object_get are variadic. The property must exist and be of the type that the name says.
+void CGst_set_object(gpointer object, const char *name, gpointer value);
+int CGst_get_int(gpointer object, const char *name);
+guint64 CGst_get_uint64(gpointer object, const char *name);
+/// Transfer full; NULL if the property holds none.
+gpointer CGst_get_object(gpointer object, const char *name);
+/// Transfer full (g_free); NULL if the property holds none.
+char *CGst_get_string(gpointer object, const char *name);
+/// Transfer full (gst_structure_free); NULL if the property holds none.
+GstStructure *CGst_get_structure(gpointer object, const char *name);
+
+/// g_signal_connect_data wants a GCallback: any function pointer is taken as void *.
+gulong CGst_connect(gpointer object, const char *signal, void *callback, gpointer user, GClosureNotify destroy);
+
+/// g_signal_emit_by_name is variadic: one shim for each action signal of webrtcbin that we use. Promises are
+/// transfer none here: webrtcbin takes its own reference.
+void CGst_webrtc_create_offer(GstElement *webrtcbin, GstPromise *promise);
+void CGst_webrtc_create_answer(GstElement *webrtcbin, GstPromise *promise);
+void CGst_webrtc_set_local_description(GstElement *webrtcbin, GstWebRTCSessionDescription *description,
+                                       GstPromise *promise);
+void CGst_webrtc_set_remote_description(GstElement *webrtcbin, GstWebRTCSessionDescription *description,
+                                        GstPromise *promise);
+void CGst_webrtc_add_ice_candidate(GstElement *webrtcbin, guint m_line_index, const char *candidate);
+/// Transfer full.
+GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
+                                                     GstWebRTCRTPTransceiverDirection direction, GstCaps *caps);
+/// FALSE if the agent refused the address.
+gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
+/// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR (gstreamer.md fact 71).
+gboolean CGst_request_keyframe(GstPad *pad);
+
+/// The field named `name` of a promise's reply, if it is a session description. Transfer full; NULL otherwise.
+/// gst_structure_get is variadic and GST_TYPE_WEBRTC_SESSION_DESCRIPTION a macro.
+GstWebRTCSessionDescription *CGst_reply_description(const GstStructure *reply, const char *name);
+/// The text of the field `error` of a promise's reply. Transfer full (g_free); NULL if there is none.
+char *CGst_reply_error(const GstStructure *reply);
+/// Transfer full; NULL if the text does not parse.
+GstWebRTCSessionDescription *CGst_session_description_new(GstWebRTCSDPType type, const char *text);
+
+/// The names of the live GStreamer objects that the `leaks` tracer counts; 0 if the tracer is not active.
+guint CGst_live_object_count(void);
+
+#endif

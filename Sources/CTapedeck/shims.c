@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CTapedeckShims.h"
+
+#include <gst/video/video.h>
+
+GstMessageType CGst_message_type(const GstMessage *message) { return GST_MESSAGE_TYPE(message); }
+
+const char *CGst_message_source_name(const GstMessage *message) {
+    return GST_MESSAGE_SRC(message) ? GST_OBJECT_NAME(GST_MESSAGE_SRC(message)) : NULL;
+}
+
+gboolean CGst_has_property(gpointer object, const char *name) {
+    return g_object_class_find_property(G_OBJECT_GET_CLASS(object), name) != NULL;
+}
+
+void CGst_set_object(gpointer object, const char *name, gpointer value) { g_object_set(object, name, value, NULL); }
+
+int CGst_get_int(gpointer object, const char *name) {
+    int value = 0;
+    g_object_get(object, name, &value, NULL);
+    return value;
+}
+
+guint64 CGst_get_uint64(gpointer object, const char *name) {
+    guint64 value = 0;
+    g_object_get(object, name, &value, NULL);
+    return value;
+}
+
+gpointer CGst_get_object(gpointer object, const char *name) {
+    gpointer value = NULL;
+    g_object_get(object, name, &value, NULL);
+    return value;
+}
+
+char *CGst_get_string(gpointer object, const char *name) {
+    char *value = NULL;
+    g_object_get(object, name, &value, NULL);
+    return value;
+}
+
+GstStructure *CGst_get_structure(gpointer object, const char *name) {
+    GstStructure *value = NULL;
+    g_object_get(object, name, &value, NULL);
+    return value;
+}
+
+gulong CGst_connect(gpointer object, const char *signal, void *callback, gpointer user, GClosureNotify destroy) {
+    return g_signal_connect_data(object, signal, G_CALLBACK(callback), user, destroy, 0);
+}
+
+void CGst_webrtc_create_offer(GstElement *webrtcbin, GstPromise *promise) {
+    g_signal_emit_by_name(webrtcbin, "create-offer", NULL, promise);
+}
+
+void CGst_webrtc_create_answer(GstElement *webrtcbin, GstPromise *promise) {
+    g_signal_emit_by_name(webrtcbin, "create-answer", NULL, promise);
+}
+
+void CGst_webrtc_set_local_description(GstElement *webrtcbin, GstWebRTCSessionDescription *description,
+                                       GstPromise *promise) {
+    g_signal_emit_by_name(webrtcbin, "set-local-description", description, promise);
+}
+
+void CGst_webrtc_set_remote_description(GstElement *webrtcbin, GstWebRTCSessionDescription *description,
+                                        GstPromise *promise) {
+    g_signal_emit_by_name(webrtcbin, "set-remote-description", description, promise);
+}
+
+void CGst_webrtc_add_ice_candidate(GstElement *webrtcbin, guint m_line_index, const char *candidate) {
+    g_signal_emit_by_name(webrtcbin, "add-ice-candidate", m_line_index, candidate);
+}
+
+GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
+                                                     GstWebRTCRTPTransceiverDirection direction, GstCaps *caps) {
+    GstWebRTCRTPTransceiver *transceiver = NULL;
+    g_signal_emit_by_name(webrtcbin, "add-transceiver", direction, caps, &transceiver);
+    return transceiver;
+}
+
+gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {
+    gboolean added = FALSE;
+    g_signal_emit_by_name(ice_agent, "add-local-ip-address", address, &added);
+    return added;
+}
+
+gboolean CGst_request_keyframe(GstPad *pad) {
+    return gst_pad_send_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, FALSE, 0));
+}
+
+GstWebRTCSessionDescription *CGst_reply_description(const GstStructure *reply, const char *name) {
+    GstWebRTCSessionDescription *description = NULL;
+    gst_structure_get(reply, name, GST_TYPE_WEBRTC_SESSION_DESCRIPTION, &description, NULL);
+    return description;
+}
+
+char *CGst_reply_error(const GstStructure *reply) {
+    GError *error = NULL;
+    if (reply == NULL || !gst_structure_get(reply, "error", G_TYPE_ERROR, &error, NULL)) return NULL;
+    char *text = g_strdup(error->message);
+    g_error_free(error);
+    return text;
+}
+
+GstWebRTCSessionDescription *CGst_session_description_new(GstWebRTCSDPType type, const char *text) {
+    GstSDPMessage *message = NULL;
+    if (gst_sdp_message_new_from_text(text, &message) != GST_SDP_OK) return NULL;
+    return gst_webrtc_session_description_new(type, message);
+}
+
+guint CGst_live_object_count(void) {
+    guint count = 0;
+    GList *tracers = gst_tracing_get_active_tracers();
+    for (GList *item = tracers; item != NULL; item = item->next) {
+        GstStructure *live = NULL;
+        if (g_signal_lookup("get-live-objects", G_OBJECT_TYPE(item->data)) == 0) continue;
+        g_signal_emit_by_name(item->data, "get-live-objects", &live);
+        if (live == NULL) continue;
+        const GValue *list = gst_structure_get_value(live, "live-objects-list");
+        if (list != NULL) count += gst_value_list_get_size(list);
+        gst_structure_free(live);
+    }
+    g_list_free_full(tracers, gst_object_unref);
+    return count;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gst/video/video.h>
+#include <string.h>
+
+#include "CTapedeckSend.h"
+
+// Luma of limited range (ITU-R BT.709). Layout: Tests/Peers/test-pattern.md, in coordinates of 1280x720.
+enum { WHITE = 235, BLACK = 16, GREY = 48, NEUTRAL_CHROMA = 128 };
+enum { REFERENCE_WIDTH = 1280, REFERENCE_HEIGHT = 720 };
+enum { CELL = 32, STRIP_X = 16, STRIP_Y = 16, BAND_HEIGHT = 64, COUNTER_BITS = 24, CHECKSUM_BITS = 6 };
+
+static void fill(GstVideoFrame *frame, int x0, int y0, int x1, int y1, uint8_t luma) {
+    int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
+    int left = x0 * width / REFERENCE_WIDTH, right = x1 * width / REFERENCE_WIDTH;
+    int top = y0 * height / REFERENCE_HEIGHT, bottom = y1 * height / REFERENCE_HEIGHT;
+    for (int plane = 0; plane < 3; plane++) {
+        int shift = plane == 0 ? 0 : 1;
+        uint8_t value = plane == 0 ? luma : NEUTRAL_CHROMA;
+        int stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+        uint8_t *row = (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(frame, plane) + (top >> shift) * stride;
+        for (int y = top >> shift; y < bottom >> shift; y++, row += stride) {
+            memset(row + (left >> shift), value, (size_t)((right >> shift) - (left >> shift)));
+        }
+    }
+}
+
+static uint32_t checksum(uint32_t counter) {
+    return ((counter >> 18 & 63) + (counter >> 12 & 63) + (counter >> 6 & 63) + (counter & 63) + 21) & 63;
+}
+
+static void paint(GstVideoFrame *frame, uint64_t index, uint32_t frames_per_second) {
+    uint32_t counter = (uint32_t)(index & ((1u << COUNTER_BITS) - 1));
+    // White, black, counter, checksum: 32 bits, most significant first.
+    uint32_t cells = 1u << 31 | counter << CHECKSUM_BITS | checksum(counter);
+    fill(frame, 0, 0, REFERENCE_WIDTH, BAND_HEIGHT, GREY);
+    for (int i = 0; i < 32; i++) {
+        uint8_t luma = cells >> (31 - i) & 1 ? WHITE : BLACK;
+        fill(frame, STRIP_X + CELL * i, STRIP_Y, STRIP_X + CELL * (i + 1), STRIP_Y + CELL, luma);
+    }
+    fill(frame, 320, 240, 960, 480, index % frames_per_second == 0 ? WHITE : GREY);
+}
+
+// Streaming thread of the capture pipeline. Owns the buffer in `info` while it runs.
+static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    uint32_t frames_per_second = GPOINTER_TO_UINT(user);
+    GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    info->data = buffer;
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    GstVideoInfo video;
+    GstVideoFrame frame;
+    if (caps != NULL && gst_video_info_from_caps(&video, caps) && GST_BUFFER_PTS_IS_VALID(buffer) &&
+        GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_I420 &&
+        gst_video_frame_map(&frame, &video, buffer, GST_MAP_READWRITE)) {
+        uint64_t index = gst_util_uint64_scale_round(GST_BUFFER_PTS(buffer), frames_per_second, GST_SECOND);
+        paint(&frame, index, frames_per_second);
+        gst_video_frame_unmap(&frame);
+    }
+    if (caps != NULL) gst_caps_unref(caps);
+    return GST_PAD_PROBE_OK;
+}
+
+void CTapedeck_paint_test_pattern(GstPad *pad, uint32_t frames_per_second) {
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, GUINT_TO_POINTER(frames_per_second), NULL);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CGStreamer
+internal import CTapedeck
+
+/// What a tap has counted so far.
+public struct TapCounters: Sendable, Hashable {
+    /// RTP packets that left the jitter buffer.
+    public var packets: UInt64
+    /// Their bytes, RTP headers included.
+    public var bytes: UInt64
+    /// Packets that never came, after retransmission.
+    public var lostPackets: UInt64
+    /// Units handed to the queue.
+    public var units: UInt64
+    /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
+    public var lastPacketNanoseconds: Int64?
+}
+
+/// Carries one received track from webrtcbin's pad to the unit queue.
+///
+/// Everything per packet happens in C on the streaming thread. The C object lives as long as its callbacks do.
+public final class TrackTap: @unchecked Sendable {
+    // The C tap is made of atomics and of fields that only the streaming thread touches.
+    private let pointer: OpaquePointer
+
+    /// `id` names the tap in the items of the queue.
+    public init(id: UInt64, ssrc: UInt32, queue: UnitQueue) {
+        self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer)
+    }
+
+    deinit {
+        CTapedeck_tap_close(self.pointer)
+        CTapedeck_tap_unref(self.pointer)
+    }
+
+    func attach(to rtpPad: Pad) {
+        CTapedeck_tap_attach_rtp(self.pointer, rtpPad.pointer)
+    }
+
+    func attach(toSink appsink: Element) {
+        CTapedeck_tap_attach_sink(self.pointer, appsink.pointer)
+    }
+
+    /// Stops handing over units. Any thread.
+    public func close() {
+        CTapedeck_tap_close(self.pointer)
+    }
+
+    /// The counters now. Any thread.
+    public var counters: TapCounters {
+        let counters = CTapedeck_tap_counters(self.pointer)
+        return TapCounters(
+            packets: counters.packets,
+            bytes: counters.bytes,
+            lostPackets: counters.lost,
+            units: counters.units,
+            lastPacketNanoseconds: counters.last_packet_nanoseconds == 0 ? nil : counters.last_packet_nanoseconds
+        )
+    }
+}
+
+/// Times the RTCP of one peer connection and hands its sender reports to the unit queue.
+final class RTCPWatcher: @unchecked Sendable {
+    // The C receiver is made of atomics.
+    private let pointer: OpaquePointer
+
+    init(id: UInt64, queue: UnitQueue?) {
+        self.pointer = CTapedeck_receiver_new(id, queue?.pointer)
+    }
+
+    deinit {
+        CTapedeck_receiver_unref(self.pointer)
+    }
+
+    /// Watches the RTPSession behind an `rtpsession` element.
+    func watch(rtpSession element: Element) {
+        guard let session = CGst_get_object(element.pointer, "internal-session") else { return }
+        CTapedeck_receiver_watch(self.pointer, session)
+        g_object_unref(session)
+    }
+
+    /// `CLOCK_MONOTONIC` of the last RTCP packet; nil before the first.
+    var lastReportNanoseconds: Int64? {
+        let time = CTapedeck_receiver_last_report_nanoseconds(self.pointer)
+        return time == 0 ? nil : time
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Synchronization
+
+/// The thread on which everything of GStreamer that may block is called: state changes, linking, property reads.
+///
+/// Work runs in the order in which it was given. A piece of work that does not return within its deadline is reported
+/// as `timedOut` and goes on holding the thread: its owner gives the worker up (design.md section 4).
+public final class ControlThread: Sendable {
+    private let queue: DispatchQueue
+
+    /// A thread of its own, named for debuggers.
+    public init(name: String) {
+        self.queue = DispatchQueue(label: name)
+    }
+
+    /// Runs `body` on the thread and returns its result.
+    /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`.
+    public func run<Result: Sendable>(
+        _ what: String,
+        deadline: Duration = .seconds(5),
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let once = OneShot(continuation)
+            self.queue.async {
+                once.resume(with: Swift.Result { try body() })
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.timeInterval) {
+                let error = GStreamerError(.timedOut, "\(what) did not return within \(deadline)")
+                once.resume(with: .failure(error))
+            }
+        }
+    }
+
+    /// Queues `body` without waiting for it. Callable from any callback.
+    public func enqueue(_ body: @escaping @Sendable () -> Void) {
+        self.queue.async(execute: body)
+    }
+}
+
+/// A continuation that the first of several callers resumes; the others do nothing.
+final class OneShot<Value: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Value, any Error>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume(with result: Result<Value, any Error>) {
+        let waiting = self.continuation.withLock { stored in
+            defer { stored = nil }
+            return stored
+        }
+        waiting?.resume(with: result)
+    }
+}
+
+extension Duration {
+    /// The same in seconds, as Dispatch wants it.
+    var timeInterval: Double {
+        Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CGStreamer
+internal import CTapedeck
+
+/// What one consumer of a fan-out got.
+public struct ConsumerCounters: Sendable, Hashable {
+    /// Buffers handed over.
+    public var pushed: UInt64
+    /// Buffers left out because the consumer was too slow.
+    public var dropped: UInt64
+
+    init(_ counters: CTapedeckConsumerCounters) {
+        self.pushed = counters.pushed
+        self.dropped = counters.dropped
+    }
+}
+
+/// Copies what one pipeline makes to any number of others: encode once, send to every peer.
+public final class FanOut: @unchecked Sendable {
+    // The C object locks for itself.
+    private let pointer: OpaquePointer
+
+    /// `startsAtKeyframe`: for encoded video, whose consumers can only start there.
+    public init(startsAtKeyframe: Bool) {
+        self.pointer = CTapedeck_fan_out_new(startsAtKeyframe)
+    }
+
+    deinit {
+        CTapedeck_fan_out_unref(self.pointer)
+    }
+
+    /// Feeds from the appsink of that name of a pipeline that has its base time already.
+    public func attach(to pipeline: Pipeline, sink: String) throws(GStreamerError) {
+        let appsink = try pipeline.element(named: sink)
+        CTapedeck_fan_out_attach(self.pointer, appsink.pointer, GstClockTime(pipeline.baseTimeNanoseconds))
+    }
+
+    /// Adds an appsrc of another pipeline that has its base time already; keyframe requests that arrive at it go to
+    /// our encoder.
+    public func add(_ appsrc: Element, of pipeline: Pipeline, maximumQueued: Int = 60) throws(GStreamerError)
+        -> Consumer
+    {
+        let pad = try appsrc.staticPad("src")
+        CTapedeck_fan_out_take_requests(self.pointer, pad.pointer)
+        let id = CTapedeck_fan_out_add(
+            self.pointer,
+            appsrc.pointer,
+            GstClockTime(pipeline.baseTimeNanoseconds),
+            UInt32(clamping: maximumQueued)
+        )
+        return Consumer(fanOut: self, id: id)
+    }
+
+    /// Buffers that the source has made.
+    public var count: UInt64 {
+        CTapedeck_fan_out_count(self.pointer)
+    }
+
+    /// Asks the encoder for a keyframe; at most one in 200 ms reaches it.
+    public func requestKeyframe() {
+        CTapedeck_fan_out_request_keyframe(self.pointer)
+    }
+
+    /// One attached appsrc.
+    public final class Consumer: Sendable {
+        private let fanOut: FanOut
+        private let id: UInt64
+
+        fileprivate init(fanOut: FanOut, id: UInt64) {
+            self.fanOut = fanOut
+            self.id = id
+        }
+
+        /// What it got until now; zeros after `remove()`.
+        public var counters: ConsumerCounters {
+            ConsumerCounters(CTapedeck_fan_out_counters(self.fanOut.pointer, self.id))
+        }
+
+        /// Ends the flow; after it returned nothing more is pushed. Returns what it got.
+        @discardableResult
+        public func remove() -> ConsumerCounters {
+            ConsumerCounters(CTapedeck_fan_out_remove(self.fanOut.pointer, self.id))
+        }
+    }
+}
+
+extension Pipeline {
+    /// Draws the machine-readable test pattern into the I420 frames that leave the element's `src` pad.
+    public func paintTestPattern(on name: String, framesPerSecond: Int) throws(GStreamerError) {
+        let pad = try self.element(named: name).staticPad("src")
+        CTapedeck_paint_test_pattern(pad.pointer, UInt32(clamping: framesPerSecond))
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one coded unit (a frame, an access unit, a packet) tells about itself.
+public struct UnitInspection: Sendable, Hashable {
+    /// Whether a decoder can start here; always true for sound.
+    public var isKeyframe: Bool
+    /// Picture width in pixels, where the unit says it.
+    public var width: Int?
+    /// Picture height in pixels, where the unit says it.
+    public var height: Int?
+    /// The H.264 parameter sets in the unit, if there are any.
+    public var parameterSets: H264ParameterSets?
+    /// How long the unit sounds, in nanoseconds, for sound.
+    public var durationNanoseconds: Int64?
+
+    /// An inspection with each part given.
+    public init(
+        isKeyframe: Bool,
+        width: Int? = nil,
+        height: Int? = nil,
+        parameterSets: H264ParameterSets? = nil,
+        durationNanoseconds: Int64? = nil
+    ) {
+        self.isKeyframe = isKeyframe
+        self.width = width
+        self.height = height
+        self.parameterSets = parameterSets
+        self.durationNanoseconds = durationNanoseconds
+    }
+}
+
+/// Looks into coded units without decoding or copying them.
+public enum Bitstream {
+    /// Inspects one unit; nil if it is not a unit of that codec.
+    ///
+    /// Never traps, whatever the bytes.
+    ///
+    /// - Parameters:
+    ///   - codec: the codec of the track. G.711 is taken as one channel.
+    ///   - unit: the bytes as the depayloader gives them; only read during the call.
+    ///   - framing: how H.264 NAL units are separated; no matter for other codecs.
+    public static func inspect(
+        _ codec: Codec,
+        _ unit: UnsafeRawBufferPointer,
+        framing: H264.Framing = .annexB
+    ) -> UnitInspection? {
+        switch codec {
+        case .vp8: return VP8.inspect(unit)
+        case .vp9: return VP9.inspect(unit)
+        case .h264: return H264.inspect(unit, framing: framing)
+        case .opus:
+            return Opus.durationNanoseconds(of: unit).map {
+                UnitInspection(isKeyframe: true, durationNanoseconds: $0)
+            }
+        case .pcmu, .pcma:
+            return G711.durationNanoseconds(byteCount: unit.count).map {
+                UnitInspection(isKeyframe: true, durationNanoseconds: $0)
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// H.264 parameter sets, each a NAL unit with its header byte and without a start code.
+public struct H264ParameterSets: Sendable, Hashable {
+    /// Sequence parameter sets (NAL unit type 7), in order of appearance.
+    public var sequence: [[UInt8]]
+    /// Picture parameter sets (NAL unit type 8), in order of appearance.
+    public var picture: [[UInt8]]
+
+    /// Sets with each part given.
+    public init(sequence: [[UInt8]] = [], picture: [[UInt8]] = []) {
+        self.sequence = sequence
+        self.picture = picture
+    }
+}
+
+/// What recording needs to know of H.264 access units.
+public enum H264 {
+    /// How the NAL units of an access unit are separated.
+    public enum Framing: Sendable, Hashable {
+        /// Start codes of 3 or 4 bytes (H.264 annex B), as depayloaders give them.
+        case annexB
+        /// 4-byte big-endian lengths (ISO/IEC 14496-15), as Matroska files hold them.
+        case lengthPrefixed
+    }
+
+    /// Parameter sets beyond this number in one access unit are ignored: avcC holds no more.
+    static let maximumParameterSets = 31
+
+    /// Replaces start codes by 4-byte lengths and appends the result to `output`; drops trailing zero bytes.
+    ///
+    /// Callers keep `output` and empty it with `removeAll(keepingCapacity: true)`, so that nothing is allocated.
+    /// - Returns: whether there was a NAL unit at all.
+    public static func appendLengthPrefixed(_ annexB: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool {
+        var found = false
+        output.reserveCapacity(output.count + annexB.count + 16)
+        Self.forEachUnit(annexB, framing: .annexB) { unit in
+            found = true
+            output.appendBigEndian(UInt64(unit.count), count: 4)
+            output.append(contentsOf: unit)
+        }
+        return found
+    }
+
+    /// Calls `body` with each NAL unit that is not empty, header byte first.
+    ///
+    /// Ends at the first length that does not fit. The buffers are valid during the call only.
+    public static func forEachUnit(
+        _ accessUnit: UnsafeRawBufferPointer,
+        framing: Framing,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
+        switch framing {
+        case .annexB:
+            var start = Self.startCode(in: accessUnit, from: 0)
+            while let current = start {
+                let next = Self.startCode(in: accessUnit, from: current + 3)
+                var end = next ?? accessUnit.count
+                while end > current + 3, accessUnit[end - 1] == 0 { end -= 1 }
+                if end > current + 3 { body(UnsafeRawBufferPointer(rebasing: accessUnit[(current + 3)..<end])) }
+                start = next
+            }
+        case .lengthPrefixed:
+            var position = 0
+            while accessUnit.count - position >= 4 {
+                var length = 0
+                for index in position..<(position + 4) { length = length << 8 | Int(accessUnit[index]) }
+                position += 4
+                guard length <= accessUnit.count - position else { return }
+                if length > 0 { body(UnsafeRawBufferPointer(rebasing: accessUnit[position..<(position + length)])) }
+                position += length
+            }
+        }
+    }
+
+    /// The position of the next `00 00 01`; a fourth zero before it counts as a trailing zero of the unit before.
+    private static func startCode(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var index = start + 2
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte > 1 {
+                index += 3
+            } else if byte == 0 {
+                index += 1
+            } else if bytes[index - 1] == 0, bytes[index - 2] == 0 {
+                return index - 2
+            } else {
+                index += 3
+            }
+        }
+        return nil
+    }
+
+    /// Looks for an IDR slice and parameter sets; the size is that of the last sequence parameter set in the unit.
+    ///
+    /// Nil if there is no NAL unit, or one has its forbidden bit set (H.264 section 7.4.1).
+    static func inspect(_ accessUnit: UnsafeRawBufferPointer, framing: Framing) -> UnitInspection? {
+        var inspection = UnitInspection(isKeyframe: false)
+        var sets = H264ParameterSets()
+        var isValid = false
+        var isForbidden = false
+        Self.forEachUnit(accessUnit, framing: framing) { unit in
+            guard let header = unit.first, header & 0x80 == 0 else {
+                isForbidden = true
+                return
+            }
+            isValid = true
+            switch header & 0x1F {
+            case 5: inspection.isKeyframe = true
+            case 7 where sets.sequence.count < Self.maximumParameterSets:
+                sets.sequence.append(Array(unit))
+                if let parameters = H264SequenceParameters(unit) {
+                    inspection.width = parameters.width
+                    inspection.height = parameters.height
+                }
+            case 8 where sets.picture.count < Self.maximumParameterSets: sets.picture.append(Array(unit))
+            default: break
+            }
+        }
+        guard isValid, !isForbidden else { return nil }
+        if !sets.sequence.isEmpty || !sets.picture.isEmpty { inspection.parameterSets = sets }
+        return inspection
+    }
+
+    /// The AVCDecoderConfigurationRecord ("avcC", ISO/IEC 14496-15 section 5.3.3) with 4-byte lengths.
+    ///
+    /// Nil without at least one readable SPS and one PPS, or if one is larger than 65 535 bytes.
+    public static func decoderConfiguration(_ sets: H264ParameterSets) -> [UInt8]? {
+        let sequence = Self.unique(sets.sequence)
+        let picture = Self.unique(sets.picture)
+        guard let first = sequence.first, !picture.isEmpty,
+            sequence.count <= Self.maximumParameterSets, picture.count <= Self.maximumParameterSets,
+            (sequence + picture).allSatisfy({ !$0.isEmpty && $0.count <= 0xFFFF }),
+            let parameters = first.withUnsafeBytes({ H264SequenceParameters($0) })
+        else { return nil }
+        var bytes: [UInt8] = [1, first[1], first[2], first[3], 0xFC | 3, 0xE0 | UInt8(sequence.count)]
+        for set in sequence {
+            bytes.appendBigEndian(UInt64(set.count), count: 2)
+            bytes.append(contentsOf: set)
+        }
+        bytes.append(UInt8(picture.count))
+        for set in picture {
+            bytes.appendBigEndian(UInt64(set.count), count: 2)
+            bytes.append(contentsOf: set)
+        }
+        if ![66, 77, 88].contains(parameters.profile) {
+            bytes.append(0xFC | parameters.chromaFormat)
+            bytes.append(0xF8 | parameters.lumaBitDepth &- 8)
+            bytes.append(0xF8 | parameters.chromaBitDepth &- 8)
+            bytes.append(0)  // no SPS extensions
+        }
+        return bytes
+    }
+
+    /// The parameter sets in an avcC record; nil if it is not one.
+    public static func parameterSets(decoderConfiguration bytes: [UInt8]) -> H264ParameterSets? {
+        guard bytes.count >= 7, bytes[0] == 1 else { return nil }
+        var position = 5
+        func take(_ count: Int) -> [[UInt8]]? {
+            var sets: [[UInt8]] = []
+            for _ in 0..<count {
+                guard bytes.count - position >= 2 else { return nil }
+                let length = Int(bytes[position]) << 8 | Int(bytes[position + 1])
+                position += 2
+                guard bytes.count - position >= length else { return nil }
+                sets.append(Array(bytes[position..<(position + length)]))
+                position += length
+            }
+            return sets
+        }
+        position += 1
+        guard let sequence = take(Int(bytes[5] & 0x1F)), position < bytes.count else { return nil }
+        let pictureCount = Int(bytes[position])
+        position += 1
+        guard let picture = take(pictureCount) else { return nil }
+        return H264ParameterSets(sequence: sequence, picture: picture)
+    }
+
+    private static func unique(_ sets: [[UInt8]]) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        for set in sets where !result.contains(set) { result.append(set) }
+        return result
+    }
+}

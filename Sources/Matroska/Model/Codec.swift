@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A codec that WebRTC peers send and that this module can write.
+public enum Codec: String, Sendable, Hashable, Codable, CaseIterable {
+    /// VP8 (RFC 6386).
+    case vp8
+    /// VP9.
+    case vp9
+    /// H.264, stored with 4-byte lengths (ISO/IEC 14496-15).
+    case h264
+    /// Opus (RFC 6716).
+    case opus
+    /// G.711 µ-law.
+    case pcmu
+    /// G.711 A-law.
+    case pcma
+
+    /// What a codec carries.
+    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Moving pictures.
+        case video
+        /// Sound.
+        case audio
+    }
+
+    /// Whether the codec carries pictures or sound.
+    public var kind: Kind {
+        switch self {
+        case .vp8, .vp9, .h264: .video
+        case .opus, .pcmu, .pcma: .audio
+        }
+    }
+
+    /// The CodecID of the track entry (Matroska codec registry).
+    ///
+    /// Both G.711 laws share one and differ in CodecPrivate.
+    public var codecID: String {
+        switch self {
+        case .vp8: "V_VP8"
+        case .vp9: "V_VP9"
+        case .h264: "V_MPEG4/ISO/AVC"
+        case .opus: "A_OPUS"
+        case .pcmu, .pcma: "A_MS/ACM"
+        }
+    }
+
+    /// The codec of a track entry, or nil if it is none of these.
+    init?(codecID: String, codecPrivate: [UInt8]) {
+        switch codecID {
+        case "V_VP8": self = .vp8
+        case "V_VP9": self = .vp9
+        case "V_MPEG4/ISO/AVC": self = .h264
+        case "A_OPUS": self = .opus
+        case "A_MS/ACM":
+            guard let codec = G711.codec(privateData: codecPrivate) else { return nil }
+            self = codec
+        default: return nil
+        }
+    }
+}

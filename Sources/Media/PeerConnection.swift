@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+public import GStreamer
+public import Logging
+internal import Observability
+public import SDP
+public import Session
+public import Signalling
+internal import Synchronization
+
+/// What all peer connections of a room session share.
+public struct PeerConnectionContext: Sendable {
+    /// The thread for everything that may block.
+    public var control: ControlThread
+    /// The session's DTLS identity.
+    public var certificate: Certificate
+    /// What is negotiated.
+    public var policy: NegotiationPolicy
+    /// Ports, addresses, jitter buffer.
+    public var settings: WebRTCSettings
+    /// Running time 0 of every pipeline of the session, on the system clock.
+    public var baseTimeNanoseconds: UInt64
+    /// Where received tracks go; nil: they are received and thrown away.
+    public var recorder: RoomRecorder?
+    /// What is sent; nil: nothing.
+    public var camera: CameraSource?
+
+    /// A context with each part given.
+    public init(
+        control: ControlThread,
+        certificate: Certificate,
+        policy: NegotiationPolicy,
+        settings: WebRTCSettings,
+        baseTimeNanoseconds: UInt64,
+        recorder: RoomRecorder?,
+        camera: CameraSource?
+    ) {
+        self.control = control
+        self.certificate = certificate
+        self.policy = policy
+        self.settings = settings
+        self.baseTimeNanoseconds = baseTimeNanoseconds
+        self.recorder = recorder
+        self.camera = camera
+    }
+
+    /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which everybody reads.
+    var fingerprints: [Fingerprint] {
+        [self.certificate.digest(.sha256).flatMap { Fingerprint(algorithm: .sha256, digest: $0) }].compactMap { $0 }
+    }
+}
+
+/// One peer connection: webrtcbin, the negotiation around it, and the tracks on it.
+///
+/// Its owner calls one async method at a time, in the order of the session machine's actions. What happens by itself
+/// comes out through `onEvent`, from GStreamer's and the control thread.
+public final class PeerConnection: Sendable {
+    private let id: ConnectionID
+    private let peer: PeerID
+    private let role: CallRole
+    private let context: PeerConnectionContext
+    private let logger: Logger
+    private let onEvent: @Sendable (ConnectionEvent) -> Void
+    private let state: Mutex<State>
+
+    private struct State {
+        var negotiation: NegotiationState
+        var bin: WebRTCBin?
+        var isClosed = false
+        var verdict = Verdict.pending
+        var isConnected = false
+        var localCandidates: [String] = []
+        var isGathered = false
+        var waitsForGathering: OneShot?
+        var descriptionSent = false
+        var waiting: [ReceivedStream] = []
+        var taps: [TrackTap] = []
+        var senders: [MediaKind: Sender] = [:]
+        var consumers: [CameraCodec: FanOut.Consumer] = [:]
+    }
+
+    private struct Sender {
+        var branch: SendBranch
+        var codec: CameraCodec
+    }
+
+    /// What the comparison of the peer's certificate with its description said.
+    private enum Verdict {
+        case pending
+        case genuine
+        case forged
+    }
+
+    /// A wait that ends once.
+    private final class OneShot: Sendable {
+        private let continuation: Mutex<CheckedContinuation<Void, Never>?>
+
+        init(_ continuation: CheckedContinuation<Void, Never>) {
+            self.continuation = Mutex(continuation)
+        }
+
+        func resume() {
+            let waiting = self.continuation.withLock { stored in
+                defer { stored = nil }
+                return stored
+            }
+            waiting?.resume()
+        }
+    }
+
+    /// A connection of which nothing runs yet.
+    public init(
+        id: ConnectionID,
+        peer: PeerID,
+        role: CallRole,
+        context: PeerConnectionContext,
+        logger: Logger,
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    ) {
+        self.id = id
+        self.peer = peer
+        self.role = role
+        self.context = context
+        var logger = logger
+        logger[key: .peerID] = "\(peer)"
+        logger[key: .connectionID] = "\(id)"
+        self.logger = logger
+        self.onEvent = onEvent
+        let negotiation = NegotiationState(policy: context.policy, ourFingerprints: context.fingerprints)
+        self.state = Mutex(State(negotiation: negotiation))
+    }
+
+    // MARK: Actions of the session machine
+
+    /// Builds and starts the pipeline.
+    public func open() async {
+        await self.perform("open") {
+            let bin = try await self.context.control.run("opening a peer connection") { [weak self] in
+                guard let self else { throw GStreamerError(.interrupted, "the connection is gone") }
+                return try WebRTCBin(
+                    id: self.id.rawValue,
+                    settings: self.context.settings,
+                    certificate: self.context.certificate,
+                    queue: self.context.recorder?.queue,
+                    baseTimeNanoseconds: self.context.baseTimeNanoseconds,
+                    onEvent: { [weak self] event in self?.handle(event) },
+                    onBus: { [weak self] event in self?.handle(event) }
+                )
+            }
+            self.state.withLock { $0.bin = bin }
+        }
+    }
+
+    /// Makes our offer; `offerCreated` follows.
+    public func createOffer() async {
+        await self.perform("offer") {
+            guard let bin = self.bin else { return }
+            try await self.context.control.run("preparing an offer") { try self.prepareOffer(bin) }
+            let inner = try await bin.createOffer()
+            let (toSet, outer) = try self.state.withLock { try $0.negotiation.offerCreated(inner: inner) }
+            try await bin.setLocalDescription(.offer, toSet)
+            self.onEvent(.offerCreated(sdp: await self.withCandidates(outer)))
+        }
+    }
+
+    /// Applies an offer of the peer; `answerCreated`, `rebuildNeeded` or `descriptionRefused` follows.
+    public func applyOffer(_ sdp: String) async {
+        await self.perform("answer") {
+            guard let bin = self.bin else { return }
+            let decision: OnOffer
+            do {
+                decision = try self.state.withLock { state throws(SDPError) in
+                    try state.negotiation.offerReceived(sdp)
+                }
+            } catch {
+                self.onEvent(.descriptionRefused(reason: "\(error)"))
+                return
+            }
+            switch decision {
+            case .reply(let outer):
+                self.onEvent(.answerCreated(sdp: outer))
+            case .rebuild(let reason):
+                self.onEvent(.rebuildNeeded(reason: reason.rawValue))
+            case .apply(let inner):
+                try await bin.setRemoteDescription(.offer, inner)
+                try await self.context.control.run("preparing an answer") { try self.prepareAnswer(bin) }
+                let answer = try await bin.createAnswer()
+                let (toSet, outer) = try self.state.withLock { try $0.negotiation.answerCreated(inner: answer) }
+                try await bin.setLocalDescription(.answer, toSet)
+                self.onEvent(.answerCreated(sdp: await self.withCandidates(outer)))
+            }
+        }
+    }
+
+    /// Applies the peer's answer to our offer.
+    public func applyAnswer(_ sdp: String) async {
+        await self.perform("accept the answer") {
+            guard let bin = self.bin else { return }
+            let inner: String
+            do {
+                inner = try self.state.withLock { state throws(SDPError) in
+                    try state.negotiation.answerReceived(sdp)
+                }
+            } catch {
+                self.onEvent(.descriptionRefused(reason: "\(error)"))
+                return
+            }
+            try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
+            try await bin.setRemoteDescription(.answer, inner)
+        }
+    }
+
+    /// Gives webrtcbin a candidate of the peer, or says in the log why not.
+    public func addCandidate(_ candidate: ICECandidate) async {
+        let (bin, decision) = self.state.withLock { state in
+            (
+                state.bin,
+                state.negotiation.innerCandidate(
+                    candidate.line,
+                    mLineIndex: candidate.mLineIndex,
+                    mid: candidate.mid
+                )
+            )
+        }
+        switch decision {
+        case .add(let mLineIndex, let line):
+            await self.perform("add a candidate") {
+                try await self.context.control.run("adding a candidate") {
+                    bin?.addRemoteCandidate(mLineIndex: mLineIndex, line: line)
+                }
+            }
+        case .resolve:
+            // The peer's checks reach us as peer-reflexive where its network lets them (gstreamer.md fact 43).
+            self.logger.debug("mDNS candidate left to connectivity checks")
+        case .ignore(let reason):
+            self.logger.debug("candidate ignored", metadata: .tagged([.detail: "\(reason.rawValue)"]))
+        }
+    }
+
+    /// Ends everything and releases it; `closed` follows. Safe to call once, in any state.
+    public func close(reason: String) async {
+        let (bin, consumers, taps, wait) = self.state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.bin = nil
+                state.consumers.removeAll()
+                state.waiting.removeAll()
+                state.senders.removeAll()
+            }
+            return (state.bin, Array(state.consumers.values), state.taps, state.waitsForGathering)
+        }
+        wait?.resume()
+        for consumer in consumers { consumer.remove() }
+        do {
+            try await self.context.control.run("closing a peer connection") { bin?.stop() }
+        } catch {
+            self.logger.critical("peer connection did not come down", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
+        for tap in taps { tap.close() }
+        self.state.withLock { $0.taps.removeAll() }
+        let recorder = self.context.recorder
+        let peer = self.peer.rawValue
+        let id = self.id.rawValue
+        // Closing files waits for the disk: the control thread is the place for it.
+        _ = try? await self.context.control.run("closing files") {
+            recorder?.close(connection: id, participant: peer, reason: reason)
+        }
+        self.onEvent(.closed)
+    }
+
+    /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first. Any thread.
+    public var lastHeardNanoseconds: Int64? {
+        let (bin, taps) = self.state.withLock { ($0.bin, $0.taps) }
+        let times = taps.compactMap(\.counters.lastPacketNanoseconds) + [bin?.lastReportNanoseconds].compactMap { $0 }
+        return times.max()
+    }
+
+    /// Buffers sent so far, by codec. Any thread.
+    public var sent: [CameraCodec: ConsumerCounters] {
+        self.state.withLock { $0.consumers.mapValues(\.counters) }
+    }
+
+    // MARK: Steps of the negotiation
+
+    private var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+
+    private func perform(_ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            guard !self.state.withLock({ $0.isClosed }) else { return }
+            self.onEvent(.negotiationFailed(reason: "\(what): \(error)"))
+        }
+    }
+
+    /// Waits for the first candidates, 500 ms at most, and puts them into the description (protocols.md 1.2); those
+    /// that come later are trickled.
+    private func withCandidates(_ outer: String) async -> String {
+        await withCheckedContinuation { continuation in
+            let wait = OneShot(continuation)
+            let isGathered = self.state.withLock { state in
+                state.waitsForGathering = wait
+                return state.isGathered || state.isClosed
+            }
+            if isGathered { wait.resume() }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume() }
+        }
+        return self.state.withLock { state in
+            state.descriptionSent = true
+            state.waitsForGathering = nil
+            return state.negotiation.embedding(
+                candidates: state.localCandidates,
+                isComplete: state.isGathered,
+                in: outer
+            )
+        }
+    }
+
+    /// One m-line per kind: what we send, with the codec that we prefer; what we only receive.
+    private func prepareOffer(_ bin: WebRTCBin) throws {
+        let policy = self.context.policy
+        for kind in [MediaKind.audio, .video] {
+            if let codec = policy.sent(kind).first, let format = SendFormat(codec), let camera = CameraCodec(codec) {
+                let branch = try bin.addSender(format)
+                self.state.withLock { $0.senders[kind] = Sender(branch: branch, codec: camera) }
+            } else if let codec = policy.received(kind).first {
+                try bin.addReceiver(caps: SendFormat.receiveCaps(codec), retransmission: kind == .video)
+            }
+        }
+    }
+
+    /// A sender for each m-line that the answer will send on and that has none yet.
+    private func prepareAnswer(_ bin: WebRTCBin) throws {
+        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
+            guard self.state.withLock({ $0.senders[media.kind] }) == nil, let format = SendFormat(media),
+                let codec = CameraCodec(media.codec.codec)
+            else { continue }
+            let branch = try bin.addSender(format, mLineIndex: media.innerIndex)
+            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
+        }
+    }
+
+    /// The peer may have picked another codec, or another number for it, than we prepared.
+    private func adaptSenders(_ bin: WebRTCBin) throws {
+        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
+            guard let sender = self.state.withLock({ $0.senders[media.kind] }), let format = SendFormat(media),
+                let codec = CameraCodec(media.codec.codec), SendFormat(media.codec.codec) != format || sender.codec != codec
+            else { continue }
+            let branch = try bin.replace(sender.branch, with: format)
+            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
+        }
+    }
+
+    // MARK: What happens by itself
+
+    /// GStreamer's threads: no call into GStreamer, no waiting.
+    private func handle(_ event: WebRTCEvent) {
+        switch event {
+        case .localCandidate(let mLineIndex, let line):
+            self.trickle(mLineIndex: mLineIndex, line: line)
+        case .gatheringComplete:
+            let wait = self.state.withLock { state in
+                state.isGathered = true
+                return state.waitsForGathering
+            }
+            wait?.resume()
+        case .iceState(.disconnected):
+            self.onEvent(.iceDisconnected)
+        case .iceState(.failed):
+            self.onEvent(.iceFailed)
+        case .iceState:
+            break
+        case .connectionState(.connected):
+            self.context.control.enqueue { [weak self] in self?.connectionCameUp() }
+        case .connectionState:
+            break
+        case .streamAppeared(let stream):
+            self.state.withLock { $0.waiting.append(stream) }
+            self.context.control.enqueue { [weak self] in self?.attachWaitingStreams() }
+        }
+    }
+
+    private func handle(_ event: BusEvent) {
+        switch event {
+        case .error(let element, let message, let debug):
+            guard !self.state.withLock({ $0.isClosed }) else { return }
+            self.logger.debug(
+                "pipeline error",
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message) \(debug ?? "")"])
+            )
+            self.onEvent(.negotiationFailed(reason: "\(element): \(message)"))
+        case .warning(let element, let message):
+            self.logger.debug(
+                "pipeline warning",
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
+            )
+        case .endOfStream:
+            break
+        }
+    }
+
+    private func trickle(mLineIndex: Int, line: String) {
+        let outgoing = self.state.withLock { state -> ICECandidate? in
+            guard state.descriptionSent else {
+                if mLineIndex == 0 { state.localCandidates.append(line) }
+                return nil
+            }
+            return state.negotiation.outerCandidate(innerMLineIndex: mLineIndex, line: line).map {
+                ICECandidate(line: $0.line, mLineIndex: $0.mLineIndex, mid: $0.mid)
+            }
+        }
+        if let outgoing { self.onEvent(.localCandidate(outgoing)) }
+    }
+
+    // MARK: Control thread
+
+    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not
+    /// (gstreamer.md facts 1, 20). Nothing is read from or sent to a peer before this said yes.
+    private func isGenuine(_ bin: WebRTCBin) -> Bool {
+        let (verdict, expected) = self.state.withLock { ($0.verdict, $0.negotiation.remoteFingerprints) }
+        guard case .pending = verdict else { return verdict == .genuine }
+        let certificates = bin.peerCertificates
+        guard !certificates.isEmpty else { return false }
+        let isGenuine = certificates.allSatisfy { pem in
+            expected.matches { algorithm in
+                CertificateHash(algorithm).flatMap { Certificate.digest(ofPEM: pem, $0) }
+            }
+        }
+        self.state.withLock { $0.verdict = isGenuine ? .genuine : .forged }
+        if !isGenuine {
+            self.onEvent(
+                .authenticityFailed(reason: "the certificate of the DTLS handshake is not the one of the description")
+            )
+        }
+        return isGenuine
+    }
+
+    private func connectionCameUp() {
+        guard let bin = self.bin, self.isGenuine(bin) else { return }
+        let isFirst = self.state.withLock { state in
+            defer { state.isConnected = true }
+            return !state.isConnected
+        }
+        self.attachWaitingStreams()
+        self.startSending(bin)
+        if isFirst { self.onEvent(.connected) }
+    }
+
+    private func attachWaitingStreams() {
+        guard let bin = self.bin, self.isGenuine(bin) else { return }
+        let streams = self.state.withLock { state in
+            defer { state.waiting.removeAll() }
+            return state.waiting
+        }
+        for stream in streams {
+            do {
+                try self.attach(stream, to: bin)
+            } catch {
+                self.logger.error("track is not recorded", metadata: .tagged([.errorMessage: "\(error)"]))
+                try? bin.discard(stream)
+            }
+        }
+    }
+
+    private func attach(_ stream: ReceivedStream, to bin: WebRTCBin) throws {
+        guard let recorder = self.context.recorder, let format = stream.format,
+            let depayloader = Depayloader(format), let ssrc = format.ssrc
+        else {
+            try bin.discard(stream)
+            return
+        }
+        let media = self.state.withLock {
+            $0.negotiation.media(forSSRC: ssrc, payloadType: UInt8(clamping: format.payloadType))
+        }
+        let track = ReceivedTrack(
+            participant: self.peer.rawValue,
+            codec: depayloader.codec,
+            clockRateHz: format.clockRateHz,
+            channels: depayloader.channels,
+            ssrc: ssrc,
+            payloadType: format.payloadType,
+            mid: media?.mid
+        )
+        let target = bin.keyframeTarget(of: stream)
+        let tap = try recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
+        self.state.withLock { $0.taps.append(tap) }
+        try bin.receive(stream, through: depayloader.launch, into: tap)
+        self.logger.info(
+            "track received",
+            metadata: .tagged([.trackCodec: "\(format.encodingName)", .trackSSRC: "\(ssrc)"])
+        )
+    }
+
+    private func startSending(_ bin: WebRTCBin) {
+        guard let camera = self.context.camera else { return }
+        for sender in self.state.withLock({ Array($0.senders.values) }) {
+            guard self.state.withLock({ $0.consumers[sender.codec] }) == nil else { continue }
+            do {
+                let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))
+                self.state.withLock { $0.consumers[sender.codec] = consumer }
+            } catch {
+                self.logger.error("camera does not start", metadata: .tagged([.errorMessage: "\(error)"]))
+            }
+        }
+    }
+}

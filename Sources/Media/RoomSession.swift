@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+public import Logging
+internal import Observability
+public import Session
+public import Signalling
+internal import Synchronization
+
+/// What a room session looks like from outside, now.
+public struct RoomSessionStatus: Sendable, Hashable {
+    /// Whether we have been a member of the room at all.
+    public var hasJoined = false
+    /// Peers with a live connection.
+    public var connectedPeers: Set<PeerID> = []
+    /// Peers that are in the room, as far as we know.
+    public var presentPeers: Set<PeerID> = []
+    /// Peers that were ever connected.
+    public var everConnected: Set<PeerID> = []
+    /// Facts counted by kind: what was ignored, refused, rebuilt.
+    public var counters: [String: Int] = [:]
+    /// Buffers sent, by codec, over all peers there ever were.
+    public var sent: [CameraCodec: UInt64] = [:]
+    /// The last reason for which a peer was refused or given up.
+    public var lastRefusal: String?
+}
+
+/// Drives one room: the signaller on one side, a peer connection per remote peer on the other, and the pure session
+/// machine between them.
+///
+/// One consumer takes one input at a time and performs all its actions before it takes the next (style.md 6.5). Each
+/// peer connection performs its own actions in order, independent of the others.
+public final class RoomSession: Sendable {
+    private let signaller: any Signaller
+    private let context: PeerConnectionContext
+    private let configuration: SessionConfiguration
+    private let logger: Logger
+    private let inputs: AsyncStream<SessionInput>
+    private let feed: AsyncStream<SessionInput>.Continuation
+    private let state = Mutex(State())
+
+    private struct State {
+        var status = RoomSessionStatus()
+        var connections: [ConnectionID: Connection] = [:]
+    }
+
+    private struct Connection {
+        let connection: PeerConnection
+        let commands: AsyncStream<ConnectionCommand>.Continuation
+        var liveness: LivenessPolicy
+    }
+
+    /// What one peer connection is told, in order.
+    private enum ConnectionCommand: Sendable {
+        case open
+        case createOffer
+        case applyOffer(String)
+        case applyAnswer(String)
+        case addCandidate(ICECandidate)
+        case close(reason: String)
+    }
+
+    /// A session that has not begun.
+    public init(
+        signaller: any Signaller,
+        context: PeerConnectionContext,
+        configuration: SessionConfiguration = SessionConfiguration(),
+        logger: Logger
+    ) {
+        self.signaller = signaller
+        self.context = context
+        self.configuration = configuration
+        self.logger = logger
+        // Inputs are a few per peer and second; a peer that floods us is bounded by the signaller's own limits.
+        (self.inputs, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16_384))
+    }
+
+    /// What is going on. Any thread.
+    public var status: RoomSessionStatus {
+        self.state.withLock { state in
+            var status = state.status
+            for connection in state.connections.values {
+                for (codec, counters) in connection.connection.sent {
+                    status.sent[codec, default: 0] += counters.pushed
+                }
+            }
+            return status
+        }
+    }
+
+    /// Leaves the room and ends `run()`. Any thread.
+    public func stop() {
+        self.feed.yield(.stop)
+    }
+
+    /// Joins and stays until `stop()` or until nothing is left to stay for. Returns after everything is released.
+    public func run() async -> SessionOutcome {
+        var machine = RoomSessionStateMachine(configuration: self.configuration)
+        var outcome = SessionOutcome.stopped
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.runSignaller() }
+            group.addTask { await self.pumpRoomEvents() }
+            group.addTask { await self.watchLiveness() }
+            loop: for await input in self.inputs {
+                for action in machine.handle(input) {
+                    if case .finished(let result) = action {
+                        outcome = result
+                        break loop
+                    }
+                    self.perform(action, in: &group)
+                }
+            }
+            group.cancelAll()
+        }
+        self.feed.finish()
+        return outcome
+    }
+
+    // MARK: Inputs
+
+    private func runSignaller() async {
+        do {
+            try await self.signaller.run()
+            self.feed.yield(.signallerEnded(nil))
+        } catch let error as SignallingError {
+            self.feed.yield(.signallerEnded(error))
+        } catch {
+            self.feed.yield(.signallerEnded(SignallingError(.unreachable, "\(error)", blame: .network)))
+        }
+    }
+
+    private func pumpRoomEvents() async {
+        for await event in self.signaller.events { self.feed.yield(.room(event)) }
+    }
+
+    /// Once a second: a peer that sends neither RTP nor RTCP is reported (webrtcbin never notices: fact 3).
+    private func watchLiveness() async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+            let transitions = self.state.withLock { state in
+                state.connections.keys.compactMap { id -> (ConnectionID, LivenessPolicy.Transition)? in
+                    guard let connection = state.connections[id] else { return nil }
+                    let heard = connection.connection.lastHeardNanoseconds.map { UInt64(clamping: $0) }
+                    return state.connections[id]?.liveness.update(lastHeardAt: heard, now: now).map { (id, $0) }
+                }
+            }
+            for (id, transition) in transitions {
+                self.feed.yield(.connection(id, transition == .silent ? .mediaSilent : .mediaHeard))
+            }
+        }
+    }
+
+    // MARK: Actions
+
+    private func perform(_ action: SessionAction, in group: inout DiscardingTaskGroup) {
+        switch action {
+        case .openConnection(let id, let peer, let role):
+            self.open(id, peer, role, in: &group)
+        case .createOffer(let id):
+            self.command(id, .createOffer)
+        case .applyOffer(let id, let sdp):
+            self.command(id, .applyOffer(sdp))
+        case .applyAnswer(let id, let sdp):
+            self.command(id, .applyAnswer(sdp))
+        case .addCandidate(let id, let candidate):
+            self.command(id, .addCandidate(candidate))
+        case .closeConnection(let id, let reason):
+            self.command(id, .close(reason: reason))
+        case .send(let command):
+            self.signaller.send(command)
+        case .startTimer(let id, let duration):
+            group.addTask {
+                guard (try? await Task.sleep(for: duration)) != nil else { return }
+                self.feed.yield(.timerFired(id))
+            }
+        case .cancelTimer:
+            // A cancelled timer that fires all the same is ignored by the machine.
+            break
+        case .report(let fact):
+            self.note(fact)
+        case .finished:
+            break
+        }
+    }
+
+    private func open(_ id: ConnectionID, _ peer: PeerID, _ role: CallRole, in group: inout DiscardingTaskGroup) {
+        let (commands, continuation) = AsyncStream.makeStream(
+            of: ConnectionCommand.self,
+            bufferingPolicy: .bufferingOldest(1024)
+        )
+        let connection = PeerConnection(id: id, peer: peer, role: role, context: self.context, logger: self.logger) {
+            [feed = self.feed] event in
+            feed.yield(.connection(id, event))
+        }
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        self.state.withLock {
+            $0.connections[id] = Connection(
+                connection: connection,
+                commands: continuation,
+                liveness: LivenessPolicy(startedAt: now)
+            )
+        }
+        continuation.yield(.open)
+        group.addTask { await self.serve(connection, id, commands) }
+    }
+
+    private func command(_ id: ConnectionID, _ command: ConnectionCommand) {
+        let commands = self.state.withLock { $0.connections[id]?.commands }
+        commands?.yield(command)
+        if case .close = command { commands?.finish() }
+    }
+
+    /// The life of one peer connection: its commands in order, until it is closed.
+    private func serve(
+        _ connection: PeerConnection,
+        _ id: ConnectionID,
+        _ commands: AsyncStream<ConnectionCommand>
+    ) async {
+        for await command in commands {
+            switch command {
+            case .open: await connection.open()
+            case .createOffer: await connection.createOffer()
+            case .applyOffer(let sdp): await connection.applyOffer(sdp)
+            case .applyAnswer(let sdp): await connection.applyAnswer(sdp)
+            case .addCandidate(let candidate): await connection.addCandidate(candidate)
+            case .close(let reason):
+                let sent = connection.sent
+                await connection.close(reason: reason)
+                self.state.withLock { state in
+                    state.connections[id] = nil
+                    for (codec, counters) in sent { state.status.sent[codec, default: 0] += counters.pushed }
+                }
+            }
+        }
+    }
+
+    // MARK: Facts
+
+    private func note(_ fact: SessionFact) {
+        self.state.withLock { state in
+            state.status.note(fact)
+        }
+        self.log(fact)
+    }
+
+    private func log(_ fact: SessionFact) {
+        switch fact {
+        case .joined(let ownID):
+            self.logger.notice("joined the room", metadata: .tagged([.peerID: "\(ownID?.rawValue ?? "-")"]))
+        case .roomFull:
+            self.logger.warning("the room is full")
+        case .signallingLost(let reason):
+            self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
+        case .peerJoined(let peer):
+            self.logger.notice("peer joined", metadata: .tagged([.peerID: "\(peer)"]))
+        case .peerLeft(let peer):
+            self.logger.notice("peer left", metadata: .tagged([.peerID: "\(peer)"]))
+        case .peerConnected(let peer, let id):
+            self.logger.notice("peer connected", metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)"]))
+        case .peerDisconnected(let peer, let id):
+            self.logger.info("peer disconnected", metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)"]))
+        case .peerStale(let peer, let id):
+            self.logger.warning("peer is silent", metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)"]))
+        case .peerRecovered(let peer, let id):
+            self.logger.notice("peer is heard again", metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)"]))
+        case .callRebuilt(let peer, let id, let reason):
+            self.logger.info(
+                "call rebuilt",
+                metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)", .detail: "\(reason)"])
+            )
+        case .callFailed(let peer, let id, let reason):
+            self.logger.warning(
+                "call failed",
+                metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)", .detail: "\(reason)"])
+            )
+        case .callReset(let peer, let reason):
+            self.logger.warning("call reset", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
+        case .peerGivenUp(let peer, let reason):
+            self.logger.error("peer given up", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
+        case .peerRefused(let peer, let reason):
+            self.logger.error("peer refused", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
+        case .ignored(let what, let peer, let detail):
+            self.logger.info(
+                "input ignored",
+                metadata: .tagged([
+                    .peerID: "\(peer?.rawValue ?? "-")", .errorCode: "\(what.rawValue)", .detail: "\(detail)",
+                ])
+            )
+        }
+    }
+}
+
+extension RoomSessionStatus {
+    mutating func note(_ fact: SessionFact) {
+        switch fact {
+        case .joined:
+            self.hasJoined = true
+        case .peerJoined(let peer):
+            self.presentPeers.insert(peer)
+        case .peerLeft(let peer):
+            self.presentPeers.remove(peer)
+            self.connectedPeers.remove(peer)
+        case .peerConnected(let peer, _), .peerRecovered(let peer, _):
+            self.connectedPeers.insert(peer)
+            self.everConnected.insert(peer)
+        case .peerStale(let peer, _):
+            self.count("peer_stale")
+            self.connectedPeers.remove(peer)
+        case .callRebuilt(let peer, _, _):
+            self.count("call_rebuilt")
+            self.connectedPeers.remove(peer)
+        case .callFailed(let peer, _, let reason):
+            self.count("call_failed")
+            self.connectedPeers.remove(peer)
+            self.lastRefusal = reason
+        case .callReset:
+            self.count("call_reset")
+        case .peerGivenUp(_, let reason), .peerRefused(_, let reason):
+            self.count("peer_refused")
+            self.lastRefusal = reason
+        case .ignored(let what, _, let detail):
+            self.count("ignored_\(what.rawValue)")
+            self.lastRefusal = detail
+        case .roomFull:
+            self.count("room_full")
+        case .signallingLost:
+            self.count("signalling_lost")
+        case .peerDisconnected:
+            self.count("peer_disconnected")
+        }
+    }
+
+    private mutating func count(_ what: String) {
+        self.counters[what, default: 0] += 1
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+
+/// What the server does because of one event in the rooms; each names whom it reaches.
+enum RoomDirective: Hashable, Sendable {
+    /// Tell the sender that it is a member, and who was there before it (oldest first).
+    case sendJoined(to: PeerID, room: RoomName, peers: [PeerID])
+    /// Tell the others that a newcomer joined: each of them offers to it.
+    case sendOtherJoined(to: [PeerID], room: RoomName, newcomer: PeerID)
+    /// Tell the sender that the room takes no more members.
+    case sendFull(to: PeerID, room: RoomName)
+    /// Tell the sender that it is no longer a member.
+    case sendLeaved(to: PeerID, room: RoomName)
+    /// Tell the others that a member left or vanished.
+    case sendBye(to: [PeerID], room: RoomName, leaver: PeerID)
+    /// Pass the sender's data on.
+    case relay(to: [PeerID], room: RoomName, sender: PeerID)
+    /// Count and log, and do nothing else.
+    case ignore(Ignored, sender: PeerID, room: RoomName)
+
+    /// Why an event has no effect.
+    enum Ignored: String, Hashable, Sendable, CaseIterable {
+        /// A message from a socket that is not in the room.
+        case senderNotMember
+        /// `leave` from a socket that is not in the room. The stock server tells the others `bye` all the same and so
+        /// ends somebody else's call.
+        case leaveByNonMember
+        /// `to` names nobody in the room, or the sender itself: usually a member that has just left.
+        case addresseeNotMember
+        /// The sender is alone in the room.
+        case nobodyToHear
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name of a room, as its members spell it.
+///
+/// It is untrusted text that never reaches a path, a header or the page's markup.
+struct RoomName: Hashable, Sendable, CustomStringConvertible {
+    /// More than any seed uses, little enough to hold one in every message.
+    static let maximumLength = 128
+
+    /// The name.
+    let rawValue: String
+
+    /// Checks a name: 1 to 128 characters and at most 512 bytes of UTF-8; nil otherwise.
+    init?(_ rawValue: String) {
+        guard !rawValue.isEmpty, rawValue.utf8.count <= Self.maximumLength &* 4, rawValue.count <= Self.maximumLength
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    var description: String { self.rawValue }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request target in origin form (RFC 9112 section 3.2.1): path and query.
+struct HTTPTarget: Hashable, Sendable {
+    /// The path as sent, not decoded.
+    let path: String
+    private let query: Substring
+
+    /// Splits a target at its first question mark.
+    init(_ text: String) {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.path = String(parts.first ?? "")
+        self.query = parts.count > 1 ? parts[1] : ""
+    }
+
+    /// The decoded value of the first query item with this name; nil if there is none.
+    func value(of name: String) -> String? {
+        for item in self.query.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let key = parts.first, Self.decode(key) == name else { continue }
+            return parts.count > 1 ? Self.decode(parts[1]) : ""
+        }
+        return nil
+    }
+
+    /// Percent-decoding of RFC 3986 section 2.1, and `+` for a space. What is not an encoding stays as it is.
+    private static func decode(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy(\.isHexadecimalDigit),
+                let value = UInt8(Substring(digits), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexadecimalDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}

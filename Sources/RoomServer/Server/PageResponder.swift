@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOHTTP1
+
+/// The pages of the server: everything but Engine.IO.
+enum PageResponder {
+    /// What the page may do: only its own files, only its own server. The page is code, so nothing is inline.
+    private static let contentSecurityPolicy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+        + "media-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+    /// Answers a request by method and path.
+    /// - Parameter health: The body for `/healthz`, a JSON object.
+    static func response(method: HTTPMethod, path: String, health: () -> String) -> HTTPResponse {
+        let response: HTTPResponse
+        switch path {
+        case "/", "/index.html":
+            response = self.page("text/html; charset=utf-8", PackageResources.index_html)
+        case "/room.js":
+            response = self.page("text/javascript; charset=utf-8", PackageResources.room_js)
+        case "/room.css":
+            response = self.page("text/css; charset=utf-8", PackageResources.room_css)
+        case "/healthz":
+            var answer = HTTPResponse(.ok, type: "application/json", body: health().utf8)
+            answer.headers.add(name: "Cache-Control", value: "no-store")
+            response = answer
+        default:
+            return .text(.notFound)
+        }
+        return method == .GET || method == .HEAD ? response : .methodNotAllowed(allowed: "GET, HEAD")
+    }
+
+    private static func page(_ type: String, _ bytes: [UInt8]) -> HTTPResponse {
+        var response = HTTPResponse(.ok, type: type, body: bytes)
+        response.headers.add(name: "Cache-Control", value: "no-cache")
+        response.headers.add(name: "Content-Security-Policy", value: self.contentSecurityPolicy)
+        response.headers.add(name: "Referrer-Policy", value: "no-referrer")
+        return response
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOWebSocket
+import Signalling
+
+/// One WebSocket connection: assembles messages, answers control frames, closes on anything that RFC 6455 forbids.
+///
+/// Used only on the server's event loop.
+final class WebSocketHandler: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    /// Most fragments of one message; no client in use makes any.
+    private static let maximumFragments = 1024
+    /// How long the other end may take to answer our close frame.
+    private static let closeTimeout = Duration.seconds(2)
+
+    /// What to open on the Engine.IO side once the connection is a WebSocket.
+    private let request: EngineIORequest
+    private let hub: RoomServerHub
+    private var session: EngineIOSession?
+    private var context: ChannelHandlerContext?
+    private var message = ByteBuffer()
+    private var fragments = 0
+    private var opcode: WebSocketOpcode?
+    private var closeTimer: Scheduled<Void>?
+
+    /// A connection for the session that `request` names, or for a new one.
+    init(request: EngineIORequest, hub: RoomServerHub) {
+        self.request = request
+        self.hub = hub
+    }
+
+    /// Whether the client has fetched enough of what was sent.
+    var isWritable: Bool { self.context?.channel.isWritable ?? false }
+
+    /// Sends one message. Without effect once the connection closes.
+    func send(_ frame: EngineIOFrame) {
+        guard let context = self.context, self.closeTimer == nil else { return }
+        switch frame {
+        case .text(let text):
+            let data = context.channel.allocator.buffer(string: text)
+            self.write(WebSocketFrame(fin: true, opcode: .text, data: data), context: context)
+        case .binary(let bytes):
+            let data = context.channel.allocator.buffer(bytes: bytes)
+            self.write(WebSocketFrame(fin: true, opcode: .binary, data: data), context: context)
+        }
+    }
+
+    /// Sends a close frame and waits a moment for the other end's.
+    func close(_ code: WebSocketErrorCode) {
+        guard let context = self.context, self.closeTimer == nil else { return }
+        var data = context.channel.allocator.buffer(capacity: 2)
+        data.write(webSocketErrorCode: code)
+        self.write(WebSocketFrame(fin: true, opcode: .connectionClose, data: data), context: context)
+        let channel = context.channel
+        self.closeTimer = self.hub.schedule(after: Self.closeTimeout) { channel.close(promise: nil) }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if let id = self.request.sessionID {
+            // The session may have ended while the handshake was under way.
+            self.session = self.hub.session(id)
+            self.session?.probeOpened(self)
+        } else {
+            self.session = self.hub.makeSession(version: self.request.version, transport: .webSocket)
+            self.session?.start(on: self)
+        }
+        if self.session == nil { self.close(.goingAway) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        self.closeTimer?.cancel()
+        self.closeTimer = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.session?.webSocketClosed(self)
+        self.session = nil
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = self.unwrapInboundIn(data)
+        if self.closeTimer != nil {
+            if frame.opcode == .connectionClose { context.close(promise: nil) }
+            return
+        }
+        // RFC 6455 section 5.1: a client's frames are masked.
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return self.fail(.protocolError) }
+        switch frame.opcode {
+        case .text, .binary:
+            guard self.opcode == nil else { return self.fail(.protocolError) }
+            self.opcode = frame.opcode
+            self.append(frame)
+        case .continuation:
+            guard self.opcode != nil else { return self.fail(.protocolError) }
+            self.append(frame)
+        case .ping:
+            let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
+            if self.isWritable { self.write(pong, context: context) }
+        case .pong: break
+        case .connectionClose:
+            let code = frame.unmaskedData.getBytes(at: frame.unmaskedData.readerIndex, length: 2) ?? []
+            let answer = WebSocketFrame(fin: true, opcode: .connectionClose, data: ByteBuffer(bytes: code))
+            self.write(answer, context: context)
+            context.close(promise: nil)
+        default: self.fail(.protocolError)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case NIOWebSocketError.invalidFrameLength: self.fail(.messageTooLarge)
+        case is NIOWebSocketError: self.fail(.protocolError)
+        default: context.close(promise: nil)
+        }
+    }
+
+    private func append(_ frame: WebSocketFrame) {
+        var data = frame.unmaskedData
+        self.fragments += 1
+        guard self.message.readableBytes + data.readableBytes <= RoomServerConfiguration.maximumMessageBytes,
+            self.fragments <= Self.maximumFragments
+        else { return self.fail(.messageTooLarge) }
+        self.message.writeBuffer(&data)
+        guard frame.fin, let opcode = self.opcode else { return }
+        let bytes = [UInt8](self.message.readableBytesView)
+        self.clear()
+        if opcode == .binary {
+            self.session?.frameReceived(.binary(bytes), on: self)
+        } else if let text = String(validating: bytes, as: UTF8.self) {
+            self.session?.frameReceived(.text(text), on: self)
+        } else {
+            self.fail(.dataInconsistentWithMessage)
+        }
+    }
+
+    /// Ends the session with the connection: nothing that follows can be read.
+    private func fail(_ code: WebSocketErrorCode) {
+        self.clear()
+        self.close(code)
+        self.session?.webSocketClosed(self)
+        self.session = nil
+    }
+
+    private func clear() {
+        self.message = ByteBuffer()
+        self.fragments = 0
+        self.opcode = nil
+    }
+
+    private func write(_ frame: WebSocketFrame, context: ChannelHandlerContext) {
+        context.writeAndFlush(self.wrapOutboundOut(frame), promise: nil)
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension NegotiationPolicy {
+    /// The one codec that we answer an m-line with; nil if it has none that we take.
+    ///
+    /// First in our order, or the peer's if the policy says so. Where we also send, a codec that can be both received
+    /// and sent goes before one that can only be received. Within H.264: constrained baseline with packetisation mode 1,
+    /// then mode 0, then other profiles; profiles are compared, levels are not (protocols.md F3).
+    func choose(kind: MediaKind, from media: MediaDescription, sends: Bool) -> NegotiatedCodec? {
+        let formats = media.rtpFormats
+        let received = self.received(kind)
+        let sent = sends ? self.sent(kind) : []
+        var order = received.isEmpty ? sent : received
+        if self.honoursOfferOrder {
+            let offered = formats.compactMap(\.codec)
+            order = order.filter(offered.contains).sorted {
+                (offered.firstIndex(of: $0) ?? 0) < (offered.firstIndex(of: $1) ?? 0)
+            }
+        }
+        if !sent.isEmpty {
+            order = order.filter(sent.contains) + order.filter { !sent.contains($0) }
+        }
+        for codec in order {
+            let ranked = formats.filter { $0.codec == codec }.compactMap { format in
+                format.rank.map { (rank: $0, format: format) }
+            }
+            guard let best = ranked.map(\.rank).min(), let format = ranked.first(where: { $0.rank == best })?.format else {
+                continue
+            }
+            return self.settle(format, of: media, among: formats)
+        }
+        return nil
+    }
+
+    /// The codec with everything that goes with it, as far as both sides have it.
+    private func settle(_ format: RTPFormat, of media: MediaDescription, among formats: [RTPFormat]) -> NegotiatedCodec? {
+        guard let codec = format.codec else { return nil }
+        let isVideo = codec.kind == .video
+        let usesNACK = isVideo && format.feedback.contains("nack")
+        let rtx = formats.first {
+            $0.isRTX && $0.associatedPayloadType == format.payloadType && $0.clockRate == codec.clockRate
+        }
+        let extensions = media.headerExtensions.filter { (1...14).contains($0.key) && $0.value == transportCCURI }
+        return NegotiatedCodec(
+            codec: codec,
+            payloadType: format.payloadType,
+            channels: codec == .opus ? 2 : 1,
+            parameters: format.parameters,
+            packetizationMode: format.packetizationMode,
+            rtxPayloadType: self.usesRTX && usesNACK ? rtx?.payloadType : nil,
+            transportCCID: self.usesTransportCC && format.feedback.contains("transport-cc") ? extensions.keys.min() : nil,
+            usesNACK: usesNACK,
+            usesPLI: isVideo && format.feedback.contains("nack pli")
+        )
+    }
+
+    /// Whether we may send this: the codec can be encoded, and the peer takes what our payloaders make.
+    func canSend(_ codec: NegotiatedCodec) -> Bool {
+        guard self.sent(codec.codec.kind).contains(codec.codec) else { return false }
+        return codec.codec != .h264 || codec.packetizationMode == 1
+    }
+}
+
+extension RTPFormat {
+    /// How well a variant of a codec suits us, 0 best; nil if it cannot be taken.
+    fileprivate var rank: Int? {
+        switch self.codec {
+        case .h264:
+            // Interleaved mode (2) is unknown to the depayloader.
+            guard let mode = self.packetizationMode, mode < 2, let profile = self.h264Profile else { return nil }
+            switch profile {
+            case .constrainedBaseline: return mode == 1 ? 0 : 1
+            case .baseline: return mode == 1 ? 2 : 3
+            case .other: return mode == 1 ? 4 : 5
+            }
+        case .vp9: return self.parameter("profile-id").map { Int($0) ?? 9 } ?? 0
+        case .opus: return self.channels == 2 ? 0 : nil
+        case .vp8: return 0
+        case .pcmu, .pcma: return self.channels == 1 ? 0 : nil
+        case nil: return nil
+        }
+    }
+}
+
+/// What our own offers list, with payload types of our own choosing.
+enum OfferedFormats {
+    /// The header extension id of the transport-wide sequence number in our offers.
+    static let transportCCID: UInt8 = 3
+
+    /// The formats of an m-line that offers these codecs in this order.
+    static func formats(for codecs: [Codec], policy: NegotiationPolicy) -> [OuterFormat] {
+        codecs.flatMap { codec in
+            self.variants(of: codec).flatMap { variant -> [OuterFormat] in
+                var feedback = policy.usesTransportCC ? ["transport-cc"] : []
+                if codec.kind == .video { feedback += ["nack", "nack pli"] }
+                let channels = codec == .opus ? "/2" : ""
+                let media = OuterFormat(
+                    payloadType: variant.payloadType,
+                    map: "\(codec.rawValue)/\(codec.clockRate)\(channels)",
+                    parameters: variant.parameters,
+                    feedback: feedback,
+                    codec: codec
+                )
+                guard codec.kind == .video, policy.usesRTX else { return [media] }
+                return [media, .rtx(variant.payloadType + 1, for: variant.payloadType, clockRate: codec.clockRate)]
+            }
+        }
+    }
+
+    private static func variants(of codec: Codec) -> [(payloadType: UInt8, parameters: String)] {
+        switch codec {
+        case .vp8: [(96, "")]
+        case .vp9: [(98, "profile-id=0")]
+        case .h264:
+            [
+                (102, "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+                (104, "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
+            ]
+        case .opus: [(111, "minptime=10;useinbandfec=1")]
+        case .pcmu: [(0, "")]
+        case .pcma: [(8, "")]
+        }
+    }
+}

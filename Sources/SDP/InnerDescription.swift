@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension NegotiationState {
+    /// The peer's side as webrtcbin is told it: one codec per m-line, directions pinned, one transport.
+    ///
+    /// `fmtp` is left out but for retransmissions: webrtcbin compares it field by field with the payloader's caps, and
+    /// a level or a `sprop-*` field that differs turns the m-line into `recvonly` (gstreamer.md facts 16, 17, 33).
+    func makeInner(remote: RemoteSession, candidates: [CandidateLine], version: UInt64) -> SessionDescription {
+        var lines = [
+            SDPLine("v", "0"),
+            SDPLine("o", "- 1 \(version) IN IP4 127.0.0.1"),
+            SDPLine("s", "-"),
+            SDPLine("t", "0 0"),
+            .attribute("group", "BUNDLE \(self.innerLines.map(\.mid).joined(separator: " "))"),
+            .attribute("ice-options", "trickle"),
+        ]
+        if remote.isICELite { lines.append(.attribute("ice-lite")) }
+        var media = self.innerLines.compactMap { self.makeInnerMedia($0, remote: remote) }
+        if !media.isEmpty {
+            media[0].lines += candidates.map { SDPLine("a", $0.description) }
+        }
+        return SessionDescription(lines: lines, media: media)
+    }
+
+    private func makeInnerMedia(_ inner: InnerLine, remote: RemoteSession) -> MediaDescription? {
+        guard let codec = inner.codec, let fingerprint = remote.fingerprints.strongest else { return nil }
+        var lines: [SDPLine] = [
+            SDPLine("c", "IN IP4 0.0.0.0"),
+            .attribute("mid", inner.mid),
+            .attribute("ice-ufrag", remote.ice.ufrag),
+            .attribute("ice-pwd", remote.ice.password),
+            .attribute("fingerprint", fingerprint.description),
+            .attribute("setup", remote.setup.rawValue),
+            // Answering: whatever webrtcbin wants to do. Offering: the counterpart of what it offered.
+            .attribute((inner.localDirection?.reversed ?? .sendrecv).rawValue),
+            .attribute("rtcp-mux"),
+            .attribute("rtcp-rsize"),
+        ]
+        if self.phase == .offering, let id = codec.transportCCID {
+            lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
+        }
+        let formats = codec.outerFormats
+        for var format in formats {
+            if format.codec != nil { format.parameters = "" }
+            lines += format.lines
+        }
+        // webrtcbin maps a source to its m-line by the cname line alone.
+        lines += inner.sources.map { .attribute("ssrc", "\($0.ssrc) cname:\($0.innerCNAME)") }
+        return MediaDescription(
+            media: inner.kind.rawValue,
+            port: 9,
+            protocolName: "UDP/TLS/RTP/SAVPF",
+            formats: formats.map { String($0.payloadType) },
+            lines: lines
+        )
+    }
+}
+
+extension RemoteSource {
+    /// A name that is safe to show to webrtcbin.
+    fileprivate var innerCNAME: String {
+        guard let cname = self.cname, cname.utf8.count <= 64, cname.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return "peer"
+        }
+        return cname
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one codec that was settled for an m-line.
+public struct NegotiatedCodec: Sendable, Hashable {
+    /// Which codec.
+    public var codec: Codec
+    /// Its number in the RTP header, both ways.
+    public var payloadType: UInt8
+    /// Audio channels; 1 for video.
+    public var channels: Int
+    /// The `fmtp` text of the peer (answering) or of ours (offering); empty if none.
+    public var parameters: String
+    /// H.264's packetisation mode; nil for other codecs.
+    public var packetizationMode: Int?
+    /// The payload type of its retransmissions; nil if there are none.
+    public var rtxPayloadType: UInt8?
+    /// The header extension id of the transport-wide sequence number, 1 to 14; nil if not negotiated.
+    public var transportCCID: UInt8?
+    /// Whether lost packets are asked for again (`nack`).
+    public var usesNACK: Bool
+    /// Whether keyframes can be asked for (`nack pli`).
+    public var usesPLI: Bool
+
+    /// The RTP clock in Hz.
+    public var clockRate: Int { self.codec.clockRate }
+}
+
+/// One m-line that is in use, as settled by the last offer and answer.
+public struct NegotiatedMedia: Sendable, Hashable {
+    /// The m-line's index in the descriptions that the peer sees.
+    public var outerIndex: Int
+    /// The m-line's index in the descriptions that webrtcbin sees.
+    public var innerIndex: Int
+    /// The identification tag for the peer; nil if the peer uses none.
+    public var mid: String?
+    /// Audio or video.
+    public var kind: MediaKind
+    /// What the packets carry.
+    public var codec: NegotiatedCodec
+    /// What we do: set from the offer on, final with the answer.
+    public var ourDirection: Direction
+    /// What the peer does.
+    public var remoteDirection: Direction
+    /// The peer's sources on this m-line, retransmissions included; never forgotten once announced.
+    public var remoteSources: [RemoteSource]
+    /// The peer's media stream, the same for a participant's audio and video; untrusted text.
+    public var streamID: String?
+    /// The peer's track; untrusted text.
+    public var trackID: String?
+}

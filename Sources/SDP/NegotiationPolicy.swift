@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one peer connection may negotiate.
+public struct NegotiationPolicy: Sendable, Hashable {
+    /// Video codecs to receive, preferred first; empty: no video is received.
+    public var receivedVideo: [Codec]
+    /// Audio codecs to receive, preferred first; empty: no audio is received.
+    public var receivedAudio: [Codec]
+    /// Video codecs that can be encoded, preferred first; empty: no video is sent.
+    public var sentVideo: [Codec]
+    /// Audio codecs that can be encoded, preferred first; empty: no audio is sent.
+    public var sentAudio: [Codec]
+    /// Whether transport-wide congestion control feedback is negotiated (gstreamer.md facts 19, 72).
+    public var usesTransportCC: Bool
+    /// Whether retransmissions are negotiated for video (RFC 4588).
+    public var usesRTX: Bool
+    /// Whether TCP candidates of the peer are used.
+    public var usesICETCP: Bool
+    /// Whether the peer's order of codecs decides, instead of ours.
+    public var honoursOfferOrder: Bool
+    /// The media stream id of what we send, a token.
+    public var streamID: String
+
+    /// Receives everything that can be recorded and sends nothing, unless told otherwise.
+    public init(
+        receivedVideo: [Codec] = [.vp8, .h264, .vp9],
+        receivedAudio: [Codec] = [.opus, .pcmu, .pcma],
+        sentVideo: [Codec] = [],
+        sentAudio: [Codec] = [],
+        usesTransportCC: Bool = true,
+        usesRTX: Bool = true,
+        usesICETCP: Bool = false,
+        honoursOfferOrder: Bool = false,
+        streamID: String = "tapedeck"
+    ) {
+        self.receivedVideo = receivedVideo.filter { $0.kind == .video }
+        self.receivedAudio = receivedAudio.filter { $0.kind == .audio }
+        self.sentVideo = sentVideo.filter { $0.kind == .video }
+        self.sentAudio = sentAudio.filter { $0.kind == .audio }
+        self.usesTransportCC = usesTransportCC
+        self.usesRTX = usesRTX
+        self.usesICETCP = usesICETCP
+        self.honoursOfferOrder = honoursOfferOrder
+        self.streamID = streamID.isToken ? streamID : "tapedeck"
+    }
+
+    /// The same policy with one video codec moved to the front of what is received and sent, where it is listed.
+    public func preferringVideo(_ codec: Codec) -> NegotiationPolicy {
+        func moved(_ list: [Codec]) -> [Codec] {
+            list.contains(codec) ? [codec] + list.filter { $0 != codec } : list
+        }
+        var copy = self
+        copy.receivedVideo = moved(self.receivedVideo)
+        copy.sentVideo = moved(self.sentVideo)
+        return copy
+    }
+
+    /// What is received of a kind.
+    public func received(_ kind: MediaKind) -> [Codec] { kind == .video ? self.receivedVideo : self.receivedAudio }
+    /// What is sent of a kind.
+    public func sent(_ kind: MediaKind) -> [Codec] { kind == .video ? self.sentVideo : self.sentAudio }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What to do with a peer's offer.
+public enum OnOffer: Sendable, Hashable {
+    /// Give `inner` to webrtcbin as remote offer, prepare what is sent, create an answer, call `answerCreated`.
+    case apply(inner: String)
+    /// Send `outer` to the peer; webrtcbin is not told.
+    case reply(outer: String)
+    /// Throw this peer connection and state away, and feed the same offer to new ones.
+    case rebuild(RebuildReason)
+}
+
+/// Why an offer cannot be answered from the peer connection that is there.
+public enum RebuildReason: String, Sendable, Hashable, CaseIterable {
+    /// The peer started a new session: other `o=` line and other ICE credentials.
+    case newSession
+    /// The peer has another certificate.
+    case newCertificate
+    /// Both sides offered; we are polite (protocols.md 1.5).
+    case glare
+    /// The new m-lines do not fit beside those that webrtcbin has: too many, or a payload type with two meanings.
+    case noRoom
+}
+
+extension NegotiationState {
+    /// Takes an offer of the peer, first or later.
+    ///
+    /// An ICE restart of the same session and certificate is applied, not rebuilt: the DTLS association survives it on
+    /// the peer's side (gstreamer.md fact 24).
+    /// - Throws: `.garbage`, `.tooLarge`, `.sdesOnly`, `.noFingerprint`, `.noICE`, `.noMedia`, `.noBundle`: the offer is
+    ///   at fault and nothing has changed. `.echo`: it is our own offer. `.wrongState`: an answer is still to be created.
+    public mutating func offerReceived(_ text: String) throws(SDPError) -> OnOffer {
+        let offer = try SessionDescription(parsing: text)
+        guard !self.isEcho(offer) else { throw SDPError(.echo, "our own offer came back") }
+        switch self.phase {
+        case .answering:
+            throw SDPError(.wrongState, "an offer came while the answer to the one before is not made yet")
+        case .offering:
+            return .rebuild(.glare)
+        case .stable:
+            break
+        }
+        if let answer = self.lastOuterAnswer, text == self.lastRemoteOffer { return .reply(outer: answer) }
+
+        var next = self
+        next.sections = try next.planSections(offer)
+        guard let tag = next.bundleTag, offer.media.indices.contains(tag) else {
+            throw SDPError(.noMedia, self.noMediaMessage(next))
+        }
+        let session = try next.remoteSession(offer, media: offer.media[tag])
+        if let known = self.remote {
+            if !known.fingerprints.overlaps(session.fingerprints) { return .rebuild(.newCertificate) }
+            let isSameOrigin = known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
+            if !isSameOrigin, known.ice != session.ice { return .rebuild(.newSession) }
+        }
+        guard next.innerLines.count <= SDPLimits.mediaLines, next.payloadTypesAgree else { return .rebuild(.noRoom) }
+        next.remote = session
+
+        let bare = next.makeInner(remote: session, candidates: [], version: 0).text
+        next.lastRemoteOffer = text
+        if bare == self.appliedInner, let role = self.ourRole {
+            next.refreshDirections()
+            let outer = next.makeOuter(setup: role)
+            next.lastOuterAnswer = outer
+            self = next
+            return .reply(outer: outer)
+        }
+        next.phase = .answering
+        next.appliedInner = bare
+        next.innerVersion &+= 1
+        let usable = offer.media[tag].candidates.filter { next.verdict(on: $0) == nil }
+        let inner = next.makeInner(remote: session, candidates: usable, version: next.innerVersion).text
+        self = next
+        return .apply(inner: inner)
+    }
+
+    /// Takes webrtcbin's answer to the inner offer.
+    /// - Parameter inner: the text that create-answer made.
+    /// - Returns: `inner` for set-local-description, `outer` for the peer.
+    /// - Throws: `.unexpectedInner` if webrtcbin refused an m-line or said something that was not asked: rebuild.
+    ///   `.wrongState` if no answer is awaited.
+    public mutating func answerCreated(inner: String) throws(SDPError) -> (inner: String, outer: String) {
+        guard self.phase == .answering else { throw SDPError(.wrongState, "no answer is awaited") }
+        var answer = try SessionDescription(parsing: inner)
+        guard answer.media.count == self.innerLines.count else {
+            throw SDPError(
+                .unexpectedInner,
+                "webrtcbin answered \(answer.media.count) of \(self.innerLines.count) m-lines"
+            )
+        }
+        for index in self.innerLines.indices {
+            try self.take(&answer.media[index], of: answer, at: index)
+        }
+        guard let first = answer.media.first, let ice = answer.iceCredentials(of: first),
+            let role = answer.setup(of: first), role != .actpass
+        else {
+            throw SDPError(.unexpectedInner, "webrtcbin's answer has no ICE credentials or no DTLS role")
+        }
+        self.localICE = ice
+        self.ourRole = role
+        // From here on the peer's role is known: later inner offers say it, so that webrtcbin never changes ours.
+        self.remote?.setup = role == .active ? .passive : .active
+        if let remote = self.remote {
+            self.appliedInner = self.makeInner(remote: remote, candidates: [], version: 0).text
+        }
+        self.refreshDirections()
+        self.phase = .stable
+        let outer = self.makeOuter(setup: role)
+        self.lastOuterAnswer = outer
+        return (answer.text, outer)
+    }
+
+    /// Checks one m-line of webrtcbin's answer, learns from it, and adds what webrtcbin cannot be told otherwise.
+    private mutating func take(
+        _ media: inout MediaDescription,
+        of answer: SessionDescription,
+        at index: Int
+    ) throws(SDPError) {
+        let line = self.innerLines[index]
+        guard var codec = line.codec, media.port != 0, media.media == line.kind.rawValue, media.mid == line.mid,
+            media.formats.first == String(codec.payloadType)
+        else {
+            throw SDPError(
+                .unexpectedInner,
+                "webrtcbin refused m-line \(index) (\(line.kind.rawValue)): port \(media.port), formats "
+                    + media.formats.joined(separator: " ").excerpt()
+            )
+        }
+        let formats = media.rtpFormats
+        let feedback = formats.first { $0.payloadType == codec.payloadType }?.feedback ?? []
+        codec.usesNACK = codec.usesNACK && feedback.contains("nack")
+        if let rtx = codec.rtxPayloadType, !formats.contains(where: { $0.payloadType == rtx && $0.isRTX }) {
+            codec.rtxPayloadType = nil
+        }
+        if let id = codec.transportCCID {
+            if media.headerExtensions[id] == nil {
+                media.lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
+            }
+            if !feedback.contains("transport-cc") {
+                media.lines.append(.attribute("rtcp-fb", "\(codec.payloadType) transport-cc"))
+            }
+        }
+        self.innerLines[index].codec = codec
+        self.innerLines[index].localSources = media.sourceLines
+        self.innerLines[index].answeredDirection = answer.direction(of: media)
+    }
+
+    /// Sets what we do on each m-line from what the peer does now and what webrtcbin settled.
+    mutating func refreshDirections() {
+        for index in self.sections.indices {
+            guard case .taken(var taken) = self.sections[index].use, self.innerLines.indices.contains(taken.innerIndex)
+            else { continue }
+            let inner = self.innerLines[taken.innerIndex]
+            let able = Direction(
+                sends: inner.carriesOurTrack && (inner.answeredDirection?.sends ?? true),
+                receives: !self.policy.received(inner.kind).isEmpty && (inner.answeredDirection?.receives ?? true)
+            )
+            taken.ourDirection = able.intersection(taken.remoteDirection.reversed)
+            self.sections[index].use = .taken(taken)
+        }
+    }
+
+    private func noMediaMessage(_ next: NegotiationState) -> String {
+        let reasons = next.refusedMedia.map { "m-line \($0.outerIndex) (\($0.media.excerpt(16))): \($0.reason)" }
+        return "no audio or video that we can take; " + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
+    }
+}
+
+extension MediaDescription {
+    /// The `ssrc` and `ssrc-group` lines.
+    var sourceLines: [SDPLine] {
+        self.lines.filter { $0.attribute.map { $0.name == "ssrc" || $0.name == "ssrc-group" } ?? false }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What to do with a candidate of the peer.
+public enum OnRemoteCandidate: Sendable, Hashable {
+    /// Give it to webrtcbin.
+    case add(mLineIndex: Int, line: String)
+    /// Resolve the name, put the address in with `replacingAddress`, and give it to webrtcbin (facts 42, 43).
+    case resolve(mLineIndex: Int, candidate: CandidateLine)
+    /// Forget it.
+    case ignore(CandidateRefusal)
+}
+
+/// Why a candidate of the peer is not used.
+public enum CandidateRefusal: String, Sendable, Hashable, CaseIterable {
+    /// It does not parse.
+    case malformed
+    /// No description of the peer is applied yet: the driver queues candidates until then (protocols.md 1.3).
+    case tooEarly
+    /// It belongs to an ICE session that is over: its `ufrag` is not the description's.
+    case stale
+    /// It is for RTCP on a port of its own, which rtcp-mux gives up.
+    case notMuxed
+    /// It needs ICE-TCP, which is off.
+    case tcp
+    /// It is for an m-line that is not in use.
+    case unusedMedia
+}
+
+extension NegotiationState {
+    /// Judges a candidate that the peer trickled.
+    ///
+    /// All go to webrtcbin's m-line 0, whose transport carries everything. `mid` is believed if an m-line has it,
+    /// `mLineIndex` otherwise, 0 if neither is there (protocols.md 1.1).
+    public func innerCandidate(_ line: String, mLineIndex: Int?, mid: String?) -> OnRemoteCandidate {
+        guard let candidate = CandidateLine(line) else { return .ignore(.malformed) }
+        guard self.remote != nil else { return .ignore(.tooEarly) }
+        let named = mid.flatMap { mid in self.sections.firstIndex { $0.mid == mid } }
+        let index = named ?? mLineIndex ?? 0
+        if let section = self.sections[checked: index], section.taken == nil, !section.isBundled {
+            return .ignore(.unusedMedia)
+        }
+        switch self.verdict(on: candidate) {
+        case .refuse(let reason)?: return .ignore(reason)
+        case .resolve?: return .resolve(mLineIndex: 0, candidate: candidate)
+        case nil: return .add(mLineIndex: 0, line: candidate.description)
+        }
+    }
+
+    /// The `.local` candidates inside a description of the peer, for the driver to resolve; webrtcbin is given the rest.
+    public func unresolvedCandidates(in outer: String) -> [CandidateLine] {
+        guard let description = try? SessionDescription(parsing: outer) else { return [] }
+        return description.media.flatMap(\.candidates).filter { self.verdict(on: $0) == .resolve }
+    }
+
+    /// The names under which one of our candidates goes to the peer; nil if it is not one to send.
+    ///
+    /// - Parameters:
+    ///   - innerMLineIndex: webrtcbin's m-line index; only 0, the transport of everything, is sent.
+    ///   - line: webrtcbin's text in any of the forms that `CandidateLine` reads.
+    /// - Returns: `mid` is never empty: peers without mids get the media word (protocols.md 1.2).
+    public func outerCandidate(innerMLineIndex: Int, line: String) -> (mLineIndex: Int, mid: String, line: String)? {
+        guard innerMLineIndex == 0, let tag = self.bundleTag, let section = self.sections[checked: tag],
+            let candidate = CandidateLine(line), candidate.component == 1
+        else { return nil }
+        return (tag, section.mid ?? section.media, candidate.description)
+    }
+
+    enum Verdict: Hashable {
+        case refuse(CandidateRefusal)
+        case resolve
+    }
+
+    /// What keeps a candidate from webrtcbin; nil if nothing does.
+    func verdict(on candidate: CandidateLine) -> Verdict? {
+        if let ufrag = candidate.ufrag, let current = self.remoteICEUfrag, ufrag != current { return .refuse(.stale) }
+        if candidate.component != 1 { return .refuse(.notMuxed) }
+        if candidate.isTCP, !self.policy.usesICETCP { return .refuse(.tcp) }
+        return candidate.isMDNS ? .resolve : nil
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension NegotiationState {
+    /// Decides on every m-line of an offer; adds inner m-lines for what is new and remembers the BUNDLE transport.
+    mutating func planSections(_ offer: SessionDescription) throws(SDPError) -> [Section] {
+        let group = offer.bundleGroups.first
+        try self.checkTransport(of: offer, hasGroup: group != nil)
+        var sections: [Section] = []
+        var seenMids: Set<String> = []
+        for (index, media) in offer.media.enumerated() {
+            let mid = media.mid
+            let isRepeated = mid.map { !seenMids.insert($0).inserted } ?? false
+            let isBundled = mid.map { group?.contains($0) ?? false } ?? false
+            var section = Section(
+                media: media.media,
+                protocolName: media.protocolName,
+                formats: media.formats,
+                mid: mid,
+                isBundled: isBundled,
+                use: .refused(reason: "")
+            )
+            if isRepeated {
+                section.use = .refused(reason: "its mid is used twice")
+            } else if group != nil, !isBundled {
+                section.use = .refused(reason: "it is not in the BUNDLE group")
+            } else {
+                section.use = self.plan(media, of: offer, previous: self.sections[checked: index], section: section)
+            }
+            sections.append(section)
+        }
+        let order = group?.compactMap { mid in sections.firstIndex { $0.mid == mid } } ?? Array(sections.indices)
+        self.bundleTag = order.first { sections[$0].taken != nil }
+        return sections
+    }
+
+    /// Refuses what has no transport that we speak.
+    private func checkTransport(of offer: SessionDescription, hasGroup: Bool) throws(SDPError) {
+        let active = offer.media.filter { $0.kind != nil && $0.isRTP && ($0.port != 0 || $0.isBundleOnly) }
+        let unkeyed = active.first { offer.fingerprints(of: $0).isEmpty }
+        if let unkeyed {
+            guard !unkeyed.hasCrypto else {
+                throw SDPError(
+                    .sdesOnly,
+                    "offer uses SDES (a=crypto) and has no a=fingerprint: DTLS-SRTP is needed (RFC 8827 section 6.5)"
+                )
+            }
+            throw SDPError(.noFingerprint, "\(unkeyed.media) has no a=fingerprint that can be read")
+        }
+        if !hasGroup, active.count > 1 {
+            throw SDPError(
+                .noBundle,
+                "offer has \(active.count) media and no a=group:BUNDLE: only one transport is taken (RFC 9143)"
+            )
+        }
+    }
+
+    private mutating func plan(
+        _ media: MediaDescription,
+        of offer: SessionDescription,
+        previous: Section?,
+        section: Section
+    ) -> Section.Use {
+        guard let kind = media.kind else { return .refused(reason: "only audio and video are taken") }
+        guard media.port != 0 || media.isBundleOnly && section.isBundled else { return .refused(reason: "it is stopped") }
+        guard media.protocolName.contains("RTP/SAVP") else { return .refused(reason: "its transport is not DTLS-SRTP") }
+        guard media.hasRTCPMux else { return .refused(reason: "it has no a=rtcp-mux") }
+        let remoteDirection = offer.direction(of: media)
+        var taken = TakenMedia(
+            innerIndex: 0,
+            remoteDirection: remoteDirection,
+            ourDirection: .inactive,
+            streamID: media.msid.map(\.stream) ?? media.sources.lazy.compactMap(\.streamID).first,
+            trackID: media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first
+        )
+        let sources = media.sources
+        if let before = previous?.taken, previous?.mid == section.mid, previous?.media == section.media,
+            let inner = self.innerLines[checked: before.innerIndex], let codec = inner.codec,
+            media.rtpFormats.contains(where: { $0.payloadType == codec.payloadType && $0.codec == codec.codec })
+        {
+            taken.innerIndex = before.innerIndex
+            self.innerLines[before.innerIndex].add(sources)
+        } else {
+            let mayCarryOurTrack = !self.policy.sent(kind).isEmpty && self.ourTrackSection(kind) == nil
+            guard let codec = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack) else {
+                return .refused(reason: "it offers no codec that we take")
+            }
+            var inner = InnerLine(
+                mid: "m\(self.innerLines.count)",
+                kind: kind,
+                codec: codec,
+                sources: [],
+                carriesOurTrack: mayCarryOurTrack && self.policy.canSend(codec)
+            )
+            inner.add(sources)
+            taken.innerIndex = self.innerLines.count
+            self.innerLines.append(inner)
+        }
+        let inner = self.innerLines[taken.innerIndex]
+        let able = Direction(sends: inner.carriesOurTrack, receives: !self.policy.received(kind).isEmpty)
+        taken.ourDirection = able.intersection(remoteDirection.reversed)
+        return .taken(taken)
+    }
+
+    /// The inner m-line that carries our track of a kind: there is one camera and one microphone.
+    private func ourTrackSection(_ kind: MediaKind) -> Int? {
+        self.innerLines.firstIndex { $0.kind == kind && $0.carriesOurTrack }
+    }
+
+    /// Reads the peer's transport from the m-line that stands for the BUNDLE group.
+    func remoteSession(_ description: SessionDescription, media: MediaDescription) throws(SDPError) -> RemoteSession {
+        guard let origin = description.origin else { throw SDPError(.garbage, "description has no o= line") }
+        guard let ice = description.iceCredentials(of: media) else {
+            throw SDPError(.noICE, "\(media.media) has no well-formed a=ice-ufrag and a=ice-pwd")
+        }
+        let fingerprints = description.fingerprints(of: media)
+        guard !fingerprints.isEmpty else {
+            throw SDPError(.noFingerprint, "\(media.media) has no a=fingerprint that can be read")
+        }
+        let setup: Setup =
+            switch self.ourRole {
+            case .active?: .passive
+            case .passive?: .active
+            case .actpass?, nil: description.setup(of: media) ?? .actpass
+            }
+        return RemoteSession(
+            origin: origin,
+            fingerprints: fingerprints,
+            ice: ice,
+            isICELite: description.isICELite,
+            setup: setup
+        )
+    }
+
+    /// Whether each payload type means one thing on the whole transport, as webrtcbin needs.
+    var payloadTypesAgree: Bool {
+        var meanings: [UInt8: String] = [:]
+        for codec in self.innerLines.compactMap(\.codec) {
+            for format in codec.outerFormats {
+                let meaning = format.codec == nil ? "\(format.map) \(format.parameters)" : format.map
+                if let known = meanings.updateValue(meaning, forKey: format.payloadType), known != meaning { return false }
+            }
+        }
+        return true
+    }
+}
+
+extension Array {
+    /// The element, or nil behind the end.
+    subscript(checked index: Int) -> Element? {
+        self.indices.contains(index) ? self[index] : nil
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
+/// which sees inner ones.
+///
+/// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line
+/// (gstreamer.md facts 2, 11–34). Inner descriptions therefore only ever grow: one codec per m-line, directions
+/// pinned, no m-line stopped or reused. Everything else is told to the peer only.
+///
+///          offerReceived                 offerCreated
+///     ┌──────────────────── stable ────────────────────┐
+///     ▼                      ▲  ▲                       ▼
+///  answering ─ answerCreated ┘  └ answerReceived ─ offering
+///
+/// There is no terminal state and no way back: when anything throws while not stable, or `.rebuild` is returned, the
+/// driver throws peer connection and state away and starts with new ones. Calls are serialised by the caller. Every
+/// method is a pure function of what it was given, except for the random session id chosen at creation.
+public struct NegotiationState: Sendable {
+    /// What may be negotiated.
+    public let policy: NegotiationPolicy
+    /// The fingerprints of our certificate, the only ones that outer descriptions carry.
+    public let ourFingerprints: [Fingerprint]
+
+    enum Phase: Sendable, Hashable {
+        case stable
+        case answering
+        case offering
+    }
+
+    let sessionID: UInt64
+    var version: UInt64 = 0
+    var phase = Phase.stable
+    /// The outer m-lines.
+    var sections: [Section] = []
+    /// The inner m-lines.
+    var innerLines: [InnerLine] = []
+    var remote: RemoteSession?
+    var localICE: ICECredentials?
+    /// Our DTLS role, once an answer settled it.
+    var ourRole: Setup?
+    /// The peer's last offer, and our answer to it.
+    var lastRemoteOffer: String?
+    var lastOuterAnswer: String?
+    /// The inner offer that webrtcbin last got, without what may change freely.
+    var appliedInner: String?
+    var innerVersion: UInt64 = 0
+    /// The outer m-line whose transport the whole BUNDLE uses.
+    var bundleTag: Int?
+
+    /// A negotiation in which nothing was said yet.
+    /// - Parameter sessionID: for our `o=` line; unique per negotiation (RFC 8866 section 5.2).
+    public init(
+        policy: NegotiationPolicy,
+        ourFingerprints: [Fingerprint],
+        sessionID: UInt64 = .random(in: 1..<(1 << 62))
+    ) {
+        self.policy = policy
+        self.ourFingerprints = ourFingerprints
+        self.sessionID = sessionID
+    }
+
+    /// Whether no offer is open, so that a new one may be made or taken.
+    public var isStable: Bool { self.phase == .stable }
+    /// The fingerprints of the peer's certificate; empty until its first description.
+    public var remoteFingerprints: FingerprintSet { self.remote?.fingerprints ?? FingerprintSet([]) }
+    /// The peer's ICE user name fragment; nil until its first description.
+    public var remoteICEUfrag: String? { self.remote?.ice.ufrag }
+
+    /// The m-lines in use, in the peer's order. After `offerReceived` it already says what the answer will be, so that
+    /// the driver can prepare what it sends before it creates the answer.
+    public var negotiatedMedia: [NegotiatedMedia] {
+        self.sections.enumerated().compactMap { index, section in
+            guard case .taken(let taken) = section.use, self.innerLines.indices.contains(taken.innerIndex),
+                let codec = self.innerLines[taken.innerIndex].codec
+            else { return nil }
+            return NegotiatedMedia(
+                outerIndex: index,
+                innerIndex: taken.innerIndex,
+                mid: section.mid,
+                kind: self.innerLines[taken.innerIndex].kind,
+                codec: codec,
+                ourDirection: taken.ourDirection,
+                remoteDirection: taken.remoteDirection,
+                remoteSources: self.innerLines[taken.innerIndex].sources,
+                streamID: taken.streamID,
+                trackID: taken.trackID
+            )
+        }
+    }
+
+    /// The m-lines that are not in use, each with the reason, for one log line.
+    public var refusedMedia: [(outerIndex: Int, media: String, reason: String)] {
+        self.sections.enumerated().compactMap { index, section in
+            guard case .refused(let reason) = section.use else { return nil }
+            return (index, section.media, reason)
+        }
+    }
+
+    /// The m-line whose description names a source.
+    public func media(forSSRC ssrc: UInt32) -> NegotiatedMedia? {
+        self.negotiatedMedia.first { $0.remoteSources.contains { $0.ssrc == ssrc } }
+    }
+
+    /// The m-line of a source, or, if no description names it, the only m-line that uses the payload type.
+    public func media(forSSRC ssrc: UInt32, payloadType: UInt8) -> NegotiatedMedia? {
+        if let named = self.media(forSSRC: ssrc) { return named }
+        let users = self.negotiatedMedia.filter {
+            $0.codec.payloadType == payloadType || $0.codec.rtxPayloadType == payloadType
+        }
+        return users.count == 1 ? users.first : nil
+    }
+
+    /// Whether a text is an offer of ours that a server sent back to us (protocols.md 1.4).
+    public func isEcho(of text: String) -> Bool {
+        guard let description = try? SessionDescription(parsing: text) else { return false }
+        return self.isEcho(description)
+    }
+
+    func isEcho(_ description: SessionDescription) -> Bool {
+        guard let ours = self.localICE, let media = description.media.first else { return false }
+        return description.iceCredentials(of: media)?.ufrag == ours.ufrag
+            && description.fingerprints(of: media).overlaps(FingerprintSet(self.ourFingerprints))
+    }
+}
+
+/// What is known of the peer's transport.
+struct RemoteSession: Sendable, Hashable {
+    var origin: Origin
+    var fingerprints: FingerprintSet
+    var ice: ICECredentials
+    var isICELite: Bool
+    /// The DTLS role in the description, as webrtcbin is told: pinned by the first answer.
+    var setup: Setup
+}
+
+/// One m-line that the peer sees.
+struct Section: Sendable, Hashable {
+    enum Use: Sendable, Hashable {
+        case taken(TakenMedia)
+        case refused(reason: String)
+    }
+
+    var media: String
+    var protocolName: String
+    /// The formats to repeat when it is answered with port 0.
+    var formats: [String]
+    var mid: String?
+    var isBundled: Bool
+    var use: Use
+
+    var taken: TakenMedia? {
+        if case .taken(let taken) = self.use { taken } else { nil }
+    }
+}
+
+/// How an outer m-line is used now.
+struct TakenMedia: Sendable, Hashable {
+    var innerIndex: Int
+    var remoteDirection: Direction
+    var ourDirection: Direction
+    var streamID: String?
+    var trackID: String?
+}
+
+/// One m-line that webrtcbin sees. It is never taken away or changed, but for more sources.
+struct InnerLine: Sendable, Hashable {
+    var mid: String
+    var kind: MediaKind
+    /// Nil only between our offer and its answer.
+    var codec: NegotiatedCodec?
+    var sources: [RemoteSource]
+    /// Whether what we send goes out on this m-line.
+    var carriesOurTrack: Bool
+    /// What webrtcbin offered on it, while that offer is open.
+    var localDirection: Direction?
+    /// What webrtcbin settled on it.
+    var answeredDirection: Direction?
+    /// webrtcbin's own `ssrc` and `ssrc-group` lines.
+    var localSources: [SDPLine] = []
+    /// What our offer lists; empty when answering.
+    var offered: [OuterFormat] = []
+
+    /// Remembers sources that were not known, up to the limit.
+    mutating func add(_ new: [RemoteSource]) {
+        for source in new where !self.sources.contains(where: { $0.ssrc == source.ssrc }) {
+            guard self.sources.count < SDPLimits.sourcesPerMediaLine else { return }
+            self.sources.append(source)
+        }
+    }
+}

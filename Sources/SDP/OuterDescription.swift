@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A payload type as our own descriptions list it.
+struct OuterFormat: Sendable, Hashable {
+    var payloadType: UInt8
+    /// The `rtpmap` value behind the payload type.
+    var map: String
+    /// The `fmtp` value behind the payload type; empty for none.
+    var parameters: String
+    var feedback: [String]
+    /// The codec; nil for retransmissions.
+    var codec: Codec?
+
+    var lines: [SDPLine] {
+        var lines = [SDPLine.attribute("rtpmap", "\(self.payloadType) \(self.map)")]
+        lines += self.feedback.map { .attribute("rtcp-fb", "\(self.payloadType) \($0)") }
+        if !self.parameters.isEmpty { lines.append(.attribute("fmtp", "\(self.payloadType) \(self.parameters)")) }
+        return lines
+    }
+
+    /// The retransmission format for a payload type (RFC 4588 section 8.6).
+    static func rtx(_ payloadType: UInt8, for media: UInt8, clockRate: Int) -> OuterFormat {
+        OuterFormat(payloadType: payloadType, map: "rtx/\(clockRate)", parameters: "apt=\(media)", feedback: [])
+    }
+}
+
+/// The URI of the transport-wide sequence number header extension.
+let transportCCURI = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+
+extension NegotiatedCodec {
+    /// The formats that an answer with this codec lists: itself and its retransmissions.
+    var outerFormats: [OuterFormat] {
+        var feedback: [String] = []
+        if self.transportCCID != nil { feedback.append("transport-cc") }
+        if self.usesNACK { feedback.append("nack") }
+        if self.usesPLI { feedback.append("nack pli") }
+        let channels = self.channels > 1 ? "/\(self.channels)" : ""
+        let media = OuterFormat(
+            payloadType: self.payloadType,
+            map: "\(self.codec.rawValue)/\(self.clockRate)\(channels)",
+            parameters: self.answeredParameters,
+            feedback: feedback,
+            codec: self.codec
+        )
+        return [media] + (self.rtxPayloadType.map { [.rtx($0, for: self.payloadType, clockRate: self.clockRate)] } ?? [])
+    }
+
+    /// What we say about our side of the codec, given what the peer said about its own.
+    private var answeredParameters: String {
+        let theirs = RTPFormat(payloadType: 0, map: "", parameters: self.parameters, feedback: [])
+        switch self.codec {
+        case .h264:
+            let level = theirs.parameter("profile-level-id") ?? "420010"
+            return "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
+        case .vp9: return theirs.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
+        case .opus: return "minptime=10;useinbandfec=1"
+        case .vp8, .pcmu, .pcma: return ""
+        }
+    }
+}
+
+extension NegotiationState {
+    /// The next description of ours; its version is one more than the last one's.
+    mutating func makeOuter(setup: Setup) -> String {
+        self.version &+= 1
+        var lines = [
+            SDPLine("v", "0"),
+            SDPLine("o", "- \(self.sessionID) \(self.version) IN IP4 127.0.0.1"),
+            SDPLine("s", "-"),
+            SDPLine("t", "0 0"),
+        ]
+        let bundled = self.bundleOrder.compactMap { self.sections[$0].mid }
+        if !bundled.isEmpty { lines.append(.attribute("group", "BUNDLE \(bundled.joined(separator: " "))")) }
+        lines.append(.attribute("ice-options", "trickle"))
+        lines.append(.attribute("msid-semantic", " WMS *"))
+        let media = self.sections.map { self.makeOuterMedia($0, setup: setup) }
+        return SessionDescription(lines: lines, media: media).text
+    }
+
+    /// Indices of the taken, bundled m-lines; the transport's own m-line first (RFC 9143 section 7.3).
+    var bundleOrder: [Int] {
+        let members = self.sections.indices.filter { self.sections[$0].isBundled && self.sections[$0].taken != nil }
+        guard let tag = self.bundleTag, members.contains(tag) else { return members }
+        return [tag] + members.filter { $0 != tag }
+    }
+
+    private func makeOuterMedia(_ section: Section, setup: Setup) -> MediaDescription {
+        var lines = [SDPLine("c", "IN IP4 0.0.0.0")]
+        if let mid = section.mid { lines.append(.attribute("mid", mid)) }
+        guard let taken = section.taken, let ice = self.localICE, self.innerLines.indices.contains(taken.innerIndex) else {
+            lines.append(.attribute(Direction.inactive.rawValue))
+            return MediaDescription(
+                media: section.media,
+                port: 0,
+                protocolName: section.protocolName,
+                formats: section.formats.isEmpty ? ["0"] : section.formats,
+                lines: lines
+            )
+        }
+        let inner = self.innerLines[taken.innerIndex]
+        let formats = inner.codec?.outerFormats ?? inner.offered
+        lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
+        lines += [.attribute("ice-ufrag", ice.ufrag), .attribute("ice-pwd", ice.password)]
+        lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
+        lines.append(.attribute("setup", setup.rawValue))
+        let transportCC = inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
+        if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
+        lines.append(.attribute(taken.ourDirection.rawValue))
+        if taken.ourDirection.sends {
+            lines.append(.attribute("msid", "\(self.policy.streamID) \(self.trackID(of: inner.kind))"))
+        }
+        lines += [.attribute("rtcp-mux"), .attribute("rtcp-rsize")]
+        lines += formats.flatMap(\.lines)
+        if taken.ourDirection.sends { lines += self.outerSources(inner) }
+        return MediaDescription(
+            media: section.media,
+            port: 9,
+            protocolName: section.protocolName,
+            formats: formats.map { String($0.payloadType) },
+            lines: lines
+        )
+    }
+
+    /// webrtcbin's sources, under our stream and track ids; Plan B peers read them nowhere else.
+    private func outerSources(_ inner: InnerLine) -> [SDPLine] {
+        inner.localSources.flatMap { line -> [SDPLine] in
+            guard let (name, value) = line.attribute, let value else { return [] }
+            if name == "ssrc-group" { return [line] }
+            let parts = value.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let ssrc = UInt32(parts[0]), parts[1].hasPrefix("cname:") else { return [] }
+            return [line, .attribute("ssrc", "\(ssrc) msid:\(self.policy.streamID) \(self.trackID(of: inner.kind))")]
+        }
+    }
+
+    private func trackID(of kind: MediaKind) -> String { "\(self.policy.streamID)-\(kind.rawValue)" }
+
+    /// Puts gathered candidates into a description of ours before it is sent (protocols.md 1.2).
+    ///
+    /// They stand on the m-line of the BUNDLE transport, where RFC 9143 wants them.
+    /// - Parameters:
+    ///   - candidates: webrtcbin's lines of inner m-line 0, in any of the forms that `CandidateLine` reads.
+    ///   - isComplete: whether there will be no more (RFC 8838 section 8.2).
+    public func embedding(candidates: [String], isComplete: Bool, in outer: String) -> String {
+        guard var description = try? SessionDescription(parsing: outer), let tag = self.bundleTag,
+            description.media.indices.contains(tag)
+        else { return outer }
+        let lines = candidates.prefix(SDPLimits.candidates).compactMap(CandidateLine.init)
+            .filter { $0.component == 1 }
+            .map { SDPLine("a", $0.description) }
+        description.media[tag].lines += lines + (isComplete ? [.attribute("end-of-candidates")] : [])
+        return description.text
+    }
+}

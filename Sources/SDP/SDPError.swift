@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a description cannot be used.
+public struct SDPError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The text is not a session description.
+        case garbage
+        /// The text, or something it counts, is over a limit of `SDPLimits`.
+        case tooLarge
+        /// The offer keys its media with SDES; only DTLS-SRTP is spoken here.
+        case sdesOnly
+        /// A required certificate fingerprint is absent.
+        case noFingerprint
+        /// ICE credentials are absent or malformed (RFC 8839 section 5.4).
+        case noICE
+        /// The description has no audio or video that we can take.
+        case noMedia
+        /// Several media without BUNDLE: each would need a transport of its own.
+        case noBundle
+        /// An answer does not fit the offer it should answer.
+        case mismatchedAnswer
+        /// The description came when none of its kind was awaited.
+        case wrongState
+        /// Our own offer came back to us.
+        case echo
+        /// webrtcbin's own text is not what its input called for.
+        case unexpectedInner
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// One sentence for a person: where (line numbers start at 1) and what was wrong.
+    public var message: String
+
+    /// An error with each part given.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { self.message }
+}
+
+/// What a description may cost: anything over it is refused before it is looked at.
+public enum SDPLimits {
+    /// UTF-8 bytes of a whole description.
+    public static let bytes = 256 * 1024
+    /// Lines of a whole description.
+    public static let lines = 16_384
+    /// m-lines of a description, and m-lines that webrtcbin is ever given.
+    public static let mediaLines = 32
+    /// Formats on one m-line, counted before duplicates are dropped.
+    public static let formatsPerMediaLine = 256
+    /// Synchronisation sources remembered for one m-line; later ones are ignored.
+    public static let sourcesPerMediaLine = 64
+    /// Candidates taken from one description; later ones are ignored.
+    public static let candidates = 256
+    /// UTF-8 bytes of one candidate line.
+    public static let candidateBytes = 1024
+}
+
+extension String {
+    /// The text cut to `limit` characters, without control characters, for error messages.
+    func excerpt(_ limit: Int = 40) -> String {
+        let clean = self.unicodeScalars.prefix(limit).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) }
+        return String(clean) + (self.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")
+    }
+}

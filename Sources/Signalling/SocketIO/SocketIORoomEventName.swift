@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a room server's event means, whatever the copy of the server calls it (protocols.md A7).
+public enum SocketIORoomEventName: String, Sendable, Hashable, CaseIterable {
+    /// We are a member.
+    case joined
+    /// Somebody joined after us.
+    case otherJoined = "otherjoin"
+    /// The room takes no more.
+    case full
+    /// Our leave is done; from some servers: somebody else left.
+    case left = "leaved"
+    /// Somebody left.
+    case bye
+    /// A socket died.
+    case userDisconnected = "userdisconnect"
+    /// A relayed offer, answer or candidate.
+    case message
+
+    /// Reads an event's name: case and underscores do not matter, and the spellings of known servers are equal.
+    /// - Parameter messageName: the server's name for relayed messages, `message` for stock servers.
+    public init?(_ name: String, messageName: String = "message") {
+        if name == messageName {
+            self = .message
+            return
+        }
+        switch name.filter({ $0 != "_" }).lowercased() {
+        case "joined": self = .joined
+        case "otherjoin", "otherjoined": self = .otherJoined
+        case "full": self = .full
+        case "leaved", "left", "leave": self = .left
+        case "bye", "bay": self = .bye
+        case "userdisconnect", "userdisconnected": self = .userDisconnected
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import Matroska
+
+/// An open file, read and written at explicit offsets without a buffer of its own.
+///
+/// Every call is one or more system calls on the calling thread; interrupted and short ones are continued. Different
+/// ranges may be used from different threads.
+public final class File: Sendable, Source {
+    /// What to open a file for.
+    public enum Mode: Sendable, Hashable {
+        /// To read what is there.
+        case read
+        /// To write a file that must not exist yet.
+        case create
+        /// To continue or create a file; `append` then writes at its end.
+        case append
+        /// To write a file from its beginning; it keeps its content until `truncate`.
+        case overwrite
+    }
+
+    /// The path it was opened with.
+    public let path: String
+    private let descriptor: Int32
+
+    /// Opens a file; a new one is readable by its owner and group only.
+    public init(_ path: String, _ mode: Mode) throws(StorageError) {
+        let flags =
+            switch mode {
+            case .read: O_RDONLY
+            case .create: O_RDWR | O_CREAT | O_EXCL
+            case .append: O_RDWR | O_CREAT | O_APPEND
+            case .overwrite: O_RDWR | O_CREAT
+            }
+        let descriptor = retrying { Glibc.open(path, flags | O_CLOEXEC, 0o640) }
+        guard descriptor >= 0 else {
+            throw StorageError(errorNumber: errno, action: mode == .read ? "open" : "create", path: path)
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        // Nothing is buffered here, so nothing that close reports can be acted on.
+        _ = Glibc.close(self.descriptor)
+    }
+
+    /// The size in bytes at this moment; zero when the system does not tell.
+    public var count: UInt64 {
+        var status = stat()
+        guard fstat(self.descriptor, &status) == 0 else { return 0 }
+        return UInt64(clamping: status.st_size)
+    }
+
+    /// Up to `count` bytes from `offset`; fewer only at the end of the file.
+    public func read(offset: UInt64, count: Int) throws -> [UInt8] {
+        guard let start = off_t(exactly: offset), count > 0 else { return [] }
+        let wanted = Int(min(UInt64(count), self.count >= offset ? self.count - offset : 0))
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
+            while filled < wanted {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                let got = retrying { pread(self.descriptor, rest.baseAddress, rest.count, start + off_t(filled)) }
+                if got < 0 { failure = errno }
+                guard got > 0 else { return }
+                filled += got
+            }
+        }
+        guard failure == 0 else { throw StorageError(errorNumber: failure, action: "read", path: self.path) }
+        return bytes
+    }
+
+    /// Writes two buffers one after the other at an offset, in one system call if the system takes all.
+    func write(
+        _ head: UnsafeRawBufferPointer,
+        _ body: UnsafeRawBufferPointer,
+        at offset: UInt64
+    ) throws(StorageError) {
+        let total = head.count + body.count
+        guard let start = off_t(exactly: offset) else {
+            throw StorageError(errorNumber: EFBIG, action: "write", path: self.path)
+        }
+        var done = 0
+        while done < total {
+            let headRest = UnsafeRawBufferPointer(rebasing: head.dropFirst(done))
+            let bodyRest = UnsafeRawBufferPointer(rebasing: body.dropFirst(max(0, done - head.count)))
+            var parts = (iovec(headRest), iovec(bodyRest))
+            let written = withUnsafeBytes(of: &parts) { bytes in
+                retrying {
+                    pwritev(self.descriptor, bytes.assumingMemoryBound(to: iovec.self).baseAddress, 2, start + off_t(done))
+                }
+            }
+            guard written > 0 else {
+                throw StorageError(errorNumber: written < 0 ? errno : EIO, action: "write", path: self.path)
+            }
+            done += written
+        }
+    }
+
+    /// Writes bytes at an offset.
+    public func write(_ bytes: [UInt8], at offset: UInt64) throws(StorageError) {
+        try withRawBytes(bytes) { buffer throws(StorageError) in
+            try self.write(buffer, UnsafeRawBufferPointer(start: nil, count: 0), at: offset)
+        }
+    }
+
+    /// Appends bytes with a single system call; returns how many the system took.
+    func append(_ bytes: [UInt8]) throws(StorageError) -> Int {
+        let written = bytes.withUnsafeBytes { buffer in
+            retrying { Glibc.write(self.descriptor, buffer.baseAddress, buffer.count) }
+        }
+        guard written >= 0 else { throw StorageError(errorNumber: errno, action: "write", path: self.path) }
+        return written
+    }
+
+    /// Cuts the file to a size.
+    public func truncate(to size: UInt64) throws(StorageError) {
+        guard retrying({ ftruncate(self.descriptor, off_t(clamping: size)) }) == 0 else {
+            throw StorageError(errorNumber: errno, action: "truncate", path: self.path)
+        }
+    }
+
+    /// Returns when the content is on the disk.
+    public func synchronise() throws(StorageError) {
+        guard retrying({ fdatasync(self.descriptor) }) == 0 else {
+            throw StorageError(errorNumber: errno, action: "synchronise", path: self.path)
+        }
+    }
+
+    /// Takes the file's exclusive lock, held until the file is closed; false when another process holds it.
+    public func lock() throws(StorageError) -> Bool {
+        guard retrying({ flock(self.descriptor, LOCK_EX | LOCK_NB) }) != 0 else { return true }
+        guard errno == EWOULDBLOCK else { throw StorageError(errorNumber: errno, action: "lock", path: self.path) }
+        return false
+    }
+
+    /// Whether the path still leads to this very file, and not to one that took its place.
+    public func isStillAtPath() -> Bool {
+        var (here, there) = (stat(), stat())
+        return fstat(self.descriptor, &here) == 0 && stat(self.path, &there) == 0
+            && here.st_ino == there.st_ino && here.st_dev == there.st_dev
+    }
+
+    /// Puts a file in the place of another, at once.
+    public static func rename(_ path: String, to target: String) throws(StorageError) {
+        guard Glibc.rename(path, target) == 0 else {
+            throw StorageError(errorNumber: errno, action: "rename \(path) to", path: target)
+        }
+    }
+}
+
+/// Repeats a system call that a signal interrupted.
+private func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
+    }
+}
+
+/// `withUnsafeBytes` that keeps the type of the error.
+func withRawBytes<Value>(
+    _ bytes: [UInt8],
+    _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Value
+) throws(StorageError) -> Value {
+    let result = bytes.withUnsafeBytes { buffer -> Result<Value, StorageError> in
+        do throws(StorageError) {
+            return .success(try body(buffer))
+        } catch {
+            return .failure(error)
+        }
+    }
+    return try result.get()
+}
+
+extension iovec {
+    fileprivate init(_ buffer: UnsafeRawBufferPointer) {
+        self.init(iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+public import Timeline
+
+/// What a recording holds, as `manifest.json`; the journal is the source, this is the summary.
+public struct Manifest: Sendable, Hashable, Codable {
+    /// The version that this code writes.
+    public static let currentVersion = 1
+
+    /// Whether everything that came is there.
+    public enum Verdict: String, Sendable, Hashable, Codable {
+        /// The recording ended by itself and every file is whole.
+        case complete
+        /// It was cut off, or a file is damaged or missing; the warnings of the export say what.
+        case incomplete
+    }
+
+    /// A participant of the call.
+    public struct Participant: Sendable, Hashable, Codable {
+        /// The room server's name for the peer.
+        public var id: String
+        /// What people call the participant.
+        public var name: String?
+
+        /// A participant with each part given.
+        public init(id: String, name: String? = nil) {
+            self.id = id
+            self.name = name
+        }
+    }
+
+    /// A received track.
+    public struct Track: Sendable, Hashable, Codable {
+        /// Its number.
+        public var number: Int
+        /// The sending participant's id.
+        public var participant: String
+        /// Pictures or sound.
+        public var media: MediaKind
+        /// The codec's short name.
+        public var codec: String
+        /// The file, relative to the recording's folder.
+        public var file: String
+        /// Units in the file.
+        public var units: UInt64
+        /// Bytes of payload.
+        public var bytes: UInt64
+        /// Keyframes.
+        public var keyframes: UInt64
+
+        /// A track with each part given.
+        public init(
+            number: Int,
+            participant: String,
+            media: MediaKind,
+            codec: String,
+            file: String,
+            units: UInt64,
+            bytes: UInt64,
+            keyframes: UInt64
+        ) {
+            self.number = number
+            self.participant = participant
+            self.media = media
+            self.codec = codec
+            self.file = file
+            self.units = units
+            self.bytes = bytes
+            self.keyframes = keyframes
+        }
+    }
+
+    /// An exported file.
+    public struct Export: Sendable, Hashable, Codable {
+        /// The file; relative to the recording's folder when it is inside.
+        public var file: String
+        /// The layout's name.
+        public var layout: String
+        /// Its duration in nanoseconds.
+        public var durationNanoseconds: Int64
+        /// Its size in bytes.
+        public var bytes: UInt64
+
+        /// An export with each part given.
+        public init(file: String, layout: String, durationNanoseconds: Int64, bytes: UInt64) {
+            self.file = file
+            self.layout = layout
+            self.durationNanoseconds = durationNanoseconds
+            self.bytes = bytes
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case file, layout, bytes
+            case durationNanoseconds = "duration_ns"
+        }
+    }
+
+    /// The version of this form.
+    public var version = Self.currentVersion
+    /// The room, unsanitised.
+    public var room: String
+    /// The recording's id.
+    public var id: RecordingID
+    /// When it began, if the journal tells.
+    public var start: UTCTime?
+    /// The host that recorded, if the journal tells.
+    public var host: String?
+    /// Everybody who was there, in order of appearance.
+    public var participants: [Participant] = []
+    /// All tracks by number.
+    public var tracks: [Track] = []
+    /// Exports made so far.
+    public var exports: [Export] = []
+    /// Whether everything is there.
+    public var verdict: Verdict
+
+    /// A manifest without participants, tracks and exports.
+    public init(room: String, id: RecordingID, start: UTCTime? = nil, host: String? = nil, verdict: Verdict) {
+        self.room = room
+        self.id = id
+        self.start = start
+        self.host = host
+        self.verdict = verdict
+    }
+
+    private static let maximumSize = 64 << 20
+
+    /// Reads a recording's manifest; `nil` when there is none.
+    public static func read(_ folder: RecordingFolder) throws(StorageError) -> Manifest? {
+        do {
+            let file = try File(folder.manifestPath, .read)
+            let bytes = try file.read(offset: 0, count: Self.maximumSize)
+            let manifest = try JSONDecoder().decode(Manifest.self, from: Data(bytes))
+            guard manifest.version <= Self.currentVersion else {
+                throw StorageError(
+                    .invalid, "\(folder.manifestPath) is of version \(manifest.version), newer than this program",
+                    path: folder.manifestPath)
+            }
+            return manifest
+        } catch let error as StorageError {
+            guard error.code == .notFound else { throw error }
+            return nil
+        } catch {
+            throw StorageError(.invalid, "\(folder.manifestPath) is damaged: \(error)", path: folder.manifestPath)
+        }
+    }
+
+    /// Writes the recording's manifest in the place of an older one, at once: readers see the old or the new.
+    public func write(_ folder: RecordingFolder) throws(StorageError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else {
+            throw StorageError(.invalid, "the manifest cannot be written as JSON", path: folder.manifestPath)
+        }
+        // A name of its own for each writer: two at once must not share a half-written file.
+        let temporary = "\(folder.path)/.manifest-\(RecordingID.random()).json"
+        do throws(StorageError) {
+            let file = try File(temporary, .create)
+            try file.write(Array(data) + [UInt8(ascii: "\n")], at: 0)
+            try file.synchronise()
+            try File.rename(temporary, to: folder.manifestPath)
+        } catch {
+            try? FileManager.default.removeItem(atPath: temporary)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+public import Timeline
+
+/// The folder of one recording: `<storage>/recordings/<room>/<start UTC>-<id>/`.
+public struct RecordingFolder: Sendable, Hashable {
+    /// The folder's path, without a slash at its end.
+    public let path: String
+    /// The recording's id.
+    public let id: RecordingID
+    /// When the recording began, to the second.
+    public let compactStart: String
+
+    /// The journal.
+    public var journalPath: String { self.path + "/journal.jsonl" }
+    /// The manifest.
+    public var manifestPath: String { self.path + "/manifest.json" }
+    /// The folder of the track files.
+    public var tracksPath: String { self.path + "/tracks" }
+    /// Where the export goes unless somebody asks for another place.
+    public var exportPath: String { self.path + "/call.mkv" }
+
+    /// Creates the folder of a new recording; the room's name may be anything.
+    public static func create(
+        storage: String,
+        room: String,
+        start: UTCTime,
+        id: RecordingID = .random()
+    ) throws(StorageError) -> RecordingFolder {
+        let parent = recordings(of: storage) + "/" + Sanitiser.pathComponent(room, fallback: "room")
+        try makeDirectories(parent)
+        let path = "\(parent)/\(start.compact)-\(id)"
+        try makeDirectory(path)
+        try makeDirectory(path + "/tracks")
+        return RecordingFolder(path: path, id: id, compactStart: start.compact)
+    }
+
+    /// Opens the folder of an existing recording; throws `notFound`, or `invalid` for a folder that is not one.
+    public static func open(path: String) throws(StorageError) -> RecordingFolder {
+        var path = path
+        while path.utf8.count > 1, path.last == "/" { path.removeLast() }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw StorageError(errorNumber: errno, action: "open", path: path) }
+        guard let absolute = resolve(path), let folder = RecordingFolder(named: absolute),
+            status.st_mode & S_IFMT == S_IFDIR
+        else {
+            throw StorageError(
+                .invalid, "\(path) is not a recording: its name should be <start UTC>-<id>, like "
+                    + "20260704T120000Z-0123456789abcdef", path: path)
+        }
+        return folder
+    }
+
+    /// All recordings of a storage directory, oldest first; none when the directory is not there yet.
+    public static func list(storage: String) throws(StorageError) -> [RecordingFolder] {
+        let root = Self.recordings(of: storage)
+        var folders: [RecordingFolder] = []
+        for room in try Self.entries(of: root) {
+            for name in try Self.entries(of: root + "/" + room) {
+                guard let folder = RecordingFolder(named: "\(root)/\(room)/\(name)") else { continue }
+                folders.append(folder)
+            }
+        }
+        return folders.sorted { ($0.compactStart, $0.id.rawValue) < ($1.compactStart, $1.id.rawValue) }
+    }
+
+    /// The recording whose id begins with `name`, or whose folder is at the path `name`.
+    ///
+    /// Throws `notFound` if there is none and `invalid` if several ids begin so.
+    public static func find(storage: String, _ name: String) throws(StorageError) -> RecordingFolder {
+        if name.contains("/") { return try Self.open(path: name) }
+        let found = try Self.list(storage: storage).filter {
+            !name.isEmpty && $0.id.rawValue.hasPrefix(name) || "\($0.compactStart)-\($0.id)" == name
+        }
+        guard let folder = found.first else {
+            throw StorageError(
+                .notFound, "no recording \(name) in \(storage); `tapedeck recordings` lists them", path: storage)
+        }
+        guard found.count == 1 else {
+            throw StorageError(.invalid, "\(found.count) recordings begin with \(name): give more of the id", path: storage)
+        }
+        return folder
+    }
+
+    private init(path: String, id: RecordingID, compactStart: String) {
+        self.path = path
+        self.id = id
+        self.compactStart = compactStart
+    }
+
+    /// Reads start and id from the folder's name.
+    private init?(named path: String) {
+        guard let name = path.split(separator: "/").last else { return nil }
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count == "20260704T120000Z".utf8.count, parts[0].last == "Z",
+            let id = RecordingID(rawValue: String(parts[1]))
+        else { return nil }
+        self.init(path: path, id: id, compactStart: String(parts[0]))
+    }
+
+    private static func recordings(of storage: String) -> String { storage + "/recordings" }
+
+    private static func entries(of directory: String) throws(StorageError) -> [String] {
+        var status = stat()
+        guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return [] }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw StorageError(errorNumber: EACCES, action: "list", path: directory)
+        }
+    }
+
+    private static func makeDirectory(_ path: String) throws(StorageError) {
+        guard mkdir(path, 0o750) == 0 else {
+            throw StorageError(errorNumber: errno, action: "create", path: path)
+        }
+    }
+
+    /// Makes a directory and those above it that are missing.
+    private static func makeDirectories(_ path: String) throws(StorageError) {
+        var index = path.startIndex
+        while index < path.endIndex {
+            index = path[path.index(after: index)...].firstIndex(of: "/") ?? path.endIndex
+            do throws(StorageError) {
+                try makeDirectory(String(path[..<index]))
+            } catch where error.code != .exists {
+                throw error
+            }
+        }
+    }
+
+    private static func resolve(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

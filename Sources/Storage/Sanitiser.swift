@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Turns names from peers and users into path components; the only way such a name reaches a path.
+public enum Sanitiser {
+    /// The longest component that comes out, in bytes.
+    public static let maximumLength = 64
+
+    /// A path component of ASCII letters, digits, `-`, `_` and `.`, 1…64 long, that begins with a letter, digit or `_`.
+    ///
+    /// A name that is fine comes out as it is. Any other gets a hash of the whole name at its end, so that names that
+    /// look alike afterwards stay apart. A name with nothing usable gives `fallback` (which must be fine itself) and,
+    /// unless the name is empty, the hash.
+    public static func pathComponent(_ untrusted: String, fallback: String) -> String {
+        let bytes = untrusted.utf8
+        guard !bytes.isEmpty else { return fallback }
+        if bytes.count <= Self.maximumLength, bytes.allSatisfy(isAllowed), let first = bytes.first, isLeading(first) {
+            return untrusted
+        }
+        let suffix = "-" + hexadecimal(fnv1a(bytes))
+        var stem: [UInt8] = []
+        for byte in bytes.drop(while: { !isLeading($0) }) where stem.count < Self.maximumLength - suffix.utf8.count {
+            if isAllowed(byte) {
+                stem.append(byte)
+            } else if stem.last != UInt8(ascii: "_") {
+                stem.append(UInt8(ascii: "_"))
+            }
+        }
+        while let last = stem.last, !isAlphanumeric(last) { stem.removeLast() }
+        return (stem.isEmpty ? fallback : String(decoding: stem, as: UTF8.self)) + suffix
+    }
+}
+
+private func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+    default: false
+    }
+}
+
+private func isLeading(_ byte: UInt8) -> Bool {
+    isAlphanumeric(byte) || byte == UInt8(ascii: "_")
+}
+
+private func isAllowed(_ byte: UInt8) -> Bool {
+    isLeading(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+}
+
+/// The 64-bit FNV-1a hash: tells names apart by accident, not against somebody who looks for a collision.
+func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+}
+
+/// Sixteen digits.
+private func hexadecimal(_ value: UInt64) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+}

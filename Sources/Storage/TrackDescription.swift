@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Matroska
+public import Timeline
+
+/// A received track, as far as it is known before its first unit.
+public struct TrackDescription: Sendable, Hashable {
+    /// The track's number in this recording, from 1.
+    public var number: Int
+    /// The room server's name for the sending peer; untrusted.
+    public var participant: String
+    /// What people call the participant, for titles; untrusted.
+    public var participantName: String?
+    /// The codec.
+    public var codec: Codec
+    /// Ticks of the RTP clock in a second.
+    public var clockRateHz: Int
+    /// Audio channels; no meaning for video.
+    public var channels: Int
+    /// The sender's synchronisation source.
+    public var ssrc: UInt32?
+    /// The RTP payload type.
+    public var payloadType: Int?
+    /// The media section's identification tag.
+    public var mid: String?
+
+    /// A track with each part given; `channels` is 2 for Opus and 1 for G.711 when left out.
+    public init(
+        number: Int,
+        participant: String,
+        participantName: String? = nil,
+        codec: Codec,
+        clockRateHz: Int,
+        channels: Int? = nil,
+        ssrc: UInt32? = nil,
+        payloadType: Int? = nil,
+        mid: String? = nil
+    ) {
+        self.number = number
+        self.participant = participant
+        self.participantName = participantName
+        self.codec = codec
+        self.clockRateHz = clockRateHz
+        self.channels = channels ?? (codec == .opus ? 2 : 1)
+        self.ssrc = ssrc
+        self.payloadType = payloadType
+        self.mid = mid
+    }
+
+    /// Pictures or sound.
+    public var media: MediaKind {
+        switch self.codec.kind {
+        case .video: .video
+        case .audio: .audio
+        }
+    }
+
+    /// The file's name in the recording's `tracks` folder, for example `001-alice-video.mkv`.
+    var fileName: String {
+        let number = String(self.number)
+        let padded = String(repeating: "0", count: max(0, 3 - number.utf8.count)) + number
+        let participant = Sanitiser.pathComponent(self.participant, fallback: "peer")
+        return "\(padded)-\(participant)-\(self.media.rawValue).\(self.media == .video ? "mkv" : "mka")"
+    }
+}

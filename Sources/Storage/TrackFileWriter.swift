@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Matroska
+public import Timeline
+
+/// Writes one received track to its own Matroska file, and what concerns it to the journal.
+///
+/// Each unit goes to the kernel with one gathering write before `write` returns: `kill -9` loses at most the unit being
+/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs. A change of size or of
+/// parameter sets does not end the file. For one thread at a time; calls block for the time of a system call.
+public final class TrackFileWriter {
+    /// What became of a unit.
+    public enum WriteResult: Sendable, Hashable {
+        /// It is in the file.
+        case written(isKeyframe: Bool)
+        /// Nothing can be shown before a keyframe: ask the sender for one. Not written.
+        case needsKeyframe
+        /// The bytes are no unit of the track's codec. Not written.
+        case malformed
+        /// The RTP time steps back by more than 3 s or ahead by more than a day: a new timeline. Not written; close
+        /// this file and open the track under another number.
+        case discontinuity
+    }
+
+    /// The unit of the file's block times in nanoseconds: much finer than the distance of frames, and clusters of 1 s
+    /// still fit its 16-bit offsets (RFC 9559, 10.2). Players that were tried take it as well as 1 ms.
+    public static let timestampScaleNanoseconds: UInt64 = 100_000
+    private static let maximumUnitSize = 32 << 20
+    private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
+    private static let longestStepAheadNanoseconds: Int64 = 86_400_000_000_000
+
+    /// The track.
+    public let track: TrackDescription
+    /// The file, relative to the recording's folder.
+    public let relativePath: String
+    /// What the file holds so far.
+    public private(set) var statistics = TrackStatistics()
+
+    private enum State {
+        case waiting
+        case writing(OpenFile)
+        case closed
+    }
+
+    private struct OpenFile {
+        var file: File
+        var writer: Writer
+        var firstRTPTime: Int64
+        var lastTicks: Int64 = -1
+    }
+
+    private let folder: RecordingFolder
+    private let journal: JournalWriter
+    private let clock: RTPClock
+    private var state = State.waiting
+    private var sampler: ClockAnchorSampler
+    private var parameterSets: H264ParameterSets?
+    /// H.264 with length prefixes, reused from unit to unit.
+    private var converted: [UInt8] = []
+
+    /// Prepares a track; its file is created by the first unit that can be written.
+    public init(folder: RecordingFolder, journal: JournalWriter, track: TrackDescription) {
+        self.folder = folder
+        self.journal = journal
+        self.track = track
+        self.relativePath = "tracks/" + track.fileName
+        self.clock = RTPClock(rateHz: track.clockRateHz)
+        self.sampler = ClockAnchorSampler(clock: self.clock)
+    }
+
+    /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
+    ///
+    /// After an error the file holds whole units only, but no index, and takes no more; the track may go on under
+    /// another number.
+    ///
+    /// - Parameters:
+    ///   - unit: the bytes; only read during the call.
+    ///   - rtpTime: the sender's unwrapped RTP time.
+    ///   - arrivalNanoseconds: when it came, on this host's monotonic clock.
+    public func write(
+        _ unit: UnsafeRawBufferPointer,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(StorageError) -> WriteResult {
+        guard unit.count > 0, unit.count <= Self.maximumUnitSize,
+            let inspection = Bitstream.inspect(self.track.codec, unit)
+        else {
+            self.statistics.refused += 1
+            return .malformed
+        }
+        guard self.track.codec == .h264 else {
+            return try self.write(unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        }
+        // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
+        var payload = self.converted
+        self.converted = []
+        defer { self.converted = payload }
+        payload.removeAll(keepingCapacity: true)
+        guard H264.appendLengthPrefixed(unit, to: &payload) else {
+            self.statistics.refused += 1
+            return .malformed
+        }
+        return try withRawBytes(payload) { payload throws(StorageError) in
+            try self.write(payload, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        }
+    }
+
+    /// Writes the payload as it goes into the file.
+    private func write(
+        _ payload: UnsafeRawBufferPointer,
+        _ inspection: UnitInspection,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(StorageError) -> WriteResult {
+        switch self.state {
+        case .closed:
+            throw StorageError(.closed, "\(self.relativePath) is closed", path: self.absolutePath)
+        case .waiting:
+            guard let header = self.matroskaTrack(inspection) else {
+                self.statistics.refused += 1
+                return .needsKeyframe
+            }
+            try self.open(header, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        case .writing:
+            let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
+            guard (-Self.longestStepBackNanoseconds...Self.longestStepAheadNanoseconds).contains(step) else {
+                return .discontinuity
+            }
+        }
+        try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
+        try self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        return .written(isKeyframe: inspection.isKeyframe)
+    }
+
+    /// Returns when everything written so far is on the disk.
+    public func synchronise() throws(StorageError) {
+        if case .writing(let open) = self.state { try open.file.synchronise() }
+    }
+
+    /// Completes the file with cues, duration and sizes, syncs it, and journals its end. Later calls do nothing.
+    ///
+    /// Without this call the file stays as it is: readable, but without an index.
+    public func close(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
+        guard case .writing(let open) = self.state else {
+            self.state = .closed
+            return
+        }
+        self.state = .closed
+        let finish = open.writer.finish()
+        do throws(StorageError) {
+            try open.file.write(finish.append, at: open.writer.offset)
+            for patch in finish.patches { try open.file.write(patch.bytes, at: patch.offset) }
+            try open.file.synchronise()
+        } catch {
+            try open.file.truncate(to: open.writer.offset)
+            throw error
+        }
+        try self.journalEnd(reason: reason, monotonicNanoseconds: monotonicNanoseconds)
+    }
+
+    private var absolutePath: String { self.folder.path + "/" + self.relativePath }
+
+    /// The track entry for a file that begins with this unit; `nil` if it cannot begin with it.
+    private func matroskaTrack(_ first: UnitInspection) -> Track? {
+        let name = self.track.participantName ?? self.track.participant
+        let uid = fnv1a("\(self.folder.id)/\(self.track.number)".utf8) | 1
+        switch self.track.codec {
+        case .opus: return .opus(uid: uid, channels: self.track.channels, name: name)
+        case .pcmu, .pcma:
+            return .g711(uid: uid, codec: self.track.codec, channels: self.track.channels, name: name)
+        case .vp8, .vp9, .h264:
+            guard first.isKeyframe, let width = first.width, let height = first.height else { return nil }
+            var codecPrivate: [UInt8] = []
+            if self.track.codec == .h264 {
+                guard let configuration = first.parameterSets.flatMap(H264.decoderConfiguration) else { return nil }
+                codecPrivate = configuration
+            }
+            return .video(
+                uid: uid, codec: self.track.codec, width: width, height: height, codecPrivate: codecPrivate, name: name)
+        }
+    }
+
+    private func open(_ header: Track, rtpTime: Int64, arrivalNanoseconds: Int64) throws(StorageError) {
+        let info = SegmentInfo(
+            title: header.name,
+            dateUTCNanosecondsSince2001: UTCTime.now().nanosecondsSince2001,
+            timestampScaleNanoseconds: Self.timestampScaleNanoseconds
+        )
+        let writer: Writer
+        do throws(MatroskaError) {
+            writer = try Writer(info: info, tracks: [header])
+        } catch {
+            throw StorageError(.invalid, "\(self.relativePath): \(error.message)", path: self.absolutePath)
+        }
+        // First the record: a file that nobody knows is worse than a record of a file that is not there.
+        let opened = TrackOpened(
+            track: self.track.number,
+            participant: self.track.participant,
+            media: self.track.media,
+            codec: self.track.codec.rawValue,
+            clockRateHz: self.clock.rateHz,
+            channels: self.track.media == .audio ? self.track.channels : nil,
+            ssrc: self.track.ssrc,
+            payloadType: self.track.payloadType,
+            mid: self.track.mid,
+            file: self.relativePath,
+            firstRTPTime: rtpTime
+        )
+        try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
+        let file = try File(self.absolutePath, .create)
+        try file.write(writer.header(), at: 0)
+        self.state = .writing(OpenFile(file: file, writer: writer, firstRTPTime: rtpTime))
+        self.statistics.firstRTPTime = rtpTime
+    }
+
+    /// Adds a block; after an error the file is closed, without the block.
+    private func append(
+        _ payload: UnsafeRawBufferPointer,
+        rtpTime: Int64,
+        isKeyframe: Bool,
+        at arrivalNanoseconds: Int64
+    ) throws(StorageError) {
+        guard case .writing(var open) = self.state else { return }
+        // Closed until the block is written; this also leaves the writer's index with one owner, so nothing is copied.
+        self.state = .closed
+        let scale = Int64(Self.timestampScaleNanoseconds)
+        let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
+        let ticks = max(open.lastTicks + 1, max(0, fileTime) / scale)
+        let end = open.writer.offset
+        let head: [UInt8]
+        do throws(MatroskaError) {
+            head = try open.writer.blockHead(
+                track: 1, timeNanoseconds: ticks * scale, isKeyframe: isKeyframe, payloadSize: payload.count)
+        } catch {
+            throw StorageError(.invalid, "\(self.relativePath): \(error.message)", path: self.absolutePath)
+        }
+        do throws(StorageError) {
+            try withRawBytes(head) { head throws(StorageError) in try open.file.write(head, payload, at: end) }
+        } catch {
+            // Both are best effort: a reader stops at a torn unit, and does without the record.
+            try? open.file.truncate(to: end)
+            try? self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
+            throw error
+        }
+        open.lastTicks = ticks
+        self.state = .writing(open)
+        self.statistics.units += 1
+        self.statistics.bytes += UInt64(payload.count)
+        self.statistics.keyframes += isKeyframe ? 1 : 0
+        self.statistics.lastRTPTime = rtpTime
+        self.statistics.durationNanoseconds = ticks * scale
+    }
+
+    /// Journals what a unit that is in the file tells.
+    private func note(
+        _ inspection: UnitInspection,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(StorageError) {
+        let sample = ClockSample(rtpTime: rtpTime, monotonicNanoseconds: arrivalNanoseconds)
+        if let anchor = self.sampler.observe(sample) {
+            try self.journal.append(
+                .clockAnchor(ClockAnchor(track: self.track.number, rtpTime: anchor.rtpTime)),
+                monotonicNanoseconds: anchor.monotonicNanoseconds)
+        }
+        guard self.track.media == .video, inspection.isKeyframe else { return }
+        let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets
+        let hasNewSize =
+            inspection.width != nil
+            && (inspection.width, inspection.height) != (self.statistics.width, self.statistics.height)
+        guard hasNewSets || hasNewSize else { return }
+        let isFirst = self.statistics.width == nil
+        self.parameterSets = inspection.parameterSets ?? self.parameterSets
+        self.statistics.width = inspection.width ?? self.statistics.width
+        self.statistics.height = inspection.height ?? self.statistics.height
+        let change = FormatChanged(
+            track: self.track.number,
+            rtpTime: rtpTime,
+            width: self.statistics.width,
+            height: self.statistics.height,
+            parameterSets: hasNewSets && !isFirst
+        )
+        try self.journal.append(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
+    }
+
+    private func journalEnd(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
+        let closed = TrackClosed(
+            track: self.track.number,
+            units: self.statistics.units,
+            bytes: self.statistics.bytes,
+            keyframes: self.statistics.keyframes,
+            lastRTPTime: self.statistics.lastRTPTime ?? 0,
+            reason: reason
+        )
+        try self.journal.append(.trackClosed(closed), monotonicNanoseconds: monotonicNanoseconds)
+    }
+}

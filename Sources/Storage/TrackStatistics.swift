@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a track's file holds so far.
+public struct TrackStatistics: Sendable, Hashable {
+    /// Units written.
+    public var units: UInt64 = 0
+    /// Bytes of payload written.
+    public var bytes: UInt64 = 0
+    /// Keyframes among the units; every unit of an audio track counts.
+    public var keyframes: UInt64 = 0
+    /// Units not written: before the first keyframe, or malformed.
+    public var refused: UInt64 = 0
+    /// Width of the newest keyframe in pixels.
+    public var width: Int?
+    /// Height of the newest keyframe in pixels.
+    public var height: Int?
+    /// Unwrapped RTP time of the first unit.
+    public var firstRTPTime: Int64?
+    /// Unwrapped RTP time of the newest unit.
+    public var lastRTPTime: Int64?
+    /// From the first unit's time to the newest one's, in nanoseconds.
+    public var durationNanoseconds: Int64 = 0
+}

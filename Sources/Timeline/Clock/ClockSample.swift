@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One unit of a track on both clocks.
+public struct ClockSample: Sendable, Hashable {
+    /// The unit's unwrapped RTP time, in ticks.
+    public var rtpTime: Int64
+    /// The unit's arrival, in nanoseconds of our monotonic clock.
+    public var monotonicNanoseconds: Int64
+
+    /// A sample with both parts given.
+    public init(rtpTime: Int64, monotonicNanoseconds: Int64) {
+        self.rtpTime = rtpTime
+        self.monotonicNanoseconds = monotonicNanoseconds
+    }
+}
+
+/// Picks the clock anchors of a track: the first unit at once, then for each second the unit that was least late.
+///
+/// The least late unit is the one that tells most about the sender's clock: queues only ever add delay.
+public struct ClockAnchorSampler: Sendable {
+    private let clock: RTPClock
+    private let intervalNanoseconds: Int64
+    private var origin: ClockSample?
+    private var windowStart: Int64 = 0
+    private var best: (sample: ClockSample, lateness: Int64)?
+
+    /// A sampler for one track that gives at most one anchor in each interval.
+    public init(clock: RTPClock, intervalNanoseconds: Int64 = 1_000_000_000) {
+        self.clock = clock
+        self.intervalNanoseconds = intervalNanoseconds
+    }
+
+    /// Takes the next unit; returns an anchor when one is due.
+    public mutating func observe(_ sample: ClockSample) -> ClockSample? {
+        guard let origin = self.origin else {
+            self.origin = sample
+            self.windowStart = sample.monotonicNanoseconds
+            return sample
+        }
+        let elapsed = sample.monotonicNanoseconds &- origin.monotonicNanoseconds
+        let lateness = elapsed &- self.clock.nanoseconds(ticks: sample.rtpTime &- origin.rtpTime)
+        if self.best.map({ lateness < $0.lateness }) ?? true {
+            self.best = (sample, lateness)
+        }
+        guard sample.monotonicNanoseconds &- self.windowStart >= self.intervalNanoseconds else { return nil }
+        self.windowStart = sample.monotonicNanoseconds
+        defer { self.best = nil }
+        return self.best?.sample
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What happened while recording.
+public enum JournalRecord: Sendable, Hashable {
+    /// The recording began.
+    case recordingStarted(RecordingStarted)
+    /// A participant came.
+    case participantJoined(ParticipantJoined)
+    /// A participant went.
+    case participantLeft(ParticipantLeft)
+    /// A track's file was created.
+    case trackOpened(TrackOpened)
+    /// An RTCP sender report came.
+    case senderReport(SenderReport)
+    /// A unit came: its RTP time on our clock.
+    case clockAnchor(ClockAnchor)
+    /// A video track changed its size or parameter sets.
+    case formatChanged(FormatChanged)
+    /// Packets received and lost so far.
+    case packetsCounted(PacketsCounted)
+    /// A track's file was finished.
+    case trackClosed(TrackClosed)
+    /// Something worth finding again happened.
+    case marker(Marker)
+    /// The recording ended by itself.
+    case recordingFinished(RecordingFinished)
+}
+
+/// One line of `journal.jsonl`: a record and when it was made.
+///
+/// As JSON it is one flat object: `v` (version), `at` (monotonic nanoseconds), `kind`, and the record's own keys.
+/// Keys and kinds never change their meaning; new kinds may come, and readers skip those that they do not know.
+public struct JournalEntry: Sendable, Hashable {
+    /// The version that this code writes, and the highest that it reads.
+    public static let version = 1
+
+    /// When, in nanoseconds of the recording host's monotonic clock.
+    public var monotonicNanoseconds: Int64
+    /// What.
+    public var record: JournalRecord
+
+    /// An entry with both parts given.
+    public init(_ record: JournalRecord, monotonicNanoseconds: Int64) {
+        self.record = record
+        self.monotonicNanoseconds = monotonicNanoseconds
+    }
+}
+
+extension JournalEntry: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version = "v"
+        case monotonicNanoseconds = "at"
+        case kind
+    }
+
+    private enum Kind: String, Codable {
+        case recordingStarted = "recording-started"
+        case participantJoined = "participant-joined"
+        case participantLeft = "participant-left"
+        case trackOpened = "track-opened"
+        case senderReport = "sender-report"
+        case clockAnchor = "clock-anchor"
+        case formatChanged = "format-changed"
+        case packetsCounted = "packets-counted"
+        case trackClosed = "track-closed"
+        case marker
+        case recordingFinished = "recording-finished"
+    }
+
+    /// Decodes a flat object; throws for another version, an unknown kind and a record that lacks a key.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let version = try container.decode(Int.self, forKey: .version)
+        guard version == Self.version else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .version,
+                in: container,
+                debugDescription: "version \(version) is not known"
+            )
+        }
+        self.monotonicNanoseconds = try container.decode(Int64.self, forKey: .monotonicNanoseconds)
+        self.record =
+            switch try container.decode(Kind.self, forKey: .kind) {
+            case .recordingStarted: .recordingStarted(try RecordingStarted(from: decoder))
+            case .participantJoined: .participantJoined(try ParticipantJoined(from: decoder))
+            case .participantLeft: .participantLeft(try ParticipantLeft(from: decoder))
+            case .trackOpened: .trackOpened(try TrackOpened(from: decoder))
+            case .senderReport: .senderReport(try SenderReport(from: decoder))
+            case .clockAnchor: .clockAnchor(try ClockAnchor(from: decoder))
+            case .formatChanged: .formatChanged(try FormatChanged(from: decoder))
+            case .packetsCounted: .packetsCounted(try PacketsCounted(from: decoder))
+            case .trackClosed: .trackClosed(try TrackClosed(from: decoder))
+            case .marker: .marker(try Marker(from: decoder))
+            case .recordingFinished: .recordingFinished(try RecordingFinished(from: decoder))
+            }
+    }
+
+    /// Encodes a flat object.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Self.version, forKey: .version)
+        try container.encode(self.monotonicNanoseconds, forKey: .monotonicNanoseconds)
+        let (kind, payload): (Kind, any Encodable) =
+            switch self.record {
+            case .recordingStarted(let payload): (.recordingStarted, payload)
+            case .participantJoined(let payload): (.participantJoined, payload)
+            case .participantLeft(let payload): (.participantLeft, payload)
+            case .trackOpened(let payload): (.trackOpened, payload)
+            case .senderReport(let payload): (.senderReport, payload)
+            case .clockAnchor(let payload): (.clockAnchor, payload)
+            case .formatChanged(let payload): (.formatChanged, payload)
+            case .packetsCounted(let payload): (.packetsCounted, payload)
+            case .trackClosed(let payload): (.trackClosed, payload)
+            case .marker(let payload): (.marker, payload)
+            case .recordingFinished(let payload): (.recordingFinished, payload)
+            }
+        try container.encode(kind, forKey: .kind)
+        try payload.encode(to: encoder)
+    }
+}

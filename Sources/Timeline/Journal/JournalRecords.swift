@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whether a track carries pictures or sound.
+public enum MediaKind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Pictures.
+    case video
+    /// Sound.
+    case audio
+}
+
+/// The first record of a journal: which recording this is, and both clocks at one instant.
+public struct RecordingStarted: Sendable, Hashable, Codable {
+    /// The room as the user names it, unsanitised.
+    public var room: String
+    /// The recording's id.
+    public var id: String
+    /// The host that records.
+    public var host: String
+    /// UTC at the instant that the entry's monotonic time names.
+    public var utc: UTCTime
+
+    /// A record with each part given.
+    public init(room: String, id: String, host: String, utc: UTCTime) {
+        self.room = room
+        self.id = id
+        self.host = host
+        self.utc = utc
+    }
+}
+
+/// A participant came.
+public struct ParticipantJoined: Sendable, Hashable, Codable {
+    /// The room server's name for the peer, unsanitised.
+    public var participant: String
+    /// What people call the participant, if known.
+    public var name: String?
+
+    /// A record with each part given.
+    public init(participant: String, name: String? = nil) {
+        self.participant = participant
+        self.name = name
+    }
+}
+
+/// A participant went.
+public struct ParticipantLeft: Sendable, Hashable, Codable {
+    /// The room server's name for the peer, unsanitised.
+    public var participant: String
+    /// Why, in a word or two, if known.
+    public var reason: String?
+
+    /// A record with each part given.
+    public init(participant: String, reason: String? = nil) {
+        self.participant = participant
+        self.reason = reason
+    }
+}
+
+/// A track's file was created; its first unit follows.
+public struct TrackOpened: Sendable, Hashable, Codable {
+    /// The track's number in this recording, from 1.
+    public var track: Int
+    /// The room server's name for the sending peer.
+    public var participant: String
+    /// Pictures or sound.
+    public var media: MediaKind
+    /// The codec's short name: `vp8`, `vp9`, `h264`, `opus`, `pcmu`, `pcma`.
+    public var codec: String
+    /// Ticks of the RTP clock in a second.
+    public var clockRateHz: Int
+    /// Audio channels.
+    public var channels: Int?
+    /// The sender's synchronisation source.
+    public var ssrc: UInt32?
+    /// The RTP payload type.
+    public var payloadType: Int?
+    /// The media section's identification tag (RFC 5888).
+    public var mid: String?
+    /// The file, relative to the recording's folder.
+    public var file: String
+    /// Unwrapped RTP time of the file's time zero.
+    public var firstRTPTime: Int64
+
+    /// A record with each part given.
+    public init(
+        track: Int,
+        participant: String,
+        media: MediaKind,
+        codec: String,
+        clockRateHz: Int,
+        channels: Int? = nil,
+        ssrc: UInt32? = nil,
+        payloadType: Int? = nil,
+        mid: String? = nil,
+        file: String,
+        firstRTPTime: Int64
+    ) {
+        self.track = track
+        self.participant = participant
+        self.media = media
+        self.codec = codec
+        self.clockRateHz = clockRateHz
+        self.channels = channels
+        self.ssrc = ssrc
+        self.payloadType = payloadType
+        self.mid = mid
+        self.file = file
+        self.firstRTPTime = firstRTPTime
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track, participant, media, codec, channels, ssrc, mid, file
+        case clockRateHz = "clock_rate"
+        case payloadType = "payload_type"
+        case firstRTPTime = "first_rtp"
+    }
+}
+
+/// An RTCP sender report: one instant in the sender's RTP clock and in its wall clock (RFC 3550, 6.4.1).
+///
+/// The entry's monotonic time is the report's arrival.
+public struct SenderReport: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// The sender's synchronisation source.
+    public var ssrc: UInt32
+    /// The RTP time stamp as it came, 32 bits; it is unwrapped at export, with the clock anchors around its arrival.
+    public var rtpTimestamp: UInt32
+    /// The 64 bits of the sender's NTP time.
+    public var ntpTime: UInt64
+
+    /// A record with each part given.
+    public init(track: Int, ssrc: UInt32, rtpTimestamp: UInt32, ntpTime: UInt64) {
+        self.track = track
+        self.ssrc = ssrc
+        self.rtpTimestamp = rtpTimestamp
+        self.ntpTime = ntpTime
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track, ssrc
+        case rtpTimestamp = "rtp"
+        case ntpTime = "ntp"
+    }
+}
+
+/// A unit's RTP time and, as the entry's monotonic time, its arrival.
+public struct ClockAnchor: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// The unit's unwrapped RTP time.
+    public var rtpTime: Int64
+
+    /// A record with each part given.
+    public init(track: Int, rtpTime: Int64) {
+        self.track = track
+        self.rtpTime = rtpTime
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track
+        case rtpTime = "rtp"
+    }
+}
+
+/// From this unit on, a video track has another size or other H.264 parameter sets.
+public struct FormatChanged: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// Unwrapped RTP time of the first unit of the new format.
+    public var rtpTime: Int64
+    /// Width in pixels, if the unit tells.
+    public var width: Int?
+    /// Height in pixels, if the unit tells.
+    public var height: Int?
+    /// Whether H.264 parameter sets changed.
+    public var parameterSets: Bool
+
+    /// A record with each part given.
+    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool) {
+        self.track = track
+        self.rtpTime = rtpTime
+        self.width = width
+        self.height = height
+        self.parameterSets = parameterSets
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track, width, height
+        case rtpTime = "rtp"
+        case parameterSets = "parameter_sets"
+    }
+}
+
+/// The RTP packets of a track so far.
+public struct PacketsCounted: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// Packets that came.
+    public var received: UInt64
+    /// Packets that should have come and did not; negative with duplicates (RFC 3550, 6.4.1).
+    public var lost: Int64
+
+    /// A record with each part given.
+    public init(track: Int, received: UInt64, lost: Int64) {
+        self.track = track
+        self.received = received
+        self.lost = lost
+    }
+}
+
+/// A track's file was finished.
+public struct TrackClosed: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// Units written.
+    public var units: UInt64
+    /// Bytes of payload written.
+    public var bytes: UInt64
+    /// Keyframes among the units; every unit of an audio track counts as one.
+    public var keyframes: UInt64
+    /// Unwrapped RTP time of the last unit.
+    public var lastRTPTime: Int64
+    /// Why, in a word or two.
+    public var reason: String
+
+    /// A record with each part given.
+    public init(track: Int, units: UInt64, bytes: UInt64, keyframes: UInt64, lastRTPTime: Int64, reason: String) {
+        self.track = track
+        self.units = units
+        self.bytes = bytes
+        self.keyframes = keyframes
+        self.lastRTPTime = lastRTPTime
+        self.reason = reason
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track, units, bytes, keyframes, reason
+        case lastRTPTime = "last_rtp"
+    }
+}
+
+/// Something that happened at an instant of the call and is worth finding again.
+public struct Marker: Sendable, Hashable, Codable {
+    /// What happened, a stable name such as `muted`.
+    public var name: String
+    /// Whom it concerns.
+    public var participant: String?
+    /// Which track it concerns.
+    public var track: Int?
+    /// More for people to read.
+    public var text: String?
+
+    /// A record with each part given.
+    public init(name: String, participant: String? = nil, track: Int? = nil, text: String? = nil) {
+        self.name = name
+        self.participant = participant
+        self.track = track
+        self.text = text
+    }
+}
+
+/// The last record of a recording that ended by itself.
+public struct RecordingFinished: Sendable, Hashable, Codable {
+    /// Why, in a word or two.
+    public var reason: String
+
+    /// A record with the reason given.
+    public init(reason: String) {
+        self.reason = reason
+    }
+}

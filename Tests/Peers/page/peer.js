@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// A member of a room, after the rules of the course's browser client. browser_peer.py starts it with startPeer(options)
+// and is told what happens through report(facts).
+//
+// A room for two has one connection, under the name "". In a mesh room of `tapedeck serve` there is one for each other
+// member: messages name their addressee in `to`, and the server writes their sender into `from`.
+
+let options, socket, stream, ownID;
+let isMesh = false;
+const connections = new Map();
+let chain = Promise.resolve();
+
+// Socket events are worked off one after the other.
+const inOrder = (work) => (...values) => {
+  chain = chain.then(() => work(...values)).catch((error) => report({ event: "error", reason: String(error) }));
+  return chain;
+};
+
+async function startPeer(given) {
+  options = given;
+  if (options.send) {
+    const [width, height] = options.size;
+    stream = await navigator.mediaDevices.getUserMedia({
+      audio: { echoCancellation: false, noiseSuppression: false, autoGainControl: false },
+      video: { width, height, frameRate: options.fps },
+    });
+  }
+  socket = new RoomSocket(options.url, options.eio, options.transport);
+  socket.on("joined", inOrder((room, id, details) => {
+    if (ownID) return;
+    ownID = id;
+    isMesh = details?.mesh === true;
+    report({ event: "joined", room, id });
+  }));
+  socket.on("otherjoin", inOrder(async (room, id) => {
+    if (id === ownID) return;
+    const connection = await open(memberOf(id));
+    for (const kind of ["audio", "video"]) {
+      if (!trackOf(kind)) connection.pc.addTransceiver(kind, { direction: "recvonly" });
+    }
+    preferCodec(connection.pc);
+    await offer(connection);
+  }));
+  socket.on("message", inOrder((room, ...rest) => {
+    return message(rest.filter((value) => value && typeof value === "object").pop());
+  }));
+  socket.on("bye", inOrder((room, id) => close(memberOf(id))));
+  socket.on("full", () => report({ event: "full" }));
+  socket.on("leaved", () => report({ event: "leaved" }));
+  socket.on("closed", (reason) => report({ event: "disconnected", reason }));
+  await socket.connect();
+  socket.emit("join", options.room);
+}
+
+const trackOf = (kind) => stream?.getTracks().find((track) => track.kind === kind);
+
+// A receive-only transceiver is made by the offerer only: an answerer's would not be matched with the offer's sections.
+function preferCodec(pc) {
+  for (const transceiver of pc.getTransceivers()) {
+    if (transceiver.sender.track && !options.receive) transceiver.direction = "sendonly";
+    if (transceiver.receiver.track.kind !== "video" || !options.codec) continue;
+    const wanted = [`video/${options.codec}`, "video/rtx"];
+    const codecs = RTCRtpReceiver.getCapabilities("video").codecs;
+    transceiver.setCodecPreferences(codecs.filter((codec) => wanted.includes(codec.mimeType.toLowerCase())));
+  }
+}
+
+const memberOf = (id) => (isMesh ? id ?? "" : "");
+
+function emit(member, data) {
+  socket.emit("message", options.room, isMesh ? { ...data, to: member } : data);
+}
+
+async function open(member) {
+  await close(member);
+  const pc = new RTCPeerConnection();
+  const connection = { pc, member, candidates: [], timers: [], isConnected: false, startedAt: null };
+  connections.set(member, connection);
+  for (const kind of ["audio", "video"]) {
+    const track = trackOf(kind);
+    if (track) pc.addTrack(track, stream);
+  }
+  pc.onicecandidate = ({ candidate }) => {
+    if (!candidate?.candidate) return;
+    emit(member, {
+      type: "candidate", label: candidate.sdpMLineIndex, id: candidate.sdpMid, candidate: candidate.candidate,
+    });
+  };
+  pc.ontrack = ({ track }) => {
+    const element = document.body.appendChild(document.createElement(track.kind));
+    element.autoplay = true;
+    element.muted = true;
+    element.srcObject = new MediaStream([track]);
+  };
+  pc.onconnectionstatechange = () => {
+    report({ event: pc.connectionState, at: Date.now() / 1000 });
+    if (pc.connectionState === "connected" && !connection.isConnected) connected(connection);
+  };
+  return connection;
+}
+
+function connected(connection) {
+  connection.isConnected = true;
+  connection.startedAt = performance.now();
+  const every = (seconds, work) => {
+    if (seconds > 0) connection.timers.push(setInterval(work, seconds * 1000));
+  };
+  every(options.muteCycle, () => {
+    for (const track of stream.getTracks()) track.enabled = !track.enabled;
+    report({ event: "muted", value: !stream.getTracks()[0].enabled });
+  });
+  every(options.resize, async () => {
+    const sender = connection.pc.getSenders().find((candidate) => candidate.track?.kind === "video");
+    const parameters = sender.getParameters();
+    const encoding = parameters.encodings[0];
+    encoding.scaleResolutionDownBy = encoding.scaleResolutionDownBy === 2 ? 1 : 2;
+    await sender.setParameters(parameters);
+    report({ event: "resized", scale: encoding.scaleResolutionDownBy });
+  });
+  every(options.holdCycle, inOrder(async () => {
+    const held = connection.pc.getTransceivers()[0].direction === "inactive";
+    for (const transceiver of connection.pc.getTransceivers()) transceiver.direction = held ? "sendrecv" : "inactive";
+    await offer(connection);
+    report({ event: "held", value: !held });
+  }));
+}
+
+function send(connection, description) {
+  let sdp = description.sdp;
+  if (options.alterFingerprint) {
+    sdp = sdp.replace(/(a=fingerprint:\S+ )(..)/g, (line, start, octet) => start + (octet === "00" ? "01" : "00"));
+  }
+  emit(connection.member, { type: description.type, sdp });
+}
+
+async function offer(connection) {
+  await connection.pc.setLocalDescription(await connection.pc.createOffer());
+  send(connection, connection.pc.localDescription);
+}
+
+const session = (description) => /^o=(.*) \d+ IN/m.exec(description?.sdp ?? "")?.[1];
+
+async function message(data) {
+  const member = memberOf(data?.from);
+  let connection = connections.get(member);
+  if (data?.type === "offer") {
+    if (!connection || session(connection.pc.remoteDescription) !== session(data)) {
+      connection = await open(member);
+    }
+    await connection.pc.setRemoteDescription(data);
+    await flush(connection);
+    preferCodec(connection.pc);
+    await connection.pc.setLocalDescription(await connection.pc.createAnswer());
+    send(connection, connection.pc.localDescription);
+  } else if (data?.type === "answer" && connection?.pc.signalingState === "have-local-offer") {
+    await connection.pc.setRemoteDescription(data);
+    await flush(connection);
+  } else if (data?.type === "candidate" && connection) {
+    connection.candidates.push({ candidate: data.candidate, sdpMLineIndex: Number(data.label) });
+    if (connection.pc.remoteDescription) await flush(connection);
+  }
+}
+
+async function flush(connection) {
+  for (const candidate of connection.candidates.splice(0)) {
+    await connection.pc.addIceCandidate(candidate)
+      .catch((error) => report({ event: "candidate refused", reason: String(error) }));
+  }
+}
+
+async function close(member) {
+  const connection = connections.get(member);
+  if (!connection) return;
+  connections.delete(member);
+  for (const timer of connection.timers) clearInterval(timer);
+  const last = await figures(connection.pc);
+  connection.pc.onconnectionstatechange = null;
+  connection.pc.close();
+  const seconds = connection.startedAt ? (performance.now() - connection.startedAt) / 1000 : 0;
+  report({ event: "closed", at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last });
+}
+
+async function allFigures() {
+  return Promise.all([...connections.values()].map((connection) => figures(connection.pc)));
+}
+
+// Ends our part: figures, `leave`, and the answer to it or two seconds.
+async function leavePeer() {
+  for (const member of [...connections.keys()]) await inOrder(close)(member);
+  if (!ownID || socket.isClosed) return;
+  await new Promise((resolve) => {
+    socket.on("leaved", resolve);
+    socket.emit("leave", options.room);
+    setTimeout(resolve, 2000);
+  });
+  socket.closed("left");
+}

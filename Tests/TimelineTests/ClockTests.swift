@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Timeline
+
+@Suite struct RTPClockTests {
+    @Test(
+        arguments: [
+            (90_000, 90_000, 1_000_000_000), (90_000, 1, 11_111), (90_000, -1, -11_111), (48_000, 960, 20_000_000),
+            (8_000, 8_000 * 86_400 * 365, 86_400 * 365 * 1_000_000_000), (90_000, 0, 0),
+            (90_000, Int64.max, Int64.max), (1, Int64.max, Int64.max), (1, Int64.min, Int64.min),
+        ] as [(Int, Int64, Int64)]
+    )
+    func convertsTicks(rate: Int, ticks: Int64, nanoseconds: Int64) {
+        #expect(RTPClock(rateHz: rate).nanoseconds(ticks: ticks) == nanoseconds)
+    }
+
+    @Test func returnsToTheSameTick() {
+        let clock = RTPClock(rateHz: 90_000)
+        for ticks in stride(from: Int64(-1_000_000), through: 1_000_000, by: 997) {
+            #expect(clock.ticks(nanoseconds: clock.nanoseconds(ticks: ticks)) == ticks)
+        }
+    }
+
+    @Test(arguments: [(0, 1), (-5, 1), (Int.max, 1_000_000_000)])
+    func limitsTheRate(rate: Int, expected: Int) {
+        #expect(RTPClock(rateHz: rate).rateHz == expected)
+    }
+}
+
+@Suite struct NTPTimeTests {
+    @Test(
+        arguments: [
+            (0x0000_0001_0000_0000, 0x0000_0002_0000_0000, 1_000_000_000),
+            (0x0000_0001_8000_0000, 0x0000_0002_0000_0000, 500_000_000),
+            (0x0000_0002_0000_0000, 0x0000_0001_8000_0000, -500_000_000),
+            (0xFFFF_FFFF_0000_0000, 0x0000_0000_0000_0000, 1_000_000_000),
+            (0xFFFF_FFFF_C000_0000, 0x0000_0000_4000_0000, 500_000_000),
+        ] as [(UInt64, UInt64, Int64)]
+    )
+    func subtracts(earlier: UInt64, later: UInt64, nanoseconds: Int64) {
+        #expect(NTPTime(rawValue: later).nanoseconds(since: NTPTime(rawValue: earlier)) == nanoseconds)
+    }
+
+    @Test func knowsUnset() {
+        #expect(NTPTime(rawValue: 0).isUnset)
+        #expect(!NTPTime(rawValue: 1).isUnset)
+    }
+}
+
+@Suite struct ClockAnchorSamplerTests {
+    @Test func givesTheFirstUnitAndThenTheLeastLateOfEachSecond() {
+        var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 1000))
+        let lateness: [Int64] = [0, 9, 2, 5, 7, 6, 8, 3, 4, 9, 9]
+        let anchors = lateness.enumerated().compactMap { index, late in
+            sampler.observe(
+                ClockSample(
+                    rtpTime: Int64(index) * 200,
+                    monotonicNanoseconds: (Int64(index) * 200 + late) * 1_000_000
+                )
+            )
+        }
+        #expect(anchors.map(\.rtpTime) == [0, 400, 1400])
+    }
+
+    @Test func survivesNonsense() {
+        var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 90_000))
+        for value in [Int64.min, .max, 0, -1, .max, .min] {
+            _ = sampler.observe(ClockSample(rtpTime: value, monotonicNanoseconds: value))
+        }
+        #expect(sampler.observe(ClockSample(rtpTime: 0, monotonicNanoseconds: 0)) == nil)
+    }
+}
+
+@Suite struct UTCTimeTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000000000Z", "19700101T000000Z"),
+            (1_795_230_746_123_456_789, "2026-11-21T03:12:26.123456789Z", "20261121T031226Z"),
+            (951_782_400_000_000_000, "2000-02-29T00:00:00.000000000Z", "20000229T000000Z"),
+            (-1, "1969-12-31T23:59:59.999999999Z", "19691231T235959Z"),
+            (Int64.max, "2262-04-11T23:47:16.854775807Z", "22620411T234716Z"),
+            (Int64.min, "1677-09-21T00:12:43.145224192Z", "16770921T001243Z"),
+        ] as [(Int64, String, String)]
+    )
+    func writes(nanoseconds: Int64, iso8601: String, compact: String) {
+        let time = UTCTime(nanosecondsSince1970: nanoseconds)
+        #expect(time.iso8601 == iso8601)
+        #expect(time.compact == compact)
+    }
+
+    @Test func readsWhatItWrites() {
+        for nanoseconds in stride(
+            from: Int64(-5_000_000_000_000_000_000),
+            to: 5_000_000_000_000_000_000,
+            by: 98_765_432_109_876_543
+        ) {
+            let time = UTCTime(nanosecondsSince1970: nanoseconds)
+            #expect(UTCTime(iso8601: time.iso8601) == time)
+        }
+    }
+
+    @Test(arguments: [
+        "", "Z", "2026-11-21", "2026-11-21T03:12:26", "2026-13-21T03:12:26Z", "2026-11-21T24:12:26Z",
+        "2026-11-21T03:12:26.Z", "2026-11-21T03:12:26.1234567890Z", "2026/11/21T03:12:26Z", "abcd-11-21T03:12:26Z",
+        "9999-11-21T03:12:26Z", "2026-11-21T03:12:26+01:00",
+    ])
+    func refuses(text: String) {
+        #expect(UTCTime(iso8601: text) == nil)
+    }
+
+    @Test func countsFrom2001ForMatroska() {
+        #expect(UTCTime(iso8601: "2001-01-01T00:00:01Z")?.nanosecondsSince2001 == 1_000_000_000)
+    }
+}
