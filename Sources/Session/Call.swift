@@ -90,6 +90,8 @@ struct Call {
     /// Call resets in the running window.
     var resets = 0
     var resetsTimer: TimerID?
+    /// Runs from a call reset until the peer comes back.
+    var returnTimer: TimerID?
 
     init(candidateLimit: Int) {
         self.held = CandidateQueue(limit: candidateLimit)

@@ -206,7 +206,8 @@ extension RoomCalls {
 
     /// Closes the connection and resets the call, or gives the peer up (protocols.md 1.7).
     ///
-    /// While we are not in the room nothing is reset: our re-join makes the peer offer again.
+    /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
+    /// the room, so in a room with other calls we offer to this one peer instead.
     private mutating func fail(_ peer: PeerID, reason: String, isClosed: Bool = false) {
         self.endFailed(peer, reason: reason, isClosed: isClosed)
         self.update(peer) { _ = $0.held.takeAll() }
@@ -220,8 +221,22 @@ extension RoomCalls {
             self.update(peer) { $0.resetsTimer = timer }
         }
         self.update(peer) { $0.resets += 1 }
-        self.emit(.send(.resetCall(peer)))
         self.emit(.report(.callReset(peer, reason: reason)))
+        if self.hasOtherCalls(than: peer) {
+            self.wait(peer, self.configuration.throttledWait, .offer)
+        } else {
+            self.emit(.send(.resetCall(peer)))
+            let timer = self.startTimer(.returning, peer, self.configuration.returnLimit)
+            self.update(peer) { $0.returnTimer = timer }
+        }
+    }
+
+    /// A peer did not come back after a reset: it is gone, but its failures stay counted.
+    private mutating func returnMissed(_ peer: PeerID) {
+        self.update(peer) { $0.returnTimer = nil }
+        guard let call = self.calls[peer], call.isReplaceable, call.isAnnounced else { return }
+        self.update(peer) { $0.isAnnounced = false }
+        self.emit(.report(.peerLeft(peer)))
     }
 
     private mutating func unexpected(_ peer: PeerID, _ event: String) {
@@ -258,6 +273,7 @@ extension RoomCalls {
                 call.burstTimer = nil
             }
         case .resets: self.forgetResets(peer)
+        case .returning: self.returnMissed(peer)
         case .stop: break
         }
     }

@@ -21,8 +21,11 @@ extension RoomCalls {
     }
 
     /// A member left.
+    ///
+    /// A signaller says so too when it resets a call; then the peer has some time to come back.
     mutating func peerLeft(_ peer: PeerID) {
-        guard self.calls[peer] != nil else { return self.ignore(.unknownPeer, peer, "it left") }
+        guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it left") }
+        guard call.returnTimer == nil else { return }
         self.remove(peer, reason: "the peer left")
     }
 

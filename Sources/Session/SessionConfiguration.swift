@@ -28,6 +28,8 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var burstWindow: Duration = .seconds(60)
     /// Call resets of one peer in one `resetWindow` before it is given up.
     public var maximumResets = 3
+    /// Longest time from a call reset to the peer's return; later it counts as gone.
+    public var returnLimit: Duration = .seconds(15)
     /// Window of `maximumResets`; a peer given up is taken again when it ends.
     public var resetWindow: Duration = .seconds(300)
 

@@ -56,7 +56,7 @@ import Testing
                 case .startTimer(let timer, let duration):
                     try #require(self.timers.insert(timer).inserted)
                     try #require(duration > .zero)
-                    try #require(self.timers.count <= 3 * 5 + 1)
+                    try #require(self.timers.count <= 3 * 7 + 1)
                 case .cancelTimer(let timer):
                     try #require(self.timers.remove(timer) != nil)
                 case .finished:

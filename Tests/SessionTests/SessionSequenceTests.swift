@@ -256,7 +256,7 @@ import Testing
             }
             number += 1
             let words = harness.connection(number, .negotiationFailed(reason: "test"))
-            #expect(words.hasSuffix(round < 4 ? "send reset, reset" : "failed, givenUp"))
+            #expect(words.hasSuffix(round < 4 ? "reset, send reset, start returning" : "failed, givenUp"))
             harness.fire(.burst)
         }
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "9"))) == "ignored givenUpPeer")
@@ -281,8 +281,40 @@ import Testing
         #expect(harness.connection(1, .mediaSilent) == "")
         #expect(harness.connection(1, .mediaHeard) == "cancel stale, recovered")
         harness.connection(1, .mediaSilent)
-        #expect(harness.fire(.stale) == "close 1, failed, start resets, send reset, reset")
-        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).hasPrefix("open 2 answerer"))
+        #expect(harness.fire(.stale) == "close 1, failed, start resets, reset, send reset, start returning")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).contains("open 2 answerer"))
+    }
+
+    @Test func aResetCallKeepsItsCountAlthoughTheSignallerSaysThatThePeerLeft() {
+        var configuration = SessionConfiguration()
+        configuration.maximumResets = 1
+        var harness = self.connected(configuration)
+        harness.connection(1, .iceFailed)
+        #expect(harness.room(.peerLeft(self.peer)) == "")
+        harness.room(.joined(ownID: nil))
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12")))
+                == "cancel returning, open 2 answerer, start connect, applyOffer 2"
+        )
+        #expect(harness.connection(2, .iceFailed).hasSuffix("failed, givenUp"))
+        #expect(harness.room(.peerLeft(self.peer)).hasSuffix("peerLeft"))
+    }
+
+    @Test func aPeerThatDoesNotReturnAfterAResetIsGone() {
+        var harness = self.connected()
+        harness.connection(1, .iceFailed)
+        harness.room(.peerLeft(self.peer))
+        #expect(harness.fire(.returning) == "peerLeft")
+        #expect(harness.fire(.returning) == "")
+        #expect(harness.room(.peerArrived(self.peer)) == "peerJoined, cancel resets, open 2 offerer, start connect, createOffer 2")
+    }
+
+    @Test func inARoomWithOtherCallsAFailedCallIsOfferedAgain() {
+        var harness = self.connected()
+        harness.room(.peerArrived(PeerID("q")))
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed, start resets, reset, start backOff")
+        #expect(harness.fire(.backOff) == "open 3 offerer, start connect, createOffer 3")
+        #expect(harness.machine.peer(of: ConnectionID(2)) == PeerID("q"))
     }
 
     @Test func aPathThatComesBackKeepsTheCall() {
@@ -401,7 +433,7 @@ import Testing
         #expect(harness.room(.peerArrived(PeerID("r"))) == "ignored peerLimit")
         #expect(harness.room(.candidateReceived(from: PeerID("r"), Harness.candidate)) == "ignored peerLimit")
         #expect(harness.room(.offerReceived(from: PeerID("r"), sdp: Harness.sdp(session: "3"))) == "ignored peerLimit")
-        harness.connection(2, .iceFailed)
+        harness.connection(2, .authenticityFailed(reason: "test"))
         #expect(harness.room(.peerArrived(PeerID("r"))).contains("peerLeft, peerJoined, start burst, open 3 offerer"))
     }
 

@@ -58,11 +58,11 @@ let sessionTable = """
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
-       iceFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        authenticityFailed: cancel connect, close 1, failed, refused
-       closed: cancel connect, failed, start resets, send reset, reset
+       closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-connect: close 1, failed, start resets, send reset, reset
+       timer-connect: close 1, failed, start resets, reset, send reset, start returning
     awaitingAnswer
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -80,16 +80,16 @@ let sessionTable = """
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: cancel connect, close 1, failed, start resets, send reset, reset
+       rebuildNeeded: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       negotiationFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
        connected: cancel connect, connected
-       iceFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        authenticityFailed: cancel connect, close 1, failed, refused
-       closed: cancel connect, failed, start resets, send reset, reset
+       closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-connect: close 1, failed, start resets, send reset, reset
+       timer-connect: close 1, failed, start resets, reset, send reset, start returning
     answerApplied
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -108,16 +108,16 @@ let sessionTable = """
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: cancel connect, close 1, failed, start resets, send reset, reset
+       rebuildNeeded: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        descriptionRefused: cancel connect, close 1, failed
-       negotiationFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       negotiationFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
        connected: cancel connect, connected
-       iceFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        authenticityFailed: cancel connect, close 1, failed, refused
-       closed: cancel connect, failed, start resets, send reset, reset
+       closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-connect: close 1, failed, start resets, send reset, reset
+       timer-connect: close 1, failed, start resets, reset, send reset, start returning
     answering
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -139,11 +139,11 @@ let sessionTable = """
        descriptionRefused: cancel connect, close 1, failed
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
-       iceFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        authenticityFailed: cancel connect, close 1, failed, refused
-       closed: cancel connect, failed, start resets, send reset, reset
+       closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-connect: close 1, failed, start resets, send reset, reset
+       timer-connect: close 1, failed, start resets, reset, send reset, start returning
     answeringWithNext
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -165,11 +165,11 @@ let sessionTable = """
        descriptionRefused: cancel connect, close 1, failed, open 2 answerer, start connect, applyOffer 2
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
-       iceFailed: cancel connect, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        authenticityFailed: cancel connect, close 1, failed, refused
-       closed: cancel connect, failed, start resets, send reset, reset
+       closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-connect: close 1, failed, start resets, send reset, reset
+       timer-connect: close 1, failed, start resets, reset, send reset, start returning
     connected
        joined: joined
        peerArrived: close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -188,15 +188,15 @@ let sessionTable = """
        signallerEnded: lost
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: close 1, failed, start resets, send reset, reset
+       rebuildNeeded: close 1, failed, start resets, reset, send reset, start returning
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: close 1, failed, start resets, send reset, reset
+       negotiationFailed: close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
        iceDisconnected: start disconnected, disconnected
-       iceFailed: close 1, failed, start resets, send reset, reset
+       iceFailed: close 1, failed, start resets, reset, send reset, start returning
        mediaSilent: start stale, stale
        authenticityFailed: close 1, failed, refused
-       closed: failed, start resets, send reset, reset
+       closed: failed, start resets, reset, send reset, start returning
        stop: close 1, cancel burst, peerLeft, send leave, start stop
     renegotiating
        joined: joined
@@ -219,10 +219,10 @@ let sessionTable = """
        negotiationFailed: close 1, rebuilt, start backOff
        localCandidate: send candidate
        iceDisconnected: start disconnected, disconnected
-       iceFailed: close 1, failed, start resets, send reset, reset
+       iceFailed: close 1, failed, start resets, reset, send reset, start returning
        mediaSilent: start stale, stale
        authenticityFailed: close 1, failed, refused
-       closed: failed, start resets, send reset, reset
+       closed: failed, start resets, reset, send reset, start returning
        stop: close 1, cancel burst, peerLeft, send leave, start stop
     disconnected
        joined: joined
@@ -242,17 +242,17 @@ let sessionTable = """
        signallerEnded: lost
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: cancel disconnected, close 1, failed, start resets, send reset, reset
+       rebuildNeeded: cancel disconnected, close 1, failed, start resets, reset, send reset, start returning
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: cancel disconnected, close 1, failed, start resets, send reset, reset
+       negotiationFailed: cancel disconnected, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
        connected: cancel disconnected, recovered
-       iceFailed: cancel disconnected, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel disconnected, close 1, failed, start resets, reset, send reset, start returning
        mediaSilent: start stale, stale
        authenticityFailed: cancel disconnected, close 1, failed, refused
-       closed: cancel disconnected, failed, start resets, send reset, reset
+       closed: cancel disconnected, failed, start resets, reset, send reset, start returning
        stop: cancel disconnected, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-disconnected: close 1, failed, start resets, send reset, reset
+       timer-disconnected: close 1, failed, start resets, reset, send reset, start returning
     stale
        joined: joined
        peerArrived: cancel stale, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
@@ -271,17 +271,17 @@ let sessionTable = """
        signallerEnded: lost
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: cancel stale, close 1, failed, start resets, send reset, reset
+       rebuildNeeded: cancel stale, close 1, failed, start resets, reset, send reset, start returning
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: cancel stale, close 1, failed, start resets, send reset, reset
+       negotiationFailed: cancel stale, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
        iceDisconnected: start disconnected, disconnected
-       iceFailed: cancel stale, close 1, failed, start resets, send reset, reset
+       iceFailed: cancel stale, close 1, failed, start resets, reset, send reset, start returning
        mediaHeard: cancel stale, recovered
        authenticityFailed: cancel stale, close 1, failed, refused
-       closed: cancel stale, failed, start resets, send reset, reset
+       closed: cancel stale, failed, start resets, reset, send reset, start returning
        stop: cancel stale, close 1, cancel burst, peerLeft, send leave, start stop
-       timer-stale: close 1, failed, start resets, send reset, reset
+       timer-stale: close 1, failed, start resets, reset, send reset, start returning
     waiting
        joined: joined
        peerArrived: cancel backOff, open 2 offerer, start connect, createOffer 2
@@ -301,20 +301,20 @@ let sessionTable = """
        timer-backOff: open 2 answerer, start connect, applyOffer 2
     idle
        joined: joined
-       peerArrived: cancel resets, open 2 offerer, start connect, createOffer 2
-       offerSame: open 2 answerer, start connect, applyOffer 2
-       offerNewer: open 2 answerer, start connect, applyOffer 2
-       offerNewSession: open 2 answerer, start connect, applyOffer 2
+       peerArrived: cancel resets, cancel returning, open 2 offerer, start connect, createOffer 2
+       offerSame: cancel returning, open 2 answerer, start connect, applyOffer 2
+       offerNewer: cancel returning, open 2 answerer, start connect, applyOffer 2
+       offerNewSession: cancel returning, open 2 answerer, start connect, applyOffer 2
        offerGarbage: ignored malformedDescription
-       offerEcho: open 2 answerer, start connect, applyOffer 2
+       offerEcho: cancel returning, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
-       peerLeft: cancel burst, cancel resets, peerLeft
-       full: cancel burst, cancel resets, peerLeft, full
+       full: cancel burst, cancel resets, cancel returning, peerLeft, full
        signallingLost: lost
        left: lost
        ignored: ignored signalling
-       signallerEnded: cancel burst, cancel resets, peerLeft, lost, start stop
-       stop: cancel burst, cancel resets, peerLeft, send leave, start stop
+       signallerEnded: cancel burst, cancel resets, cancel returning, peerLeft, lost, start stop
+       stop: cancel burst, cancel resets, cancel returning, peerLeft, send leave, start stop
+       timer-returning: peerLeft
     givenUp
        joined: joined
        peerArrived: cancel resets, open 5 offerer, start connect, createOffer 5
