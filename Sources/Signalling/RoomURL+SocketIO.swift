@@ -23,55 +23,6 @@ extension RoomURL {
             case v4 = "4"
         }
 
-        /// How the events of a server differ from the reference (protocols.md A7).
-        public struct Dialect: Hashable, Sendable {
-            /// Events of the reference server, named as it names them.
-            public enum Event: String, Hashable, Sendable, CaseIterable {
-                /// Asks for membership.
-                case join
-                /// Gives membership up.
-                case leave
-                /// Relays a description or candidate, both ways.
-                case message
-                /// We are a member.
-                case joined
-                /// Another member arrived.
-                case otherjoin
-                /// The room is full.
-                case full
-                /// We are no member any more.
-                case leaved
-                /// Another member left.
-                case bye
-            }
-
-            /// What `join` carries.
-            public enum JoinArgument: String, Hashable, Sendable, CaseIterable {
-                /// The room's name.
-                case room
-                /// An object with the key `room`.
-                case object
-            }
-
-            /// Names that differ from the reference.
-            public private(set) var names: [Event: String] = [:]
-            /// What `join` carries.
-            public var joinArgument = JoinArgument.room
-
-            /// The reference server's own dialect.
-            public init() {}
-
-            /// Names an event as the server does.
-            public mutating func rename(_ event: Event, to name: String) {
-                self.names[event] = name == event.rawValue ? nil : name
-            }
-
-            /// The server's name of an event.
-            public func name(of event: Event) -> String {
-                self.names[event] ?? event.rawValue
-            }
-        }
-
         /// Whether the server is reached over TLS.
         public var isSecure: Bool
         /// Host name or address in lower case; IPv6 without brackets.
@@ -89,7 +40,7 @@ extension RoomURL {
         /// Whether the server's certificate is checked; false only by `?insecure`, and to be logged.
         public var verifiesCertificate = true
         /// How the server names its events.
-        public var dialect = Dialect()
+        public var dialect = SocketIORoomDialect()
 
         /// A room with every option at its default.
         public init(isSecure: Bool, host: String, port: Int? = nil, room: String) {
@@ -113,16 +64,29 @@ extension RoomURL {
             if self.path != "/socket.io/" {
                 query.append("path=\(RoomURL.PercentCoding.encode(self.path, keeping: "/"))")
             }
-            let renamed = Dialect.Event.allCases.compactMap { event in
-                self.dialect.names[event].map { "\(event.rawValue):\(RoomURL.PercentCoding.encode($0))" }
-            }
-            if !renamed.isEmpty { query.append("dialect=\(renamed.joined(separator: ","))") }
-            if self.dialect.joinArgument != .room { query.append("join=\(self.dialect.joinArgument.rawValue)") }
+            let dialect = self.dialectPairs
+            if !dialect.isEmpty { query.append("dialect=\(dialect.joined(separator: ","))") }
             if !self.verifiesCertificate { query.append("insecure") }
             let scheme = self.isSecure ? "socketio+https" : "socketio+http"
             let room = RoomURL.PercentCoding.encode(self.room)
             return "\(scheme)://\(self.hostAndPort)/\(room)"
                 + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
+        }
+
+        /// What differs from the stock dialect, as `SocketIORoomDialect.init(text:)` reads it.
+        private var dialectPairs: [String] {
+            let stock = SocketIORoomDialect()
+            let events: [(String, KeyPath<SocketIORoomDialect, String>)] = [
+                ("join", \.joinEvent), ("leave", \.leaveEvent), ("message", \.messageEvent),
+            ]
+            var pairs = events.compactMap { name, path in
+                let value = self.dialect[keyPath: path]
+                return value == stock[keyPath: path] ? nil : "\(name):\(RoomURL.PercentCoding.encode(value))"
+            }
+            if self.dialect.roomArgument != stock.roomArgument {
+                pairs.append("room:\(self.dialect.roomArgument.rawValue)")
+            }
+            return pairs
         }
 
         private static func defaultPort(isSecure: Bool) -> Int {
@@ -133,8 +97,7 @@ extension RoomURL {
 
 extension RoomURL.SocketIO {
     private static let maximumRoomLength = 256
-    private static let maximumNameLength = 64
-    private static let keys = "transport, eio, path, dialect, join, insecure"
+    private static let keys = "transport, eio, path, dialect, insecure"
 
     /// Reads the parts that mean something for Socket.IO.
     init(_ parts: RoomURLParts, isSecure: Bool) throws(SignallingError) {
@@ -157,9 +120,8 @@ extension RoomURL.SocketIO {
         switch key {
         case "transport": self.transport = try Self.choice(key, value)
         case "eio": self.version = try Self.choice(key, value)
-        case "join": self.dialect.joinArgument = try Self.choice(key, value)
         case "path": self.path = try Self.path(value ?? "")
-        case "dialect": try self.renameEvents(value ?? "")
+        case "dialect": self.dialect = try Self.dialect(value ?? "")
         case "insecure":
             guard value == nil else {
                 throw Self.error("query: insecure takes no value; leave it out to check the certificate", "insecure")
@@ -190,25 +152,15 @@ extension RoomURL.SocketIO {
         return value.hasSuffix("/") ? value : value + "/"
     }
 
-    private mutating func renameEvents(_ value: String) throws(SignallingError) {
-        for item in value.split(separator: ",", omittingEmptySubsequences: false) {
-            let halves = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard halves.count == 2, let event = Dialect.Event(rawValue: String(halves[0])) else {
-                let known = Dialect.Event.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Self.error(
-                    "query: dialect has \"\(RoomURLParts.excerpt(item))\"; it takes EVENT:NAME, EVENT one of \(known)",
-                    "dialect=message:signal"
-                )
-            }
-            let name = String(halves[1])
-            guard !name.isEmpty, name.utf8.count <= Self.maximumNameLength, !Self.hasControlCharacter(name) else {
-                throw Self.error(
-                    "query: dialect gives \(event.rawValue) a name that is empty, too long or unprintable",
-                    "dialect=message:signal"
-                )
-            }
-            self.dialect.rename(event, to: name)
+    private static func dialect(_ value: String) throws(SignallingError) -> SocketIORoomDialect {
+        guard !Self.hasControlCharacter(value), let dialect = SocketIORoomDialect(text: value) else {
+            throw Self.error(
+                "query: dialect is \"\(RoomURLParts.excerpt(value))\"; it is stock, or pairs of join, leave or message with "
+                    + "a name, or of room with text or object",
+                "dialect=join:enter,message:signal,room:object"
+            )
         }
+        return dialect
     }
 
     private static func hasControlCharacter(_ text: String) -> Bool {

@@ -306,7 +306,10 @@ import Testing
         harness.room(.peerLeft(self.peer))
         #expect(harness.fire(.returning) == "peerLeft")
         #expect(harness.fire(.returning) == "")
-        #expect(harness.room(.peerArrived(self.peer)) == "peerJoined, cancel resets, open 2 offerer, start connect, createOffer 2")
+        #expect(
+            harness.room(.peerArrived(self.peer))
+                == "peerJoined, cancel resets, open 2 offerer, start connect, createOffer 2"
+        )
     }
 
     @Test func inARoomWithOtherCallsAFailedCallIsOfferedAgain() {

@@ -25,7 +25,7 @@ import Testing
     @Test func readsEveryOption() throws {
         let room = try Self.socketIO(
             "SocketIO+HTTPS://RTC.example.org:8443/a/b/123?transport=polling&eio=3&path=/rtc/io&insecure"
-                + "&dialect=message:signal,bye:gone%20away&join=object"
+                + "&dialect=message:signal,leave:go%20away,room:object"
         )
         #expect(room.host == "rtc.example.org")
         #expect(room.hostAndPort == "rtc.example.org:8443")
@@ -34,10 +34,11 @@ import Testing
         #expect(room.version == .v3)
         #expect(room.path == "/rtc/io/")
         #expect(!room.verifiesCertificate)
-        #expect(room.dialect.name(of: .message) == "signal")
-        #expect(room.dialect.name(of: .bye) == "gone away")
-        #expect(room.dialect.name(of: .join) == "join")
-        #expect(room.dialect.joinArgument == .object)
+        #expect(
+            room.dialect
+                == SocketIORoomDialect(leaveEvent: "go away", messageEvent: "signal", roomArgument: .object)
+        )
+        #expect(try Self.socketIO("socketio+http://h/1?dialect=stock").dialect == SocketIORoomDialect())
         #expect(try Self.socketIO("socketio+http://h/1?transport=websocket&eio=4").transport == .webSocket)
         #expect(try Self.socketIO("socketio+http://h/1?transport=auto&eio=auto").version == .automatic)
     }
@@ -66,7 +67,7 @@ import Testing
     @Test(arguments: [
         "socketio+https://rtc.example.org/123123", "socketio+http://127.0.0.1:3000/123123",
         "socketio+http://[2001:db8::1]:81/%E5%AE%A2%E5%8E%85",
-        "socketio+https://h/1?transport=polling&eio=3&path=/rtc/&dialect=leave:go,message:signal&join=object&insecure",
+        "socketio+https://h/1?transport=polling&eio=3&path=/rtc/&dialect=leave:go,message:signal,room:object&insecure",
         "socketio+https://h/a%2Fb%20c?transport=websocket&eio=4",
     ])
     func printsBack(text: String) throws {
@@ -77,7 +78,7 @@ import Testing
 
     @Test func printsTheShortestForm() throws {
         let url = try RoomURL(
-            parsing: "SOCKETIO+HTTP://H:80/x/1?transport=auto&eio=auto&path=/socket.io&dialect=join:join&join=room"
+            parsing: "SOCKETIO+HTTP://H:80/x/1?transport=auto&eio=auto&path=/socket.io&dialect=join:join,room:text"
         )
         #expect(url.description == "socketio+http://h/1")
     }
@@ -99,7 +100,7 @@ import Testing
         ("socketio+http://h/%", "room"), ("socketio+http://h/%4", "room"), ("socketio+http://h/%zz", "room"),
         ("socketio+http://h/%FF", "room"), ("socketio+http://h/%00", "room"),
         ("socketio+http://h/1?transport=carrier", "transport"), ("socketio+http://h/1?transport", "transport"),
-        ("socketio+http://h/1?eio=5", "eio"), ("socketio+http://h/1?join=x", "join"),
+        ("socketio+http://h/1?eio=5", "eio"), ("socketio+http://h/1?dialect=room:x", "dialect"),
         ("socketio+http://h/1?path=x", "path"), ("socketio+http://h/1?path=/a%3F", "path"),
         ("socketio+http://h/1?insecure=no", "insecure"), ("socketio+http://h/1?color=red", "\"color\" is unknown"),
         ("socketio+http://h/1?eio=3&eio=4", "eio is given twice"), ("socketio+http://h/1?eio=%", "eio"),
@@ -137,7 +138,10 @@ import Testing
     }
 
     @Test func everyExampleIsRight() throws {
-        for query in ["", "?transport=websocket", "?eio=4", "?join=object", "?path=/socket.io/", "?insecure"] {
+        for query in [
+            "", "?transport=websocket", "?eio=4", "?dialect=join:enter,message:signal,room:object", "?path=/socket.io/",
+            "?insecure",
+        ] {
             _ = try RoomURL(parsing: "socketio+https://rtc.example.org/123123\(query)")
         }
         for scheme in RoomURL.supportedSchemes {
@@ -146,7 +150,8 @@ import Testing
     }
 
     @Test func survivesEveryCutAndEveryByte() {
-        let text = "socketio+https://[2001:db8::1]:8443/a%20b?transport=polling&eio=3&path=/rtc/&dialect=bye:x&insecure"
+        let text =
+            "socketio+https://[2001:db8::1]:8443/a%20b?transport=polling&eio=3&path=/rtc/&dialect=leave:x&insecure"
         var parsed = 0
         for end in text.indices {
             if (try? RoomURL(parsing: String(text[..<end]))) != nil { parsed += 1 }
