@@ -64,6 +64,8 @@ struct Call {
         /// Whether the peer has a description to which our candidates belong.
         var hasSentDescription = false
         var isConnected = false
+        /// Whether `mediaSilent` was the newest word, also before `connected`.
+        var isSilent = false
         var connectTimer: TimerID?
         var disconnectTimer: TimerID?
         var staleTimer: TimerID?

@@ -163,6 +163,7 @@ extension RoomCalls {
         }
         if !connection.isConnected {
             self.emit(.report(.peerConnected(peer, connection.id)))
+            if connection.isSilent { self.startStaleTimer(peer, connection.id) }
         } else if connection.disconnectTimer != nil {
             self.emit(.report(.peerRecovered(peer, connection.id)))
         }
@@ -175,14 +176,20 @@ extension RoomCalls {
         self.emit(.report(.peerDisconnected(peer, connection.id)))
     }
 
+    /// Before `connected` silence is no news; it counts from then on, because it is said only once.
     private mutating func mediaSilent(_ peer: PeerID, _ connection: Call.Connection) {
-        guard connection.isConnected, connection.staleTimer == nil else { return }
+        self.updateConnection(peer) { $0.isSilent = true }
+        if connection.isConnected, connection.staleTimer == nil { self.startStaleTimer(peer, connection.id) }
+    }
+
+    private mutating func startStaleTimer(_ peer: PeerID, _ id: ConnectionID) {
         let timer = self.startTimer(.stale, peer, self.configuration.staleLimit)
         self.updateConnection(peer) { $0.staleTimer = timer }
-        self.emit(.report(.peerStale(peer, connection.id)))
+        self.emit(.report(.peerStale(peer, id)))
     }
 
     private mutating func mediaHeard(_ peer: PeerID, _ connection: Call.Connection) {
+        self.updateConnection(peer) { $0.isSilent = false }
         guard connection.staleTimer != nil else { return }
         self.cancel(connection.staleTimer)
         self.updateConnection(peer) { $0.staleTimer = nil }

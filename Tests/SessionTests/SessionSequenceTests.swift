@@ -285,6 +285,15 @@ import Testing
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).contains("open 2 answerer"))
     }
 
+    @Test func silenceBeforeTheConnectionCountsOnceItIsThere() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.connection(1, .answerCreated(sdp: "answer"))
+        #expect(harness.connection(1, .mediaSilent) == "")
+        #expect(harness.connection(1, .connected) == "cancel connect, connected, start stale, stale")
+        #expect(harness.connection(1, .mediaHeard) == "cancel stale, recovered")
+    }
+
     @Test func aResetCallKeepsItsCountAlthoughTheSignallerSaysThatThePeerLeft() {
         var configuration = SessionConfiguration()
         configuration.maximumResets = 1
