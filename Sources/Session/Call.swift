@@ -64,6 +64,8 @@ struct Call {
         /// Whether the peer has a description to which our candidates belong.
         var hasSentDescription = false
         var isConnected = false
+        /// Whether `mediaSilent` was the newest word, also before `connected`.
+        var isSilent = false
         var connectTimer: TimerID?
         var disconnectTimer: TimerID?
         var staleTimer: TimerID?
@@ -90,6 +92,8 @@ struct Call {
     /// Call resets in the running window.
     var resets = 0
     var resetsTimer: TimerID?
+    /// Runs from a call reset until the peer comes back.
+    var returnTimer: TimerID?
 
     init(candidateLimit: Int) {
         self.held = CandidateQueue(limit: candidateLimit)

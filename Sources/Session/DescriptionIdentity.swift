@@ -64,10 +64,10 @@ struct DescriptionIdentity: Equatable, Sendable {
 }
 
 extension DescriptionIdentity.Origin {
-    /// Reads `username sess-id sess-version nettype addrtype unicast-address`; nil if there are fewer parts.
+    /// Reads `username sess-id sess-version nettype addrtype unicast-address`; nil if there are not six parts.
     init?(value: Substring) {
-        let parts = value.split(separator: " ", maxSplits: 3)
-        guard parts.count == 4 else { return nil }
-        self.init(username: parts[0], sessionID: parts[1], version: parts[2], address: parts[3])
+        let parts = value.split(separator: " ")
+        guard parts.count == 6 else { return nil }
+        self.init(username: parts[0], sessionID: parts[1], version: parts[2], address: parts[5])
     }
 }

@@ -62,8 +62,18 @@ extension RoomCalls {
         guard case .answering(let offer, let next) = connection.negotiation, connection.acceptedRemote != nil else {
             return self.negotiationFailed(peer, connection, reason)
         }
+        guard self.isJoined else { return self.keepWithoutOffer(peer, reason) }
         self.holdAgain(peer)
         self.rebuild(peer, .answer(sdp: next ?? offer), reason: reason)
+    }
+
+    /// Goes on with the description that is in force, because the connection did not take the new one.
+    private mutating func keepWithoutOffer(_ peer: PeerID, _ reason: String) {
+        self.ignore(.refusedDescription, peer, reason)
+        self.updateConnection(peer) { connection in
+            connection.remote = connection.acceptedRemote
+            connection.negotiation = .stable
+        }
     }
 
     private mutating func descriptionRefused(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {
@@ -82,11 +92,7 @@ extension RoomCalls {
                 if let next { self.open(peer, .answer(sdp: next)) }
                 return
             }
-            self.ignore(.refusedDescription, peer, reason)
-            self.updateConnection(peer) { connection in
-                connection.remote = connection.acceptedRemote
-                connection.negotiation = .stable
-            }
+            self.keepWithoutOffer(peer, reason)
             if let next { self.applyOffer(peer, connection.id, next) }
         }
     }
@@ -157,6 +163,7 @@ extension RoomCalls {
         }
         if !connection.isConnected {
             self.emit(.report(.peerConnected(peer, connection.id)))
+            if connection.isSilent { self.startStaleTimer(peer, connection.id) }
         } else if connection.disconnectTimer != nil {
             self.emit(.report(.peerRecovered(peer, connection.id)))
         }
@@ -169,14 +176,20 @@ extension RoomCalls {
         self.emit(.report(.peerDisconnected(peer, connection.id)))
     }
 
+    /// Before `connected` silence is no news; it counts from then on, because it is said only once.
     private mutating func mediaSilent(_ peer: PeerID, _ connection: Call.Connection) {
-        guard connection.isConnected, connection.staleTimer == nil else { return }
+        self.updateConnection(peer) { $0.isSilent = true }
+        if connection.isConnected, connection.staleTimer == nil { self.startStaleTimer(peer, connection.id) }
+    }
+
+    private mutating func startStaleTimer(_ peer: PeerID, _ id: ConnectionID) {
         let timer = self.startTimer(.stale, peer, self.configuration.staleLimit)
         self.updateConnection(peer) { $0.staleTimer = timer }
-        self.emit(.report(.peerStale(peer, connection.id)))
+        self.emit(.report(.peerStale(peer, id)))
     }
 
     private mutating func mediaHeard(_ peer: PeerID, _ connection: Call.Connection) {
+        self.updateConnection(peer) { $0.isSilent = false }
         guard connection.staleTimer != nil else { return }
         self.cancel(connection.staleTimer)
         self.updateConnection(peer) { $0.staleTimer = nil }
@@ -200,7 +213,8 @@ extension RoomCalls {
 
     /// Closes the connection and resets the call, or gives the peer up (protocols.md 1.7).
     ///
-    /// While we are not in the room nothing is reset: our re-join makes the peer offer again.
+    /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
+    /// the room, so in a room with other calls we offer to this one peer instead.
     private mutating func fail(_ peer: PeerID, reason: String, isClosed: Bool = false) {
         self.endFailed(peer, reason: reason, isClosed: isClosed)
         self.update(peer) { _ = $0.held.takeAll() }
@@ -214,8 +228,22 @@ extension RoomCalls {
             self.update(peer) { $0.resetsTimer = timer }
         }
         self.update(peer) { $0.resets += 1 }
-        self.emit(.send(.resetCall(peer)))
         self.emit(.report(.callReset(peer, reason: reason)))
+        if self.hasOtherCalls(than: peer) {
+            self.wait(peer, self.configuration.throttledWait, .offer)
+        } else {
+            self.emit(.send(.resetCall(peer)))
+            let timer = self.startTimer(.returning, peer, self.configuration.returnLimit)
+            self.update(peer) { $0.returnTimer = timer }
+        }
+    }
+
+    /// A peer did not come back after a reset: it is gone, but its failures stay counted.
+    private mutating func returnMissed(_ peer: PeerID) {
+        self.update(peer) { $0.returnTimer = nil }
+        guard let call = self.calls[peer], call.isReplaceable, call.isAnnounced else { return }
+        self.update(peer) { $0.isAnnounced = false }
+        self.emit(.report(.peerLeft(peer)))
     }
 
     private mutating func unexpected(_ peer: PeerID, _ event: String) {
@@ -252,6 +280,7 @@ extension RoomCalls {
                 call.burstTimer = nil
             }
         case .resets: self.forgetResets(peer)
+        case .returning: self.returnMissed(peer)
         case .stop: break
         }
     }

@@ -4,7 +4,9 @@ import Signalling
 
 /// What the room does to the calls, while we are a member.
 extension RoomCalls {
-    /// A member arrived, and we offer. A peer with a call came back without leaving: its old connection is dead.
+    /// A member arrived, and we offer.
+    ///
+    /// A peer with a call came back without leaving: its old connection is dead.
     mutating func peerArrived(_ peer: PeerID) {
         guard peer != self.ownID else { return self.ignore(.echo, peer, "our own arrival") }
         guard self.admit(peer, announce: true) else { return }
@@ -19,8 +21,11 @@ extension RoomCalls {
     }
 
     /// A member left.
+    ///
+    /// A signaller says so too when it resets a call; then the peer has some time to come back.
     mutating func peerLeft(_ peer: PeerID) {
-        guard self.calls[peer] != nil else { return self.ignore(.unknownPeer, peer, "it left") }
+        guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it left") }
+        guard call.returnTimer == nil else { return }
         self.remove(peer, reason: "the peer left")
     }
 

@@ -56,6 +56,11 @@ struct RoomCalls {
         self.calls.values.contains { $0.connection?.isConnected == true }
     }
 
+    /// Whether anybody else is in a call with us.
+    func hasOtherCalls(than peer: PeerID) -> Bool {
+        self.owners.values.contains { $0 != peer }
+    }
+
     // Peers
 
     /// Makes sure that the peer has a record; false, with a report, if there is no place for it.
@@ -85,6 +90,7 @@ struct RoomCalls {
         self.arrivals.removeAll { $0 == peer }
         self.cancel(call.burstTimer)
         self.cancel(call.resetsTimer)
+        self.cancel(call.returnTimer)
         if call.isAnnounced { self.emit(.report(.peerLeft(peer))) }
     }
 
@@ -106,14 +112,21 @@ struct RoomCalls {
 
     // Connections
 
-    /// Opens the peer's next connection, or lets it wait if there were too many. The call has no connection.
+    /// Opens the next connection of an idle call, or lets it wait if there were too many.
+    ///
+    /// Out of the room nothing is opened, because no description could be sent: our re-join makes the peer offer again.
     mutating func open(_ peer: PeerID, _ plan: Call.Plan) {
         guard let call = self.calls[peer] else { return }
+        guard self.isJoined else { return self.ignore(.notJoined, peer, "no new connection") }
         guard call.openings < self.configuration.maximumConnections else {
             self.wait(peer, self.configuration.throttledWait, plan)
             return
         }
-        self.countBurst(peer) { $0.openings += 1 }
+        self.cancel(call.returnTimer)
+        self.countBurst(peer) { call in
+            call.openings += 1
+            call.returnTimer = nil
+        }
         self.connectionCount &+= 1
         let id = ConnectionID(self.connectionCount)
         self.owners[id] = peer

@@ -2,9 +2,9 @@
 
 /// Limits and times of one room session.
 public struct SessionConfiguration: Equatable, Sendable {
-    /// Peers served at the same time; more are ignored and reported. Range 1 and up.
+    /// Peers served at the same time, 1 and up; more are ignored and reported.
     public var maximumPeers = 16
-    /// Candidates held or handed over for one description of one peer (protocols.md 1.3). Range 0 and up.
+    /// Candidates held or handed over for one description of one peer, 0 and up (protocols.md 1.3).
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.
     public var maximumDescriptionLength = 262_144
@@ -28,6 +28,8 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var burstWindow: Duration = .seconds(60)
     /// Call resets of one peer in one `resetWindow` before it is given up.
     public var maximumResets = 3
+    /// Longest time from a call reset to the peer's return; later it counts as gone.
+    public var returnLimit: Duration = .seconds(15)
     /// Window of `maximumResets`; a peer given up is taken again when it ends.
     public var resetWindow: Duration = .seconds(300)
 

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Session
+import Signalling
+import Testing
+
+/// Sequences of protocols.md A5 and A9, and its checklist H as far as the session decides.
+@Suite struct SessionSequenceTests {
+    private typealias Harness = SessionHarness
+    private let peer = SessionHarness.peer
+
+    private func joined(_ configuration: SessionConfiguration = SessionConfiguration()) -> SessionHarness {
+        SessionHarness(configuration, [.room(.joined(ownID: nil))])
+    }
+
+    /// Connection 1 answers offer 1, and is connected.
+    private func connected(_ configuration: SessionConfiguration = SessionConfiguration()) -> SessionHarness {
+        var harness = self.joined(configuration)
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.connection(1, .answerCreated(sdp: Harness.sdp(session: "901")))
+        harness.connection(1, .connected)
+        return harness
+    }
+
+    @Test func answersAPeerThatWasThereFirst() {
+        var harness = self.joined()
+        let offer = Harness.sdp()
+        let actions = harness.feed(.room(.offerReceived(from: self.peer, sdp: offer)))
+        #expect(actions.contains(.openConnection(ConnectionID(1), self.peer, .answerer)))
+        #expect(actions.contains(.applyOffer(ConnectionID(1), sdp: offer)))
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "add 1")
+        #expect(harness.connection(1, .localCandidate(Harness.ownCandidate)) == "")
+        let sent = harness.feed(.connection(ConnectionID(1), .answerCreated(sdp: "v=0")))
+        #expect(
+            sent == [
+                .send(.answer(to: self.peer, sdp: "v=0")), .send(.candidate(to: self.peer, Harness.ownCandidate)),
+            ]
+        )
+        #expect(harness.connection(1, .connected) == "cancel connect, connected")
+        #expect(harness.machine.peer(of: ConnectionID(1)) == self.peer)
+        #expect(harness.room(.peerLeft(self.peer)) == "close 1, cancel burst, peerLeft")
+        #expect(harness.machine.peer(of: ConnectionID(1)) == nil)
+        #expect(harness.connection(1, .closed) == "")
+        #expect(harness.connection(1, .connected) == "")
+    }
+
+    @Test func offersToAPeerThatComesLater() {
+        var harness = self.joined()
+        harness.room(.peerArrived(self.peer))
+        harness.connection(1, .localCandidate(Harness.ownCandidate))
+        let offer = Harness.sdp(session: "900")
+        #expect(harness.connection(1, .offerCreated(sdp: offer)) == "send offer, send candidate")
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp())) == "applyAnswer 1, add 1")
+        #expect(harness.connection(1, .localCandidate(Harness.ownCandidate)) == "send candidate")
+    }
+
+    @Test func anEmptyCandidateIsNeverSent() {
+        var harness = self.connected()
+        #expect(harness.connection(1, .localCandidate(ICECandidate(line: "", mLineIndex: 0, mid: "0"))) == "")
+    }
+
+    @Test func candidatesBeforeTheOfferFollowIt() {
+        var harness = self.joined()
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+                == "peerJoined, start burst, open 1 answerer, start connect, applyOffer 1, add 1, add 1"
+        )
+    }
+
+    @Test func candidateQueuesHaveALimit() {
+        var configuration = SessionConfiguration()
+        configuration.maximumCandidates = 2
+        var harness = self.joined(configuration)
+        harness.room(.candidateReceived(from: self.peer, Harness.candidate))
+        harness.room(.candidateReceived(from: self.peer, Harness.candidate))
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "ignored candidateOverflow")
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).hasSuffix("applyOffer 1, add 1, add 1")
+        )
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "ignored candidateOverflow")
+        harness.connection(1, .localCandidate(Harness.ownCandidate))
+        harness.connection(1, .localCandidate(Harness.ownCandidate))
+        #expect(harness.connection(1, .localCandidate(Harness.ownCandidate)) == "ignored candidateOverflow")
+    }
+
+    @Test func candidatesOfAnotherICESessionWaitForTheirDescription() {
+        var harness = self.connected()
+        let early = ICECandidate(line: Harness.candidate.line + " ufrag u12", mLineIndex: 0, mid: "0")
+        let stale = ICECandidate(line: Harness.candidate.line + " ufrag u10", mLineIndex: 0, mid: "0")
+        let current = ICECandidate(line: Harness.candidate.line + " ufrag u11", mLineIndex: 0, mid: "0")
+        #expect(harness.room(.candidateReceived(from: self.peer, current)) == "add 1")
+        #expect(harness.room(.candidateReceived(from: self.peer, stale)) == "")
+        #expect(harness.room(.candidateReceived(from: self.peer, early)) == "")
+        let actions = harness.feed(.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12"))))
+        #expect(actions.contains(.addCandidate(ConnectionID(2), early)))
+        #expect(!actions.contains(.addCandidate(ConnectionID(2), stale)))
+        #expect(actions.contains(.report(.ignored(.staleCandidate, peer: self.peer, detail: "1 held candidates"))))
+    }
+
+    @Test func twoOffersInARowAreAnsweredOnce() {
+        var harness = self.joined()
+        let second = Harness.sdp(version: 3)
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: second)) == "")
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
+        let applied = harness.feed(.connection(ConnectionID(1), .answerCreated(sdp: "first")))
+        #expect(applied.contains(.applyOffer(ConnectionID(1), sdp: second)))
+        #expect(applied.contains(.addCandidate(ConnectionID(1), Harness.candidate)))
+        #expect(!applied.contains(.send(.answer(to: self.peer, sdp: "first"))))
+        let sent = harness.feed(.connection(ConnectionID(1), .answerCreated(sdp: "second")))
+        #expect(sent == [.send(.answer(to: self.peer, sdp: "second"))])
+    }
+
+    @Test func theNewestOfThreeOffersWins() {
+        var harness = self.joined()
+        for version in 2...3 { harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: version))) }
+        let newest = Harness.sdp(version: 4)
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: newest)) == "ignored supersededOffer")
+        let actions = harness.feed(.connection(ConnectionID(1), .answerCreated(sdp: "first")))
+        #expect(actions.contains(.applyOffer(ConnectionID(1), sdp: newest)))
+    }
+
+    @Test func answersWithoutOfferAndDuplicatesAreDropped() {
+        var harness = self.joined()
+        let answer = Harness.sdp()
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: answer)) == "ignored unknownPeer")
+        harness.room(.peerArrived(self.peer))
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: answer)) == "ignored answerWithoutOffer")
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: answer)) == "applyAnswer 1")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: answer)) == "ignored duplicateAnswer")
+        #expect(
+            harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp(session: "5"))) == "ignored duplicateAnswer"
+        )
+    }
+
+    @Test func anOldAnswerIsNotTakenForTheNextOffer() {
+        var harness = self.joined()
+        harness.room(.peerArrived(self.peer))
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.room(.peerArrived(self.peer))
+        harness.connection(2, .offerCreated(sdp: Harness.sdp(session: "901")))
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp())) == "ignored duplicateAnswer")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp(session: "12"))) == "applyAnswer 2")
+    }
+
+    @Test func weArePoliteInGlare() {
+        var harness = self.joined()
+        harness.room(.peerArrived(self.peer))
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+                == "cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2"
+        )
+        #expect(
+            harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp(session: "12")))
+                == "ignored answerWithoutOffer"
+        )
+        #expect(harness.connection(2, .answerCreated(sdp: "answer")) == "send answer")
+    }
+
+    @Test func ourOwnMessagesComingBackAreDropped() {
+        var harness = self.joined()
+        let offer = Harness.sdp(session: "900")
+        harness.room(.peerArrived(self.peer))
+        harness.connection(1, .offerCreated(sdp: offer))
+        harness.connection(1, .localCandidate(Harness.ownCandidate))
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: offer)) == "ignored echo")
+        let otherLineEnds = offer.split(whereSeparator: \.isNewline).joined(separator: "\n")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: otherLineEnds)) == "ignored echo")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: offer)) == "ignored echo")
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.ownCandidate)) == "ignored echo")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp())) == "applyAnswer 1")
+    }
+
+    @Test func messagesUnderOurOwnNameAreDropped() {
+        let own = PeerID("me")
+        var harness = SessionHarness(SessionConfiguration(), [.room(.joined(ownID: own))])
+        #expect(harness.room(.peerArrived(own)) == "ignored echo")
+        #expect(harness.room(.offerReceived(from: own, sdp: Harness.sdp())) == "ignored echo")
+        #expect(harness.room(.candidateReceived(from: own, Harness.candidate)) == "ignored echo")
+    }
+
+    @Test(arguments: [
+        // Another session id; the same one under another fingerprint.
+        SessionHarness.sdp(session: "12"), SessionHarness.sdp(session: "11", ufrag: "x", fingerprint: "BB"),
+    ])
+    func anOfferFromANewPeerConnectionGetsANewOne(offer: String) {
+        var harness = self.connected()
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: offer))
+                == "close 1, rebuilt, open 2 answerer, start connect, applyOffer 2"
+        )
+        #expect(harness.connection(2, .answerCreated(sdp: "answer")) == "send answer")
+    }
+
+    @Test(arguments: [
+        // A higher version; a new session id in each offer of one connection (aiortc); an ICE restart.
+        SessionHarness.sdp(version: 3), SessionHarness.sdp(session: "12", ufrag: "u11", fingerprint: "aa:11"),
+        SessionHarness.sdp(version: 3, ufrag: "restarted"),
+    ])
+    func aRenegotiationStaysOnTheConnection(offer: String) {
+        var harness = self.connected()
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: offer)) == "applyOffer 1")
+        #expect(harness.connection(1, .answerCreated(sdp: "answer")) == "send answer")
+    }
+
+    @Test func aRepeatedOfferGetsTheSameAnswer() {
+        var harness = self.connected()
+        let actions = harness.feed(.room(.offerReceived(from: self.peer, sdp: Harness.sdp())))
+        #expect(actions.last == .send(.answer(to: self.peer, sdp: Harness.sdp(session: "901"))))
+    }
+
+    @Test func aRebuildKeepsOfferAndCandidates() {
+        var harness = self.connected()
+        let offer = Harness.sdp(version: 3)
+        harness.room(.offerReceived(from: self.peer, sdp: offer))
+        harness.room(.candidateReceived(from: self.peer, Harness.candidate))
+        let actions = harness.feed(.connection(ConnectionID(1), .rebuildNeeded(reason: "recycled m-line")))
+        #expect(actions.contains(.applyOffer(ConnectionID(2), sdp: offer)))
+        #expect(actions.contains(.addCandidate(ConnectionID(2), Harness.candidate)))
+    }
+
+    @Test func aRefusedReofferLeavesTheCallAlone() {
+        var harness = self.connected()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3)))
+        #expect(harness.connection(1, .descriptionRefused(reason: "SDES")) == "ignored refusedDescription")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 4))) == "applyOffer 1")
+    }
+
+    @Test func aRefusedFirstOfferIsNotTriedAgain() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        #expect(harness.connection(1, .descriptionRefused(reason: "SDES")) == "cancel connect, close 1, failed")
+        #expect(harness.fire(.connect) == "")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3))).contains("open 2"))
+    }
+
+    @Test func failedNegotiationsAreTriedThreeTimesThenResetThenGivenUp() {
+        var harness = self.joined()
+        var number: UInt64 = 0
+        for round in 1...4 {
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "\(round)")))
+            for attempt in 0..<3 {
+                number += 1
+                let actions = harness.feed(.connection(ConnectionID(number), .negotiationFailed(reason: "test")))
+                let wait = actions.compactMap { action -> Duration? in
+                    if case .startTimer(let timer, let wait) = action, timer.purpose == .backOff { wait } else { nil }
+                }
+                #expect(wait == [.milliseconds(250 << attempt)])
+                #expect(harness.fire(.backOff).hasPrefix("open \(number + 1) answerer"))
+            }
+            number += 1
+            let words = harness.connection(number, .negotiationFailed(reason: "test"))
+            #expect(words.hasSuffix(round < 4 ? "reset, send reset, start returning" : "failed, givenUp"))
+            harness.fire(.burst)
+        }
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "9"))) == "ignored givenUpPeer")
+        harness.room(.peerLeft(self.peer))
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "9"))).contains("peerJoined"))
+    }
+
+    @Test func aPeerGivenUpIsTakenAgainWhenTheWindowEnds() {
+        var configuration = SessionConfiguration()
+        configuration.maximumResets = 1
+        var harness = self.connected(configuration)
+        harness.connection(1, .iceFailed)
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12")))
+        #expect(harness.connection(2, .iceFailed).hasSuffix("givenUp"))
+        harness.fire(.resets)
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "13"))).contains("open 3"))
+    }
+
+    @Test func aPeerThatVanishesIsStaleThenClosedThenReset() {
+        var harness = self.connected()
+        #expect(harness.connection(1, .mediaSilent) == "start stale, stale")
+        #expect(harness.connection(1, .mediaSilent) == "")
+        #expect(harness.connection(1, .mediaHeard) == "cancel stale, recovered")
+        harness.connection(1, .mediaSilent)
+        #expect(harness.fire(.stale) == "close 1, failed, start resets, reset, send reset, start returning")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).contains("open 2 answerer"))
+    }
+
+    @Test func silenceBeforeTheConnectionCountsOnceItIsThere() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.connection(1, .answerCreated(sdp: "answer"))
+        #expect(harness.connection(1, .mediaSilent) == "")
+        #expect(harness.connection(1, .connected) == "cancel connect, connected, start stale, stale")
+        #expect(harness.connection(1, .mediaHeard) == "cancel stale, recovered")
+    }
+
+    @Test func aResetCallKeepsItsCountAlthoughTheSignallerSaysThatThePeerLeft() {
+        var configuration = SessionConfiguration()
+        configuration.maximumResets = 1
+        var harness = self.connected(configuration)
+        harness.connection(1, .iceFailed)
+        #expect(harness.room(.peerLeft(self.peer)) == "")
+        harness.room(.joined(ownID: nil))
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12")))
+                == "cancel returning, open 2 answerer, start connect, applyOffer 2"
+        )
+        #expect(harness.connection(2, .iceFailed).hasSuffix("failed, givenUp"))
+        #expect(harness.room(.peerLeft(self.peer)).hasSuffix("peerLeft"))
+    }
+
+    @Test func aPeerThatDoesNotReturnAfterAResetIsGone() {
+        var harness = self.connected()
+        harness.connection(1, .iceFailed)
+        harness.room(.peerLeft(self.peer))
+        #expect(harness.fire(.returning) == "peerLeft")
+        #expect(harness.fire(.returning) == "")
+        #expect(
+            harness.room(.peerArrived(self.peer))
+                == "peerJoined, cancel resets, open 2 offerer, start connect, createOffer 2"
+        )
+    }
+
+    @Test func inARoomWithOtherCallsAFailedCallIsOfferedAgain() {
+        var harness = self.connected()
+        harness.room(.peerArrived(PeerID("q")))
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed, start resets, reset, start backOff")
+        #expect(harness.fire(.backOff) == "open 3 offerer, start connect, createOffer 3")
+        #expect(harness.machine.peer(of: ConnectionID(2)) == PeerID("q"))
+    }
+
+    @Test func aPathThatComesBackKeepsTheCall() {
+        var harness = self.connected()
+        #expect(harness.connection(1, .iceDisconnected) == "start disconnected, disconnected")
+        #expect(harness.connection(1, .connected) == "cancel disconnected, recovered")
+        harness.connection(1, .iceDisconnected)
+        #expect(harness.fire(.disconnected).hasPrefix("close 1, failed"))
+    }
+
+    @Test func anImpostorIsRefusedForGood() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        #expect(
+            harness.connection(1, .authenticityFailed(reason: "test")) == "cancel connect, close 1, failed, refused"
+        )
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())) == "ignored refusedPeer")
+        let otherCase = Harness.sdp(session: "12", fingerprint: "aa:11")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: otherCase)) == "ignored refusedPeer")
+        harness.room(.peerLeft(self.peer))
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())) == "ignored refusedPeer")
+        harness.room(.peerArrived(self.peer))
+        harness.connection(2, .offerCreated(sdp: Harness.sdp(session: "900")))
+        #expect(
+            harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp()))
+                == "ignored refusedPeer, cancel connect, close 2, failed"
+        )
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12"))).contains("open 3"))
+        #expect(harness.room(.offerReceived(from: PeerID("q"), sdp: Harness.sdp())).contains("open 4"))
+    }
+
+    @Test func mediaSurvivesTheServer() {
+        var harness = self.connected()
+        #expect(harness.room(.signallingLost(reason: "restart")) == "lost")
+        #expect(harness.connection(1, .localCandidate(Harness.ownCandidate)) == "")
+        #expect(harness.room(.full) == "full")
+        #expect(harness.room(.joined(ownID: nil)) == "joined, send candidate")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3))) == "applyOffer 1")
+    }
+
+    @Test func aCallThatDiesWhileTheServerIsAwayIsNotReset() {
+        var harness = self.connected()
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed")
+        harness.room(.joined(ownID: nil))
+        #expect(harness.room(.peerArrived(self.peer)).contains("open 2 offerer"))
+    }
+
+    @Test func nothingIsOpenedWhileTheServerIsAway() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.connection(1, .negotiationFailed(reason: "test"))
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.fire(.backOff) == "ignored notJoined")
+        harness.room(.joined(ownID: nil))
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).hasPrefix("open 2"))
+    }
+
+    @Test func aRebuildWaitsWhileTheServerIsAway() {
+        var harness = self.connected()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3)))
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.connection(1, .rebuildNeeded(reason: "test")) == "ignored refusedDescription")
+        #expect(harness.machine.peer(of: ConnectionID(1)) == self.peer)
+    }
+
+    @Test func aSignallerThatGivesUpEndsTheSessionWithItsLastPeer() {
+        let error = SignallingError(.unreachable, "down", blame: .network)
+        var harness = self.connected()
+        #expect(harness.feed(.signallerEnded(error)) == [.report(.signallingLost(reason: "down"))])
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed, cancel burst, peerLeft, start stop")
+        #expect(harness.connection(1, .closed) == "cancel stop, finished failed")
+        #expect(harness.machine.isFinished == true)
+        #expect(harness.feed(.stop) == [])
+    }
+
+    @Test func aRoomThatIsNeverJoinedEndsWithTheSignaller() {
+        let error = SignallingError(.full, "full", blame: .peer)
+        var harness = SessionHarness()
+        harness.room(.full)
+        #expect(harness.feed(.signallerEnded(error)).last == .finished(.failed(error)))
+    }
+
+    @Test func stopWaitsForConnectionsAndRoom() {
+        var harness = self.connected()
+        #expect(harness.stop() == "close 1, cancel burst, peerLeft, send leave, start stop")
+        #expect(harness.stop() == "")
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12"))) == "")
+        #expect(harness.connection(1, .closed) == "")
+        #expect(harness.room(.left) == "cancel stop, finished stopped")
+        #expect(harness.room(.joined(ownID: nil)) == "")
+    }
+
+    @Test func stopWaitsForConnectionsClosedBefore() {
+        var harness = self.connected()
+        harness.room(.peerLeft(self.peer))
+        harness.stop()
+        #expect(harness.room(.left) == "")
+        #expect(harness.connection(1, .closed) == "cancel stop, finished stopped")
+    }
+
+    @Test func stopHasALimit() {
+        var harness = self.connected()
+        let start = harness.feed(.stop).compactMap { action -> Duration? in
+            if case .startTimer(_, let duration) = action { duration } else { nil }
+        }
+        #expect(start == [.seconds(2)])
+        #expect(harness.fire(.stop) == "finished stopped")
+    }
+
+    @Test func peersBeyondTheLimitAreIgnoredUntilAPlaceIsFree() {
+        var configuration = SessionConfiguration()
+        configuration.maximumPeers = 2
+        var harness = self.connected(configuration)
+        harness.room(.peerArrived(PeerID("q")))
+        #expect(harness.room(.peerArrived(PeerID("r"))) == "ignored peerLimit")
+        #expect(harness.room(.candidateReceived(from: PeerID("r"), Harness.candidate)) == "ignored peerLimit")
+        #expect(harness.room(.offerReceived(from: PeerID("r"), sdp: Harness.sdp(session: "3"))) == "ignored peerLimit")
+        harness.connection(2, .authenticityFailed(reason: "test"))
+        #expect(harness.room(.peerArrived(PeerID("r"))).contains("peerLeft, peerJoined, start burst, open 3 offerer"))
+    }
+
+    @Test func namesThatOnlySendCandidatesHoldNoPlace() {
+        var harness = self.joined()
+        for number in 0..<1000 {
+            harness.room(.candidateReceived(from: PeerID("\(number)"), Harness.candidate))
+        }
+        #expect(harness.room(.peerArrived(self.peer)).contains("open 1 offerer"))
+    }
+
+    @Test func aFloodOfNewSessionsIsSlowedDown() {
+        var configuration = SessionConfiguration()
+        configuration.maximumConnections = 3
+        var harness = self.joined(configuration)
+        for number in 1...3 {
+            let words = harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "\(number)")))
+            #expect(words.contains("open \(number)"))
+        }
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "4")))
+                == "cancel connect, close 3, rebuilt, start backOff"
+        )
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "5"))) == "ignored supersededOffer"
+        )
+        harness.fire(.burst)
+        #expect(harness.fire(.backOff).contains("open 4 answerer"))
+    }
+
+    @Test func longDescriptionsAreDropped() {
+        var configuration = SessionConfiguration()
+        configuration.maximumDescriptionLength = 10
+        var harness = self.joined(configuration)
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())) == "ignored oversizedDescription")
+        #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp())) == "ignored oversizedDescription")
+    }
+
+    @Test(arguments: ["", "hello", "o=", "o=- 1", "o=- 1 2 IN", "\r\n\r\n", "v=0\r\ns=-", "O=- 1 2 IN IP4 h"])
+    func descriptionsWithoutOriginNeedNoConnection(sdp: String) {
+        var harness = self.joined()
+        #expect(harness.room(.offerReceived(from: self.peer, sdp: sdp)) == "ignored malformedDescription")
+    }
+
+    @Test func peersDoNotTouchEachOther() {
+        var harness = self.connected()
+        harness.room(.peerArrived(PeerID("q")))
+        harness.connection(2, .offerCreated(sdp: Harness.sdp(session: "900")))
+        #expect(harness.connection(2, .authenticityFailed(reason: "test")).contains("close 2"))
+        #expect(harness.room(.peerLeft(PeerID("q"))) == "cancel burst, peerLeft")
+        #expect(harness.machine.peer(of: ConnectionID(1)) == self.peer)
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "add 1")
+    }
+}
