@@ -88,7 +88,12 @@ public final class File: Sendable, Source {
             var parts = (iovec(headRest), iovec(bodyRest))
             let written = withUnsafeBytes(of: &parts) { bytes in
                 retrying {
-                    pwritev(self.descriptor, bytes.assumingMemoryBound(to: iovec.self).baseAddress, 2, start + off_t(done))
+                    pwritev(
+                        self.descriptor,
+                        bytes.assumingMemoryBound(to: iovec.self).baseAddress,
+                        2,
+                        start + off_t(done)
+                    )
                 }
             }
             guard written > 0 else {

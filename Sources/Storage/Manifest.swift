@@ -32,8 +32,8 @@ public struct Manifest: Sendable, Hashable, Codable {
 
     /// A received track.
     public struct Track: Sendable, Hashable, Codable {
-        /// Its number.
-        public var number: Int
+        /// Its number in the journal; `nil` if the journal does not know the file.
+        public var number: Int?
         /// The sending participant's id.
         public var participant: String
         /// Pictures or sound.
@@ -51,7 +51,7 @@ public struct Manifest: Sendable, Hashable, Codable {
 
         /// A track with each part given.
         public init(
-            number: Int,
+            number: Int?,
             participant: String,
             media: MediaKind,
             codec: String,
@@ -134,8 +134,10 @@ public struct Manifest: Sendable, Hashable, Codable {
             let manifest = try JSONDecoder().decode(Manifest.self, from: Data(bytes))
             guard manifest.version <= Self.currentVersion else {
                 throw StorageError(
-                    .invalid, "\(folder.manifestPath) is of version \(manifest.version), newer than this program",
-                    path: folder.manifestPath)
+                    .invalid,
+                    "\(folder.manifestPath) is of version \(manifest.version), newer than this program",
+                    path: folder.manifestPath
+                )
             }
             return manifest
         } catch let error as StorageError {

@@ -47,8 +47,11 @@ public struct RecordingFolder: Sendable, Hashable {
             status.st_mode & S_IFMT == S_IFDIR
         else {
             throw StorageError(
-                .invalid, "\(path) is not a recording: its name should be <start UTC>-<id>, like "
-                    + "20260704T120000Z-0123456789abcdef", path: path)
+                .invalid,
+                "\(path) is not a recording: its name should be <start UTC>-<id>, like "
+                    + "20260704T120000Z-0123456789abcdef",
+                path: path
+            )
         }
         return folder
     }
@@ -76,10 +79,17 @@ public struct RecordingFolder: Sendable, Hashable {
         }
         guard let folder = found.first else {
             throw StorageError(
-                .notFound, "no recording \(name) in \(storage); `tapedeck recordings` lists them", path: storage)
+                .notFound,
+                "no recording \(name) in \(storage); `tapedeck recordings` lists them",
+                path: storage
+            )
         }
         guard found.count == 1 else {
-            throw StorageError(.invalid, "\(found.count) recordings begin with \(name): give more of the id", path: storage)
+            throw StorageError(
+                .invalid,
+                "\(found.count) recordings begin with \(name): give more of the id",
+                path: storage
+            )
         }
         return folder
     }
@@ -125,8 +135,8 @@ public struct RecordingFolder: Sendable, Hashable {
             index = path[path.index(after: index)...].firstIndex(of: "/") ?? path.endIndex
             do throws(StorageError) {
                 try makeDirectory(String(path[..<index]))
-            } catch where error.code != .exists {
-                throw error
+            } catch {
+                guard error.code == .exists else { throw error }
             }
         }
     }

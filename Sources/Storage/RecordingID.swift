@@ -24,7 +24,8 @@ public struct RecordingID: Sendable, Hashable, CustomStringConvertible {
         return RecordingID(
             characters: (0..<Self.length).map { _ in
                 Self.alphabet[Int.random(in: 0..<Self.alphabet.count, using: &generator)]
-            })
+            }
+        )
     }
 
     /// The id's text.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Matroska
-public import Timeline
+import Matroska
+import Timeline
 
 /// Writes one received track to its own Matroska file, and what concerns it to the journal.
 ///
@@ -17,8 +17,8 @@ public final class TrackFileWriter {
         case needsKeyframe
         /// The bytes are no unit of the track's codec. Not written.
         case malformed
-        /// The RTP time steps back by more than 3 s or ahead by more than a day: a new timeline. Not written; close
-        /// this file and open the track under another number.
+        /// The RTP time steps back by more than 3 s or ahead by more than a day: a new timeline; or the file
+        /// spans 100 days. Not written; close this file and open the track under another number.
         case discontinuity
     }
 
@@ -28,6 +28,7 @@ public final class TrackFileWriter {
     private static let maximumUnitSize = 32 << 20
     private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
     private static let longestStepAheadNanoseconds: Int64 = 86_400_000_000_000
+    private static let longestFileNanoseconds = 100 * longestStepAheadNanoseconds
 
     /// The track.
     public let track: TrackDescription
@@ -123,9 +124,10 @@ public final class TrackFileWriter {
             try self.open(header, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         case .writing:
             let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
-            guard (-Self.longestStepBackNanoseconds...Self.longestStepAheadNanoseconds).contains(step) else {
-                return .discontinuity
-            }
+            let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
+            guard (-Self.longestStepBackNanoseconds...Self.longestStepAheadNanoseconds).contains(step),
+                fileTime <= Self.longestFileNanoseconds
+            else { return .discontinuity }
         }
         try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
         try self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
@@ -176,7 +178,13 @@ public final class TrackFileWriter {
                 codecPrivate = configuration
             }
             return .video(
-                uid: uid, codec: self.track.codec, width: width, height: height, codecPrivate: codecPrivate, name: name)
+                uid: uid,
+                codec: self.track.codec,
+                width: width,
+                height: height,
+                codecPrivate: codecPrivate,
+                name: name
+            )
         }
     }
 
@@ -225,12 +233,16 @@ public final class TrackFileWriter {
         self.state = .closed
         let scale = Int64(Self.timestampScaleNanoseconds)
         let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
-        let ticks = max(open.lastTicks + 1, max(0, fileTime) / scale)
+        let ticks = max(open.lastTicks + 1, (max(0, fileTime) + scale / 2) / scale)
         let end = open.writer.offset
         let head: [UInt8]
         do throws(MatroskaError) {
             head = try open.writer.blockHead(
-                track: 1, timeNanoseconds: ticks * scale, isKeyframe: isKeyframe, payloadSize: payload.count)
+                track: 1,
+                timeNanoseconds: ticks * scale,
+                isKeyframe: isKeyframe,
+                payloadSize: payload.count
+            )
         } catch {
             throw StorageError(.invalid, "\(self.relativePath): \(error.message)", path: self.absolutePath)
         }
@@ -261,7 +273,8 @@ public final class TrackFileWriter {
         if let anchor = self.sampler.observe(sample) {
             try self.journal.append(
                 .clockAnchor(ClockAnchor(track: self.track.number, rtpTime: anchor.rtpTime)),
-                monotonicNanoseconds: anchor.monotonicNanoseconds)
+                monotonicNanoseconds: anchor.monotonicNanoseconds
+            )
         }
         guard self.track.media == .video, inspection.isKeyframe else { return }
         let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets

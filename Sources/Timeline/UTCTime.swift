@@ -15,6 +15,11 @@ public struct UTCTime: Sendable, Hashable, Comparable {
     /// Nanoseconds since 2001-01-01T00:00:00Z, the epoch of Matroska's DateUTC (RFC 9559, 5.1.2.11).
     public var nanosecondsSince2001: Int64 { self.nanosecondsSince1970 &- 978_307_200 * nanosecondsPerSecond }
 
+    /// The point that many nanoseconds after 2001-01-01T00:00:00Z.
+    public init(nanosecondsSince2001: Int64) {
+        self.nanosecondsSince1970 = nanosecondsSince2001 &+ 978_307_200 * nanosecondsPerSecond
+    }
+
     /// For example `2026-11-21T03:12:26.000000000Z`.
     public var iso8601: String {
         let fields = self.fields

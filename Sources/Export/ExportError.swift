@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+
+/// Why a recording could not be exported.
+public struct ExportError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// No track has a single unit.
+        case nothingRecorded
+        /// More tracks than a Matroska file takes.
+        case tooManyTracks
+        /// Another export to the same place is under way.
+        case busy
+        /// A file could not be read or written.
+        case storage
+        /// What was written does not read back as it should.
+        case verificationFailed
+    }
+
+    /// Whose fault it is.
+    public enum Blame: String, Sendable, Hashable {
+        /// Ours.
+        case ours
+        /// The recording has not what it takes.
+        case recording
+        /// The disk's, its size, or its permissions.
+        case destination
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// One sentence for a person.
+    public var message: String
+    /// The error beneath.
+    public var cause: (any Error)?
+
+    /// An error with each part given.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// The error for a file that could not be read or written.
+    init(_ error: StorageError) {
+        self.init(.storage, error.message, cause: error)
+    }
+
+    /// The error for a track file that could not be read, or a block that could not be written.
+    init(_ error: MatroskaError, file: String) {
+        self.init(.storage, "\(file): \(error.message)", cause: error)
+    }
+
+    /// Whose fault it is.
+    public var blame: Blame {
+        switch self.code {
+        case .nothingRecorded, .tooManyTracks: .recording
+        case .busy, .storage: .destination
+        case .verificationFailed: .ours
+        }
+    }
+
+    /// Whether the same attempt may succeed later.
+    public var isRetriable: Bool {
+        switch self.code {
+        case .nothingRecorded, .tooManyTracks, .verificationFailed: false
+        case .busy: true
+        case .storage: (self.cause as? StorageError)?.isRetriable ?? false
+        }
+    }
+
+    /// The message.
+    public var description: String { self.message }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Timeline
+
+/// What an export holds.
+public struct ExportReport: Sendable, Hashable, Codable {
+    /// A stretch of a track in which nothing came.
+    public struct Gap: Sendable, Hashable, Codable {
+        /// Where it begins, in nanoseconds from the export's time zero.
+        public var startNanoseconds: Int64
+        /// How long it is, in nanoseconds.
+        public var durationNanoseconds: Int64
+
+        /// A gap with both parts given.
+        public init(startNanoseconds: Int64, durationNanoseconds: Int64) {
+            self.startNanoseconds = startNanoseconds
+            self.durationNanoseconds = durationNanoseconds
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case startNanoseconds = "start_ns"
+            case durationNanoseconds = "duration_ns"
+        }
+    }
+
+    /// One track of the export.
+    public struct Track: Sendable, Hashable, Codable {
+        /// The most gaps that are listed; `gapCount` counts all.
+        public static let maximumListedGaps = 100
+
+        /// Its number in the export, from 1.
+        public var number: Int
+        /// Its number in the recording, as in the journal; `nil` if the journal does not know the file.
+        public var sourceTrack: Int?
+        /// The track file, relative to the recording's folder.
+        public var file: String
+        /// The sending participant's id.
+        public var participant: String
+        /// The participant's name in titles.
+        public var name: String
+        /// Pictures or sound.
+        public var media: MediaKind
+        /// The codec's short name.
+        public var codec: String
+        /// Width of the first picture in pixels.
+        public var width: Int?
+        /// Height of the first picture in pixels.
+        public var height: Int?
+        /// Its first unit, in nanoseconds from the export's time zero.
+        public var startNanoseconds: Int64 = 0
+        /// From its first unit to the end of its last, in nanoseconds.
+        public var durationNanoseconds: Int64 = 0
+        /// Units.
+        public var units: UInt64 = 0
+        /// Bytes of payload.
+        public var bytes: UInt64 = 0
+        /// Units at which decoding can start.
+        public var keyframes: UInt64 = 0
+        /// All gaps.
+        public var gapCount = 0
+        /// Their lengths together, in nanoseconds.
+        public var gapNanoseconds: Int64 = 0
+        /// The first gaps.
+        public var gaps: [Gap] = []
+        /// RTP packets received, if counted.
+        public var packetsReceived: UInt64?
+        /// RTP packets lost, if counted.
+        public var packetsLost: Int64?
+        /// What its place in time rests on; `nil` for the file's date alone.
+        public var basis: RTPClockMap.Basis?
+        /// Whether the track was closed in order and its file is whole.
+        public var isComplete: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case number, file, participant, name, media, codec, width, height, units, bytes, keyframes, gaps, basis
+            case sourceTrack = "source_track"
+            case startNanoseconds = "start_ns"
+            case durationNanoseconds = "duration_ns"
+            case gapCount = "gap_count"
+            case gapNanoseconds = "gap_ns"
+            case packetsReceived = "packets_received"
+            case packetsLost = "packets_lost"
+            case isComplete = "complete"
+        }
+    }
+
+    /// The exported file's path.
+    public var output: String
+    /// The layout's name.
+    public var layout: String
+    /// UTC of the export's time zero, if the recording tells.
+    public var start: UTCTime?
+    /// From time zero to the end of the last unit, in nanoseconds.
+    public var durationNanoseconds: Int64
+    /// The exported file's size.
+    public var bytes: UInt64
+    /// The tracks, in the order of the file.
+    public var tracks: [Track]
+    /// Whether the recording ended by itself and every track is complete.
+    public var isComplete: Bool
+    /// What is missing or doubtful, a sentence each.
+    public var warnings: [String]
+
+    private enum CodingKeys: String, CodingKey {
+        case output, layout, start, bytes, tracks, warnings
+        case durationNanoseconds = "duration_ns"
+        case isComplete = "complete"
+    }
+
+    /// The tracks as a table for people, a line each, with a head line.
+    public func table() -> String {
+        var rows = [["#", "participant", "kind", "codec", "size", "start", "duration", "units", "keyframes", "gaps"]]
+        for track in self.tracks {
+            rows.append([
+                String(track.number),
+                String(track.name.prefix(32).map { $0.isNewline || $0.isWhitespace ? " " : $0 }),
+                track.media.rawValue,
+                track.codec,
+                track.width.flatMap { width in track.height.map { "\(width)x\($0)" } } ?? "-",
+                seconds(track.startNanoseconds),
+                seconds(track.durationNanoseconds),
+                String(track.units),
+                track.media == .video ? String(track.keyframes) : "-",
+                track.gapCount == 0 ? "0" : "\(track.gapCount) (\(seconds(track.gapNanoseconds)))",
+            ])
+        }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+                .joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }.joined(separator: "\n")
+    }
+}
+
+/// For example `12.345 s`.
+private func seconds(_ nanoseconds: Int64) -> String {
+    let milliseconds = nanoseconds / 1_000_000
+    let fraction = String(milliseconds.magnitude % 1000)
+    let sign = milliseconds < 0 ? "-" : ""
+    return "\(sign)\(milliseconds.magnitude / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) s"
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Matroska
+import Storage
+
+/// An export while it is written: a hidden file beside its final place, locked against a second export.
+///
+/// Bytes are gathered and written a megabyte at a time. Whoever is killed leaves a file that the next export to the
+/// same place takes over.
+final class OutputFile {
+    let path: String
+    let partialPath: String
+    let file: File
+    private var buffer: [UInt8] = []
+    private var offset: UInt64 = 0
+    private var isCommitted = false
+
+    private static let bufferSize = 1 << 20
+
+    /// Takes the hidden file; throws `busy` when another export holds it.
+    init(path: String) throws(ExportError) {
+        var components = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard let name = components.popLast(), !name.isEmpty else {
+            throw ExportError(.storage, "\(path) is not the path of a file")
+        }
+        self.path = path
+        self.partialPath = (components + ["." + name + ".partial"]).joined(separator: "/")
+        do throws(StorageError) {
+            while true {
+                let file = try File(self.partialPath, .overwrite)
+                guard try file.lock() else {
+                    throw StorageError(.exists, "another export to \(path) is under way", path: path)
+                }
+                // Between opening and locking, its last owner may have put it in place or thrown it away.
+                guard file.isStillAtPath() else { continue }
+                try file.truncate(to: 0)
+                self.file = file
+                break
+            }
+        } catch {
+            throw error.code == .exists ? ExportError(.busy, error.message, cause: error) : ExportError(error)
+        }
+    }
+
+    deinit {
+        if !self.isCommitted { try? FileManager.default.removeItem(atPath: self.partialPath) }
+    }
+
+    /// Appends bytes; true when they went to the file and not only into the buffer.
+    func append(_ bytes: [UInt8]) throws(ExportError) -> Bool {
+        self.buffer += bytes
+        guard self.buffer.count >= Self.bufferSize else { return false }
+        try self.flush()
+        return true
+    }
+
+    /// Writes what is buffered, then the patches.
+    func finish(_ patches: [Patch]) throws(ExportError) {
+        try self.flush()
+        do throws(StorageError) {
+            for patch in patches { try self.file.write(patch.bytes, at: patch.offset) }
+            try self.file.synchronise()
+        } catch {
+            throw ExportError(error)
+        }
+    }
+
+    /// Puts the file in its place, over an older one.
+    func commit() throws(ExportError) {
+        do throws(StorageError) {
+            try File.rename(self.partialPath, to: self.path)
+        } catch {
+            throw ExportError(error)
+        }
+        self.isCommitted = true
+    }
+
+    private func flush() throws(ExportError) {
+        do throws(StorageError) {
+            try self.file.write(self.buffer, at: self.offset)
+        } catch {
+            throw ExportError(error)
+        }
+        self.offset += UInt64(self.buffer.count)
+        self.buffer.removeAll(keepingCapacity: true)
+    }
+}

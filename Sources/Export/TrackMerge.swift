@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+
+/// Interleaves the units of several track files by time; holds one unit of each in memory.
+struct TrackMerge {
+    /// The session time that becomes zero: the first unit of any track.
+    let startNanoseconds: Int64
+    private(set) var sources: [TrackSource]
+    private(set) var tallies: [TrackTally]
+    private let scale: Int64
+    private var lastTicks: [Int64]
+
+    /// 36 years: only a damaged file goes beyond, and sums of such times must not overflow.
+    private static let latestNanoseconds: Int64 = 1 << 60
+
+    /// Merges tracks that all have a unit; times come out as multiples of `timestampScaleNanoseconds`.
+    init(_ sources: [TrackSource], timestampScaleNanoseconds: UInt64) {
+        self.sources = sources
+        self.tallies = sources.map { TrackTally(codec: $0.track.codec) }
+        self.scale = Int64(timestampScaleNanoseconds)
+        self.lastTicks = sources.map { _ in -1 }
+        self.startNanoseconds = sources.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
+    }
+
+    /// The earliest unit left, the index of its source, and its time in the export; `nil` at the end.
+    ///
+    /// Times of one track rise strictly, by a tick at least.
+    mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
+        var earliest: (index: Int, sessionNanoseconds: Int64)?
+        for (index, source) in self.sources.enumerated() {
+            guard let next = source.next else { continue }
+            if earliest.map({ next.sessionNanoseconds < $0.sessionNanoseconds }) ?? true {
+                earliest = (index, next.sessionNanoseconds)
+            }
+        }
+        guard let (index, sessionNanoseconds) = earliest, let block = self.sources[index].next?.block else {
+            return nil
+        }
+        let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
+        let ticks = max(self.lastTicks[index] + 1, elapsed / self.scale)
+        self.lastTicks[index] = ticks
+        let nanoseconds = ticks * self.scale
+        self.tallies[index].note(block, at: nanoseconds)
+        try self.sources[index].advance()
+        return (index, nanoseconds, block)
+    }
+}

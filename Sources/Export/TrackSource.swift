@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+import Timeline
+
+/// One track file that goes into an export, read unit by unit.
+struct TrackSource {
+    /// Where a track's file time goes on the session clock.
+    enum Placement {
+        /// Through its RTP time: what the journal says of the track, and the map.
+        case clock(TrackOpened, RTPClockMap)
+        /// Through the date in the file: the journal does not know the track.
+        case date(firstUnitNanoseconds: Int64)
+    }
+
+    /// The recording's number of the track, if the journal knows it.
+    let number: Int?
+    /// The file, relative to the recording's folder.
+    let file: String
+    let participant: String
+    let name: String
+    /// The track entry of the file.
+    let track: Track
+    let size: UInt64
+    private(set) var reader: Reader<File>
+    private let placement: Placement
+    /// The unit that comes next, and its time on the session clock.
+    private(set) var next: (block: Block, sessionNanoseconds: Int64)?
+
+    /// Opens the file and reads its first unit; throws what makes the file unusable.
+    init(
+        folder: RecordingFolder,
+        file: String,
+        participant: String?,
+        name: String?,
+        place: (SegmentInfo) -> Placement?
+    ) throws(ExportError) {
+        let reader: Reader<File>
+        let size: UInt64
+        do throws(StorageError) {
+            let source = try File(folder.path + "/" + file, .read)
+            size = source.count
+            do throws(MatroskaError) {
+                reader = try Reader(source)
+            } catch {
+                throw StorageError(.invalid, "\(file): \(error.message)", path: source.path)
+            }
+        } catch {
+            throw ExportError(error)
+        }
+        guard let track = reader.tracks.first, let placement = place(reader.info) else {
+            throw ExportError(.storage, "\(file) has no track that can be placed")
+        }
+        self.file = file
+        self.track = track
+        self.size = size
+        self.placement = placement
+        self.participant = participant ?? track.name ?? "unknown"
+        self.name = name ?? track.name ?? self.participant
+        self.reader = reader
+        if case .clock(let opened, _) = placement { self.number = opened.track } else { self.number = nil }
+        try self.advance()
+    }
+
+    /// Whether the file ends in the middle of a unit.
+    var isTorn: Bool { self.reader.tornTailOffset.map { $0 < self.size } ?? false }
+
+    /// What the track's place in time rests on.
+    var basis: RTPClockMap.Basis? {
+        switch self.placement {
+        case .clock(let opened, let map): map.basis(track: opened.track)
+        case .date: nil
+        }
+    }
+
+    /// Reads the unit after `next`; a damaged rest of the file counts as its end.
+    mutating func advance() throws(ExportError) {
+        do throws(MatroskaError) {
+            while let block = try self.reader.next() {
+                guard block.track == self.track.number else { continue }
+                self.next = (block, self.sessionTime(block.timeNanoseconds))
+                return
+            }
+            self.next = nil
+        } catch {
+            throw ExportError(error, file: self.file)
+        }
+    }
+
+    private func sessionTime(_ fileNanoseconds: Int64) -> Int64 {
+        switch self.placement {
+        case .clock(let opened, let map):
+            let ticks = RTPClock(rateHz: opened.clockRateHz).ticks(nanoseconds: fileNanoseconds)
+            return map.sessionTimeNanoseconds(track: opened.track, rtpTime: opened.firstRTPTime &+ ticks)
+                ?? fileNanoseconds
+        case .date(let firstUnitNanoseconds):
+            return firstUnitNanoseconds &+ fileNanoseconds
+        }
+    }
+}

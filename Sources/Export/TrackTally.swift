@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+
+/// Counts what of a track was exported, and finds its gaps.
+struct TrackTally {
+    private(set) var units: UInt64 = 0
+    private(set) var bytes: UInt64 = 0
+    private(set) var keyframes: UInt64 = 0
+    private(set) var firstNanoseconds: Int64 = 0
+    private(set) var lastNanoseconds: Int64 = 0
+    /// Where the newest unit ends: by its own duration for sound, by the last frame distance for pictures.
+    private(set) var endNanoseconds: Int64 = 0
+    private(set) var gapCount = 0
+    private(set) var gapNanoseconds: Int64 = 0
+    private(set) var gaps: [ExportReport.Gap] = []
+
+    private let codec: Codec
+    private var isSilenceAnnounced = false
+
+    /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
+    private static let shortestAudioGap: Int64 = 40_000_000
+    /// Pictures stand still for longer than this only when something is missing: senders refresh screens faster.
+    private static let shortestVideoGap: Int64 = 1_000_000_000
+    /// With discontinuous transmission Opus sends a packet of at most 2 bytes and then nothing for up to 400 ms
+    /// (RFC 6716, 2.1.9).
+    private static let longestAnnouncedSilence: Int64 = 500_000_000
+
+    init(codec: Codec) {
+        self.codec = codec
+    }
+
+    /// Takes the next unit, at its time in the export.
+    mutating func note(_ block: Block, at nanoseconds: Int64) {
+        if self.units == 0 {
+            self.firstNanoseconds = nanoseconds
+        } else {
+            self.noteGap(until: nanoseconds)
+        }
+        let duration: Int64
+        switch self.codec.kind {
+        case .audio:
+            duration = block.payload.withUnsafeBytes { Bitstream.inspect(self.codec, $0)?.durationNanoseconds } ?? 0
+            self.isSilenceAnnounced = self.codec == .opus && block.payload.count <= 2
+        case .video:
+            let distance = self.units == 0 ? 0 : nanoseconds - self.lastNanoseconds
+            duration = distance <= Self.shortestVideoGap ? distance : 0
+        }
+        self.units += 1
+        self.bytes += UInt64(block.payload.count)
+        self.keyframes += block.isKeyframe ? 1 : 0
+        self.lastNanoseconds = nanoseconds
+        self.endNanoseconds = nanoseconds + duration
+    }
+
+    private mutating func noteGap(until nanoseconds: Int64) {
+        let start = self.codec.kind == .audio ? self.endNanoseconds : self.lastNanoseconds
+        let length = nanoseconds - start
+        let shortest =
+            switch self.codec.kind {
+            case .audio: self.isSilenceAnnounced ? Self.longestAnnouncedSilence : Self.shortestAudioGap
+            case .video: Self.shortestVideoGap
+            }
+        guard length > shortest else { return }
+        self.gapCount += 1
+        self.gapNanoseconds += length
+        if self.gaps.count < ExportReport.Track.maximumListedGaps {
+            self.gaps.append(ExportReport.Gap(startNanoseconds: start, durationNanoseconds: length))
+        }
+    }
+}

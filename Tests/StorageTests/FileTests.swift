@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Storage
+import Testing
+import Timeline
+
+@Suite struct FileTests {
+    private let storage: TemporaryStorage
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+    }
+
+    @Test func writesAndReadsAtOffsets() throws {
+        let file = try File(self.storage.path + "/f", .create)
+        try file.write([1, 2, 3, 4], at: 0)
+        try file.write([9], at: 2)
+        #expect(file.count == 4)
+        #expect(try file.read(offset: 1, count: 10) == [2, 9, 4])
+        #expect(try file.read(offset: 4, count: 1).isEmpty)
+        #expect(try file.read(offset: .max, count: 1).isEmpty)
+        #expect(try file.read(offset: 0, count: -1).isEmpty)
+        try file.truncate(to: 1)
+        #expect(try File(file.path, .read).read(offset: 0, count: 9) == [1])
+    }
+
+    @Test func tellsAFullDisk() throws {
+        let file = try File("/dev/full", .overwrite)
+        #expect { try file.write([1], at: 0) } throws: { error in
+            let error = error as? StorageError
+            return error?.code == .noSpace && error?.isRetriable == true && error?.message.contains("/dev/full") == true
+        }
+    }
+
+    @Test func tellsAFullDiskFromTheJournal() throws {
+        let folder = try self.storage.makeFolder()
+        try FileManager.default.createSymbolicLink(atPath: folder.journalPath, withDestinationPath: "/dev/full")
+        let journal = try JournalWriter(folder: folder)
+        #expect {
+            try journal.append(.recordingFinished(RecordingFinished(reason: "x")), monotonicNanoseconds: 0)
+        } throws: {
+            ($0 as? StorageError)?.code == .noSpace
+        }
+    }
+
+    @Test func refusesToCreateWhatIsThere() throws {
+        _ = try File(self.storage.path + "/f", .create)
+        #expect { try File(self.storage.path + "/f", .create) } throws: { ($0 as? StorageError)?.code == .exists }
+        #expect { try File(self.storage.path + "/g", .read) } throws: { ($0 as? StorageError)?.code == .notFound }
+    }
+
+    @Test func locksOnce() throws {
+        let first = try File(self.storage.path + "/f", .overwrite)
+        let second = try File(self.storage.path + "/f", .overwrite)
+        #expect(try first.lock())
+        #expect(try !second.lock())
+    }
+
+    @Test func noticesThatAnotherFileTookItsPlace() throws {
+        let file = try File(self.storage.path + "/f", .create)
+        #expect(file.isStillAtPath())
+        _ = try File(self.storage.path + "/g", .create)
+        try File.rename(self.storage.path + "/g", to: self.storage.path + "/f")
+        #expect(!file.isStillAtPath())
+    }
+
+    @Test func readsBothClocks() {
+        let (first, utc) = (MonotonicClock.nowNanoseconds(), UTCTime.now())
+        #expect(MonotonicClock.nowNanoseconds() >= first)
+        #expect(utc.compact > "20250101T000000Z")
+    }
+}

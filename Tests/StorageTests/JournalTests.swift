@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Storage
+import Testing
+import Timeline
+
+@Suite struct JournalTests {
+    private let storage: TemporaryStorage
+    private let folder: RecordingFolder
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+        self.folder = try self.storage.makeFolder()
+    }
+
+    private static func anchor(_ number: Int) -> JournalRecord {
+        .clockAnchor(ClockAnchor(track: number, rtpTime: Int64(number) * 90_000))
+    }
+
+    private func append(_ bytes: [UInt8]) throws {
+        let old = FileManager.default.contents(atPath: self.folder.journalPath) ?? Data()
+        try (old + Data(bytes)).write(to: URL(filePath: self.folder.journalPath))
+    }
+
+    @Test func readsWhatWasWritten() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        for number in 0..<100 { try writer.append(Self.anchor(number), monotonicNanoseconds: Int64(number)) }
+        let journal = try Journal.read(self.folder)
+        #expect(journal.entries == (0..<100).map { JournalEntry(Self.anchor($0), monotonicNanoseconds: Int64($0)) })
+        #expect(journal.skippedLines == 0)
+    }
+
+    @Test func isReadableAtEachByte() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        for number in 0..<3 { try writer.append(Self.anchor(number), monotonicNanoseconds: Int64(number)) }
+        let whole = [UInt8](try #require(FileManager.default.contents(atPath: self.folder.journalPath)))
+        for length in 0...whole.count {
+            try Data(whole.prefix(length)).write(to: URL(filePath: self.folder.journalPath))
+            let lines = whole.prefix(length).filter { $0 == UInt8(ascii: "\n") }.count
+            let entries = try Journal.read(self.folder).entries
+            // A line whose newline alone is missing is whole.
+            #expect(entries.count == lines || entries.count == lines + 1 && whole[length] == UInt8(ascii: "\n"))
+        }
+    }
+
+    @Test func continuesAfterATornLine() throws {
+        try JournalWriter(folder: self.folder).append(Self.anchor(1), monotonicNanoseconds: 1)
+        try self.append(Array(#"{"v":1,"at":5,"ki"#.utf8))
+        try JournalWriter(folder: self.folder).append(Self.anchor(2), monotonicNanoseconds: 2)
+        let journal = try Journal.read(self.folder)
+        #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
+        #expect(journal.skippedLines == 1)
+    }
+
+    @Test func skipsWhatItDoesNotKnow() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        try writer.append(Self.anchor(1), monotonicNanoseconds: 1)
+        try self.append(Array("{\"v\":1,\"at\":3,\"kind\":\"hologram-opened\"}\nnonsense\n\n".utf8) + [0xFF, 0, 0x0A])
+        try writer.append(Self.anchor(2), monotonicNanoseconds: 2)
+        let journal = try Journal.read(self.folder)
+        #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
+        #expect(journal.skippedLines == 3)
+    }
+
+    @Test func skipsAnEndlessLine() throws {
+        try self.append([UInt8](repeating: UInt8(ascii: "{"), count: 5 << 20) + [0x0A])
+        try JournalWriter(folder: self.folder).append(Self.anchor(2), monotonicNanoseconds: 2)
+        let journal = try Journal.read(self.folder)
+        #expect(journal.entries.count == 1)
+        #expect(journal.skippedLines == 1)
+    }
+
+    @Test func refusesARecordThatIsTooLong() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        let marker = JournalRecord.marker(Marker(name: String(repeating: "x", count: 2 << 20)))
+        #expect(throws: StorageError.self) { try writer.append(marker, monotonicNanoseconds: 0) }
+        #expect(try Journal.read(self.folder).entries.isEmpty)
+    }
+
+    @Test func takesRecordsFromManyThreads() async throws {
+        let writer = try JournalWriter(folder: self.folder)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 { try writer.append(Self.anchor(number), monotonicNanoseconds: 0) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let journal = try Journal.read(self.folder)
+        #expect(journal.entries.count == 1600)
+        #expect(journal.skippedLines == 0)
+    }
+
+    @Test func isEmptyWithoutAFile() throws {
+        #expect(try Journal.read(self.folder) == Journal())
+    }
+}
+
+@Suite struct ManifestTests {
+    private let storage: TemporaryStorage
+    private let folder: RecordingFolder
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+        self.folder = try self.storage.makeFolder()
+    }
+
+    private var manifest: Manifest {
+        var manifest = Manifest(
+            room: "a/b",
+            id: self.folder.id,
+            start: UTCTime(nanosecondsSince1970: 5),
+            host: "h",
+            verdict: .complete
+        )
+        manifest.participants = [Manifest.Participant(id: "p", name: "Zoë")]
+        manifest.tracks = [
+            Manifest.Track(
+                number: 1,
+                participant: "p",
+                media: .audio,
+                codec: "opus",
+                file: "tracks/f",
+                units: 1,
+                bytes: 2,
+                keyframes: 1
+            )
+        ]
+        manifest.exports = [Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 7, bytes: 8)]
+        return manifest
+    }
+
+    @Test func returnsFromDisk() throws {
+        #expect(try Manifest.read(self.folder) == nil)
+        try self.manifest.write(self.folder)
+        #expect(try Manifest.read(self.folder) == self.manifest)
+    }
+
+    @Test func replacesAnOlderOneAndLeavesNothingElse() throws {
+        try self.manifest.write(self.folder)
+        var newer = self.manifest
+        newer.verdict = .incomplete
+        try newer.write(self.folder)
+        #expect(try Manifest.read(self.folder)?.verdict == .incomplete)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == [
+                "manifest.json", "tracks",
+            ]
+        )
+    }
+
+    @Test(arguments: ["", "{}", "[1,2", "{\"version\":99}"])
+    func refuses(text: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: self.folder.manifestPath))
+        #expect(throws: StorageError.self) { try Manifest.read(self.folder) }
+    }
+}

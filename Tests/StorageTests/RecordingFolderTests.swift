@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Storage
+import Testing
+import Timeline
+
+@Suite struct RecordingFolderTests {
+    private let storage: TemporaryStorage
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+    }
+
+    @Test func createsTheContractsLayout() throws {
+        let folder = try self.storage.makeFolder()
+        #expect(folder.path == "\(self.storage.path)/recordings/standup/20261121T031226Z-\(folder.id)")
+        var isDirectory = false
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/tracks", isDirectory: &isDirectory))
+        #expect(isDirectory)
+    }
+
+    @Test func staysInsideTheStorageDirectory() throws {
+        let folder = try self.storage.makeFolder(room: "../../../tmp/elsewhere")
+        #expect(folder.path.hasPrefix(self.storage.path + "/recordings/tmp_elsewhere-"))
+    }
+
+    @Test func refusesToCreateTwice() throws {
+        let folder = try self.storage.makeFolder()
+        #expect {
+            try RecordingFolder.create(
+                storage: self.storage.path,
+                room: "standup",
+                start: UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000),
+                id: folder.id
+            )
+        } throws: {
+            ($0 as? StorageError)?.code == .exists
+        }
+    }
+
+    @Test func listsAndFinds() throws {
+        let second = try RecordingFolder.create(
+            storage: self.storage.path,
+            room: "b",
+            start: UTCTime(nanosecondsSince1970: 2_000_000_000_000_000_000)
+        )
+        let first = try self.storage.makeFolder()
+        try FileManager.default.createDirectory(
+            atPath: self.storage.path + "/recordings/standup/notes",
+            withIntermediateDirectories: false
+        )
+        #expect(FileManager.default.createFile(atPath: self.storage.path + "/recordings/stray", contents: nil))
+        #expect(try RecordingFolder.list(storage: self.storage.path) == [first, second])
+        #expect(try RecordingFolder.find(storage: self.storage.path, first.id.rawValue) == first)
+        #expect(try RecordingFolder.find(storage: self.storage.path, String(first.id.rawValue.prefix(12))) == first)
+        #expect(try RecordingFolder.find(storage: "/nowhere", first.path + "/") == first)
+        #expect(try RecordingFolder.list(storage: self.storage.path + "/none").isEmpty)
+    }
+
+    @Test(arguments: ["", "nobody", "zzzzzzzzzzzzzzzz"])
+    func findsNothing(name: String) throws {
+        _ = try self.storage.makeFolder()
+        #expect { try RecordingFolder.find(storage: self.storage.path, name) } throws: {
+            ($0 as? StorageError)?.code == .notFound
+        }
+    }
+
+    @Test func asksForMoreOfAnAmbiguousID() throws {
+        for id in ["0000000000000001", "0000000000000002"] {
+            _ = try RecordingFolder.create(
+                storage: self.storage.path,
+                room: "r",
+                start: UTCTime(nanosecondsSince1970: 0),
+                id: try #require(RecordingID(rawValue: id))
+            )
+        }
+        #expect { try RecordingFolder.find(storage: self.storage.path, "0000") } throws: {
+            ($0 as? StorageError)?.code == .invalid
+        }
+    }
+
+    @Test(arguments: ["/", "/tmp", "/nonexistent/20261121T031226Z-0123456789abcdef"])
+    func refusesOtherFolders(path: String) {
+        #expect(throws: StorageError.self) { try RecordingFolder.open(path: path) }
+    }
+
+    @Test func namesThePathWhenItCannotCreate() {
+        #expect {
+            try RecordingFolder.create(storage: "/proc/nothing", room: "r", start: UTCTime(nanosecondsSince1970: 0))
+        } throws: { error in
+            "\(error)".contains("/proc/nothing")
+        }
+    }
+
+    @Test(arguments: ["", "abc", "0123456789ABCDEF", "0123456789abcde/", "0123456789abcdefg", "0123456789abcdei"])
+    func refusesOtherIDs(text: String) {
+        #expect(RecordingID(rawValue: text) == nil)
+    }
+
+    @Test func makesIDsThatDiffer() {
+        #expect(Set((0..<1000).map { _ in RecordingID.random() }).count == 1000)
+    }
+}
