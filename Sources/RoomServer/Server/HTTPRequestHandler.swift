@@ -262,8 +262,9 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: written)
     }
 
-    /// Closes the connection unless the next request is complete in time. A client that does not read its answer is
-    /// closed by it too.
+    /// Closes the connection unless the next request is complete in time.
+    ///
+    /// A client that does not read its answer is closed by it too.
     private func startTimer(context: ChannelHandlerContext) {
         self.timer?.cancel()
         let channel = context.channel

@@ -4,7 +4,9 @@ import NIOHTTP1
 
 /// The pages of the server: everything but Engine.IO.
 enum PageResponder {
-    /// What the page may do: only its own files, only its own server. The page is code, so nothing is inline.
+    /// What the page may do: only its own files, only its own server.
+    ///
+    /// The page is code, so nothing is inline.
     private static let contentSecurityPolicy =
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
         + "media-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
