@@ -31,6 +31,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var context: ChannelHandlerContext?
     private var holder: EngineIOSession?
     private var timer: Scheduled<Void>?
+    /// Goes with the next response.
+    private var cookie: String?
 
     /// A handler at the end of a pipeline.
     /// - Parameter httpHandlers: What has to leave the pipeline before WebSocket frames come: first the decoder, last the
@@ -171,6 +173,10 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let session = self.hub.makeSession(version: request.version, transport: .polling) else {
             throw .forbidden
         }
+        if request.version == .three {
+            // Some load balancers in front of Socket.IO 2 servers go by it; our own clients keep it.
+            self.cookie = "io=\(session.id); Path=/; HttpOnly; SameSite=Lax"
+        }
         session.start(on: nil)
         session.pollReceived(self)
     }
@@ -246,6 +252,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     {
         var headers = response.headers
         headers.replaceOrAdd(name: "Content-Length", value: String(response.body.count))
+        if let cookie = self.cookie { headers.add(name: "Set-Cookie", value: cookie) }
+        self.cookie = nil
         if !isKept { headers.replaceOrAdd(name: "Connection", value: "close") }
         if Self.isEnginePath(HTTPTarget(head.uri).path) { headers.addCrossOrigin(for: head) }
         let responseHead = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
