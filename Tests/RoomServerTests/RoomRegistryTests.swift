@@ -146,6 +146,7 @@ import Testing
     @Test(arguments: [
         ("standup", true), ("", false), (String(repeating: "ü", count: 128), true),
         (String(repeating: "a", count: 129), false), ("e" + String(repeating: "\u{301}", count: 600), false),
+        ("two words 😀", true), ("line\nbreak", false), ("\u{7f}", false), ("a\u{2028}b", false), ("\u{0}", false),
     ])
     func lengthIsLimited(name: String, isTaken: Bool) {
         #expect((RoomName(name) != nil) == isTaken)

@@ -155,6 +155,46 @@ extension RunningServer {
             }
         }
 
+        @Test func randomBytesAreSurvived() async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.member(port: port, room: "r")
+                var random = SeededGenerator(state: 2026)
+                for round in 0..<200 {
+                    let noise = (0..<Int.random(in: 1...300, using: &random)).map { _ in
+                        UInt8.random(in: 0...255, using: &random)
+                    }
+                    switch round % 3 {
+                    case 0:
+                        try RawConnection(port: port).send(noise)
+                    case 1:
+                        try RawWebSocket(port: port).connection.send(noise)
+                    default:
+                        let connection = try RawConnection(port: port)
+                        let id = try Self.handshake(connection)
+                        let line = "POST /socket.io/?transport=polling&sid=\(id) HTTP/1.1\r\nHost: x\r\n"
+                        try connection.send("\(line)Content-Length: \(noise.count)\r\n\r\n".utf8 + noise)
+                        _ = try connection.response()
+                    }
+                }
+                try ann.send(#"421["leave","r"]"#)
+                #expect(try ann.text() == "431[]")
+                #expect(try ann.text().hasPrefix(#"42["leaved","r""#))
+                try await waitForHealth(port: port) { $0["sessions"]?.integer == 1 }
+            }
+        }
+
+        @Test func answersThatNobodyReadsAreLimited() async throws {
+            try await withServer {
+                $0.maximumUnsentBytes = 1_000_000
+            } body: { port in
+                let connection = try RawConnection(port: port)
+                let request = "GET /room.js HTTP/1.1\r\nHost: x\r\n\r\n"
+                #expect(throws: RawConnection.Failure.closed) {
+                    while true { try connection.send(String(repeating: request, count: 100)) }
+                }
+            }
+        }
+
         @Test func endlessHeaderIsClosed() async throws {
             try await withServer { port in
                 let connection = try RawConnection(port: port)

@@ -91,6 +91,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (self.unwrapInboundIn(data), self.state) {
         case (.head(let head), .waiting):
+            // A client that asks on and on without reading the answers.
+            guard context.channel.isWritable else { return context.close(promise: nil) }
             self.headReceived(head)
         case (.body(var part), .reading(let head, var body, let session)):
             guard body.readableBytes + part.readableBytes <= RoomServerConfiguration.maximumMessageBytes else {
