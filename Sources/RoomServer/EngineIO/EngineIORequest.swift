@@ -16,8 +16,9 @@ struct EngineIORequest: Hashable, Sendable {
     var transport: Transport
     /// The session; nil asks for a new one.
     var sessionID: String?
-    /// The protocol revision of a new session. A query without `EIO` comes from a client of version 3
-    /// (protocols.md A1.1).
+    /// The protocol revision of a new session.
+    ///
+    /// A query without `EIO` comes from a client of version 3 (protocols.md A1.1).
     var version: EngineIOVersion
 
     /// Reads the query of a request.

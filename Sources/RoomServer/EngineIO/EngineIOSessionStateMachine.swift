@@ -19,7 +19,9 @@ struct EngineIOSessionStateMachine: ~Copyable {
         var pingInterval: Duration
         /// How long a heartbeat's answer may take.
         var pingTimeout: Duration
-        /// How long a client may take from opening a WebSocket to moving to it. The stock server's is 10 s.
+        /// How long a client may take from opening a WebSocket to moving to it.
+        ///
+        /// The stock server's is 10 s.
         var upgradeTimeout: Duration
         /// Bounds of the queue between two polls.
         var queue: EngineIOSessionQueue.Limits

@@ -273,7 +273,15 @@ class Room {
         this.drop(peer);
         this.showMembers();
         break;
-      case "full": this.end("full", "The room is full."); break;
+      case "full":
+        if (this.ownID) {
+          // Perhaps with our own old connection, which the server has not missed yet.
+          this.socket.close();
+          this.lost("the room is full");
+        } else {
+          this.end("full", "The room is full.");
+        }
+        break;
       case "message": this.messageReceived(args[1]); break;
       default: break;
     }

@@ -10,12 +10,22 @@ struct RoomName: Hashable, Sendable, CustomStringConvertible {
     /// The name.
     let rawValue: String
 
-    /// Checks a name: 1 to 128 characters and at most 512 bytes of UTF-8; nil otherwise.
+    /// Checks a name: 1 to 128 characters, at most 512 bytes of UTF-8, no control characters; nil otherwise.
+    ///
+    /// Names reach the log, where a line break would forge a line.
     init?(_ rawValue: String) {
-        guard !rawValue.isEmpty, rawValue.utf8.count <= Self.maximumLength &* 4, rawValue.count <= Self.maximumLength
+        guard !rawValue.isEmpty, rawValue.utf8.count <= Self.maximumLength &* 4, rawValue.count <= Self.maximumLength,
+            !rawValue.unicodeScalars.contains(where: Self.breaksLines)
         else { return nil }
         self.rawValue = rawValue
     }
 
     var description: String { self.rawValue }
+
+    private static func breaksLines(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
 }

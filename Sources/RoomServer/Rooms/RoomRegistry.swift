@@ -20,7 +20,9 @@ struct RoomRegistry: Sendable {
     }
 
     private let limits: Limits
-    /// Members in the order in which they joined. No room is empty.
+    /// Members in the order in which they joined.
+    ///
+    /// No room is empty.
     private var members: [RoomName: [PeerID]] = [:]
     private var rooms: [PeerID: Set<RoomName>] = [:]
 

@@ -21,7 +21,9 @@ enum RoomRequest: Hashable, Sendable {
         case missingData
     }
 
-    /// Reads an event. Arguments that are too many are ignored.
+    /// Reads an event.
+    ///
+    /// Arguments that are too many are ignored.
     ///
     /// A room is a string, a whole number (taken as its decimal text) or, as some clients send it, an object with such a
     /// `room`.

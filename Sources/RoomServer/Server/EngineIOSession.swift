@@ -94,7 +94,9 @@ final class EngineIOSession {
         }
     }
 
-    /// The head of a post came. False: it was refused, its answer is sent.
+    /// The head of a post came.
+    ///
+    /// False: it was refused, its answer is sent.
     func postBegan(_ handler: HTTPRequestHandler) -> Bool {
         defer { self.hub.drain() }
         switch self.machine.postBegan() {

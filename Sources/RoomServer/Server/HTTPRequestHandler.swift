@@ -31,6 +31,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var context: ChannelHandlerContext?
     private var holder: EngineIOSession?
     private var timer: Scheduled<Void>?
+    /// Goes with the next response.
+    private var cookie: String?
 
     /// A handler at the end of a pipeline.
     /// - Parameter httpHandlers: What has to leave the pipeline before WebSocket frames come: first the decoder, last the
@@ -89,6 +91,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (self.unwrapInboundIn(data), self.state) {
         case (.head(let head), .waiting):
+            // A client that asks on and on without reading the answers.
+            guard context.channel.isWritable else { return context.close(promise: nil) }
             self.headReceived(head)
         case (.body(var part), .reading(let head, var body, let session)):
             guard body.readableBytes + part.readableBytes <= RoomServerConfiguration.maximumMessageBytes else {
@@ -171,6 +175,10 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let session = self.hub.makeSession(version: request.version, transport: .polling) else {
             throw .forbidden
         }
+        if request.version == .three {
+            // Some load balancers in front of Socket.IO 2 servers go by it; our own clients keep it.
+            self.cookie = "io=\(session.id); Path=/; HttpOnly; SameSite=Lax"
+        }
         session.start(on: nil)
         session.pollReceived(self)
     }
@@ -246,6 +254,8 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     {
         var headers = response.headers
         headers.replaceOrAdd(name: "Content-Length", value: String(response.body.count))
+        if let cookie = self.cookie { headers.add(name: "Set-Cookie", value: cookie) }
+        self.cookie = nil
         if !isKept { headers.replaceOrAdd(name: "Connection", value: "close") }
         if Self.isEnginePath(HTTPTarget(head.uri).path) { headers.addCrossOrigin(for: head) }
         let responseHead = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
@@ -262,8 +272,9 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: written)
     }
 
-    /// Closes the connection unless the next request is complete in time. A client that does not read its answer is
-    /// closed by it too.
+    /// Closes the connection unless the next request is complete in time.
+    ///
+    /// A client that does not read its answer is closed by it too.
     private func startTimer(context: ChannelHandlerContext) {
         self.timer?.cancel()
         let channel = context.channel

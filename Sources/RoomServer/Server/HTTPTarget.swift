@@ -23,7 +23,9 @@ struct HTTPTarget: Hashable, Sendable {
         return nil
     }
 
-    /// Percent-decoding of RFC 3986 section 2.1, and `+` for a space. What is not an encoding stays as it is.
+    /// Percent-decoding of RFC 3986 section 2.1, and `+` for a space.
+    ///
+    /// What is not an encoding stays as it is.
     private static func decode(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

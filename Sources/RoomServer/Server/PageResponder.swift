@@ -4,9 +4,11 @@ import NIOHTTP1
 
 /// The pages of the server: everything but Engine.IO.
 enum PageResponder {
-    /// What the page may do: only its own files, only its own server. The page is code, so nothing is inline.
+    /// What the page may do: only its own files, only its own server.
+    ///
+    /// Nothing is inline. Not every browser counts a WebSocket of the same server as `'self'`.
     private static let contentSecurityPolicy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ws: wss:; img-src data:; "
         + "media-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
     /// Answers a request by method and path.

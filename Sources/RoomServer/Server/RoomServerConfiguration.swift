@@ -2,24 +2,32 @@
 
 /// What a room server listens on and how much it takes.
 public struct RoomServerConfiguration: Sendable, Hashable {
-    /// Address or name to listen on. Loopback by default: the server knows no users and no passwords.
+    /// Address or name to listen on.
+    ///
+    /// Loopback by default: the server knows no users and no passwords.
     public var host: String
     /// TCP port, 0 to 65535; 0 lets the system choose.
     public var port: Int
-    /// Members of one room, 1 to 64. Two, as in the tutorials, unless set; with more, every pair of members has its own
-    /// peer connection.
+    /// Members of one room, 1 to 64.
+    ///
+    /// Two, as in the tutorials, unless set; with more, every pair of members has its own peer connection.
     public var roomCapacity: Int
     /// Rooms that have members, at least 1.
     public var maximumRooms: Int
-    /// Engine.IO sessions, at least 1. TCP connections are limited to twice as many and 64.
+    /// Engine.IO sessions, at least 1.
+    ///
+    /// TCP connections are limited to twice as many and 64.
     public var maximumSockets: Int
-    /// Time between two heartbeats, 100 ms to one hour. With `pingTimeout` it decides how long a silently dead member
-    /// stays.
+    /// Time between two heartbeats, 100 ms to one hour.
+    ///
+    /// With `pingTimeout` it decides how long a silently dead member stays.
     public var pingInterval: Duration
     /// How long a heartbeat's answer may take, 100 ms to one hour.
     public var pingTimeout: Duration
     /// How long a client may take for one whole HTTP request, waiting for the first byte included, and how long an idle
-    /// connection is kept. 100 ms to one hour.
+    /// connection is kept.
+    ///
+    /// 100 ms to one hour.
     public var requestTimeout: Duration
     /// Unsent bytes that one client may leave with us before it is dropped, at least 1 MB.
     public var maximumUnsentBytes: Int
@@ -41,7 +49,9 @@ public struct RoomServerConfiguration: Sendable, Hashable {
     static let enginePath = "/socket.io/"
     /// Largest request body and WebSocket message, in bytes: what current Socket.IO servers take.
     static let maximumMessageBytes = 1_000_000
-    /// Rooms that one socket may be in. Clients use one.
+    /// Rooms that one socket may be in.
+    ///
+    /// Clients use one.
     static let maximumRoomsPerSocket = 16
     /// Packets that may wait for a poll.
     static let maximumQueuedPackets = 1024

@@ -35,7 +35,9 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// Whether the client has fetched enough of what was sent.
     var isWritable: Bool { self.context?.channel.isWritable ?? false }
 
-    /// Sends one message. Without effect once the connection closes.
+    /// Sends one message.
+    ///
+    /// Without effect once the connection closes.
     func send(_ frame: EngineIOFrame) {
         guard let context = self.context, self.closeTimer == nil else { return }
         switch frame {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+import Testing
+
+@testable import RoomServer
+
+extension RunningServer {
+    @Suite struct WebSocketTests {
+        @Test func vanishedMemberIsMissed() async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.member(port: port, room: "r")
+                let (ben, benID) = try RawWebSocket.member(port: port, room: "r")
+                #expect(try ann.text() == #"42["otherjoin","r","\#(benID)"]"#)
+                ben.connection.close()
+                #expect(try ann.text() == #"42["bye","r","\#(benID)"]"#)
+            }
+        }
+
+        @Test func silentMemberIsMissed() async throws {
+            try await withServer {
+                $0.pingInterval = .milliseconds(200)
+                $0.pingTimeout = .milliseconds(200)
+            } body: { port in
+                let (ann, _) = try RawWebSocket.member(port: port, room: "r")
+                let (ben, benID) = try RawWebSocket.member(port: port, room: "r")
+                #expect(try ann.text() == #"42["otherjoin","r","\#(benID)"]"#)
+                // Ann answers the pings while she waits; Ben reads nothing.
+                #expect(try ann.text() == #"42["bye","r","\#(benID)"]"#)
+                ben.connection.close()
+            }
+        }
+
+        @Test func strangersReachNobody() async throws {
+            try await withServer { port in
+                let (ann, annID) = try RawWebSocket.member(port: port, room: "r")
+                let (eve, _) = try RawWebSocket.connected(port: port)
+                try eve.send(#"42["message","r",{"type":"offer"}]"#)
+                try eve.send(#"42["leave","r"]"#)
+                try eve.send(#"42["join","r"]"#)
+                #expect(try eve.text().hasPrefix(#"42["joined","r""#))
+                #expect(try ann.text().hasPrefix(#"42["otherjoin","r""#), "nothing of the stranger came before")
+                #expect(try health(port: port)["ignored"]?.integer == 2)
+                let (third, thirdID) = try RawWebSocket.connected(port: port)
+                try third.send(#"42["join","r"]"#)
+                #expect(try third.text() == #"42["full","r","\#(thirdID)"]"#)
+                try eve.send(#"421["message","r",{"from":"liar","to":"\#(annID)"},"extra"]"#)
+                #expect(try eve.text() == "431[]", "an acknowledgement that was asked for")
+                let relayed = try ann.text()
+                #expect(relayed.hasPrefix(#"42["message","r",{"from":""#))
+                #expect(relayed.hasSuffix(#"","to":"\#(annID)"}]"#))
+                #expect(!relayed.contains("liar"))
+            }
+        }
+
+        @Test func controlFramesAndFragmentsAreUnderstood() async throws {
+            try await withServer { port in
+                let (ann, id) = try RawWebSocket.connected(port: port)
+                let text = [UInt8](#"42["join","r"]"#.utf8)
+                try ann.send(opcode: 1, [UInt8](text.prefix(3)), isFinal: false)
+                try ann.send(opcode: 9, [7])
+                try ann.send(opcode: 0, [UInt8](text.dropFirst(3)))
+                let pong = try ann.frame()
+                #expect(pong.opcode == 10)
+                #expect(pong.payload == [7])
+                #expect(try ann.text().hasPrefix(#"42["joined","r","\#(id)""#))
+                try ann.send(opcode: 8, [3, 232])
+                #expect(try ann.closeCode() == 1000)
+                try ann.connection.readUntilClosed()
+            }
+        }
+
+        @Test(
+            arguments: [
+                (1, [UInt8]("2x".utf8), true, false, 1002), (1, [0x34, 0xff, 0xfe], true, true, 1007),
+                (0, [1], true, true, 1002), (3, [1], true, true, 1002), (1, [UInt8]("x".utf8), true, true, 1002),
+                (1, [UInt8](repeating: 0x34, count: 1_000_001), true, true, 1009),
+                (1, [UInt8]("2".utf8), true, true, 1002),
+                (1, [], true, true, 1002),
+            ] as [(UInt8, [UInt8], Bool, Bool, Int)]
+        )
+        func forbiddenFramesCloseTheConnection(
+            opcode: UInt8,
+            payload: [UInt8],
+            isFinal: Bool,
+            isMasked: Bool,
+            code: Int
+        ) async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                try ann.send(opcode: opcode, payload, isFinal: isFinal, isMasked: isMasked)
+                #expect(try ann.closeCode() == code)
+                try await waitForHealth(port: port) { $0["sessions"]?.integer == 0 }
+            }
+        }
+
+        @Test func endlessFragmentsCloseTheConnection() async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                try ann.send(opcode: 1, [0x34], isFinal: false)
+                for _ in 0..<1024 { try ann.send(opcode: 0, [0x34], isFinal: false) }
+                #expect(try ann.closeCode() == 1009)
+            }
+        }
+
+        @Test func garbageEventsAreCountedAndSurvived() async throws {
+            try await withServer { port in
+                let (ann, id) = try RawWebSocket.connected(port: port)
+                let garbage = [
+                    "4", "49", "42", "42[]", "42[1]", #"42["join"]"#, #"42["join",{}]"#, #"42["nonsense","r"]"#,
+                    #"42["message","r"]"#, "4" + String(repeating: "[", count: 1000),
+                    #"451-["x",{"_placeholder":true}]"#,
+                    "43", "44", #"42["join","\#(String(repeating: "r", count: 200))"]"#,
+                ]
+                for text in garbage { try ann.send(text) }
+                try ann.send(opcode: 2, [1, 2, 3])
+                try ann.send(#"42["join","r"]"#)
+                #expect(try ann.text().hasPrefix(#"42["joined","r","\#(id)""#))
+                #expect(try health(port: port)["ignored"]?.integer == garbage.count + 1)
+            }
+        }
+
+        @Test func secondUpgradeIsRefused() async throws {
+            try await withServer { port in
+                let connection = try RawConnection(port: port)
+                let id = try HTTPTests.handshake(connection)
+                let query = "EIO=4&transport=websocket&sid=\(id)"
+                let socket = try RawWebSocket(port: port, query: query)
+                try socket.send("2probe")
+                #expect(try socket.text() == "3probe")
+                let second = try RawWebSocket(port: port, query: query)
+                #expect(try second.closeCode() == 1000)
+                try socket.send("5")
+                try socket.send("40")
+                #expect(try socket.text().hasPrefix("40{"))
+            }
+        }
+
+        @Test func upgradeWorksOnAConnectionThatPolled() async throws {
+            try await withServer { port in
+                let connection = try RawConnection(port: port)
+                let id = try HTTPTests.handshake(connection)
+                try connection.request(
+                    "GET /socket.io/?transport=websocket&sid=\(id)",
+                    headers: RawWebSocket.upgradeHeaders
+                )
+                let response = try connection.response()
+                #expect(response.status == 101)
+                #expect(response.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+            }
+        }
+
+        @Test func slowConsumerIsDropped() async throws {
+            try await withServer {
+                $0.maximumUnsentBytes = 1_000_000
+            } body: { port in
+                let (ann, _) = try RawWebSocket.member(port: port, room: "r")
+                let (ben, benID) = try RawWebSocket.member(port: port, room: "r")
+                _ = try ann.text()
+                let filler = String(repeating: "x", count: 900_000)
+                // Far more than the kernel holds for two ends of a connection.
+                for _ in 0..<40 { try ann.send(#"42["message","r",{"filler":"\#(filler)"}]"#) }
+                #expect(try ann.text() == #"42["bye","r","\#(benID)"]"#)
+                ben.connection.close()
+            }
+        }
+    }
+}
