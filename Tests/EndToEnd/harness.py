@@ -105,6 +105,10 @@ class Running:
     def wait_for_message(self, text, timeout=20):
         return self.wait_for(f"message {text!r}", lambda: text in self.messages, timeout)
 
+    def wait_for_port(self):
+        """The port a server of ours says it listens on."""
+        return self.wait_for("port", lambda: next((fact for fact in self.facts if "port" in fact), None), 15)["port"]
+
     def wait(self, timeout):
         """Waits for the end and returns the exit code."""
         try:
@@ -155,8 +159,9 @@ class Stage:
 
     def room_server(self, version, *flags):
         """The room server on python-socketio 5 or 4; has `port`."""
-        server = self.start(f"socketio{version}", python(f"socketio{version}"), PEERS / "socketio_room_server.py", *flags)
-        server.port = server.wait_for("port", lambda: next((fact for fact in server.facts if "port" in fact), None), 15)["port"]
+        venv = f"socketio{version}"
+        server = self.start(venv, python(venv), PEERS / "socketio_room_server.py", *flags)
+        server.port = server.wait_for_port()
         server.eio = 4 if version == 5 else 3
         return server
 
@@ -270,3 +275,12 @@ def recording_folder(directory):
 def media_files(directory):
     """Every Matroska file below a directory."""
     return sorted(path for path in pathlib.Path(directory).rglob("*") if path.suffix in (".mkv", ".mka"))
+
+
+def record(stage, url, seconds, *flags):
+    """Records for so many seconds; the exported file and the process."""
+    exported = stage.folder / "call.mkv"
+    recorder = stage.run_tapedeck("record", url, "--duration", f"{seconds}s", "--directory", stage.folder / "storage",
+                                  "--output", exported, "--json", *flags, timeout=seconds + 40)
+    assert recorder.exit_code == 0, recorder.story()
+    return exported, recorder

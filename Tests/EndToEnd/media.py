@@ -32,7 +32,7 @@ def streams(path, kind=None):
 
 
 def decoder_messages(path):
-    """What ffmpeg says while it decodes the file as a player would, and then every stream of it; empty if all is well."""
+    """What ffmpeg says while it decodes the file as a player would, then every stream of it; empty if all is well."""
     text = ""
     for selection in ([], ["-map", "0"]):
         result = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *selection, "-f", "null", "-"],
