@@ -134,9 +134,9 @@ def test_a_web_server_that_is_no_room_server_is_3(stage):
 def certificate(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
     paths = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                    "2", "-subj", "/CN=localhost", "-out", paths[0], "-keyout", paths[1]], check=True,
-                   capture_output=True, timeout=30)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-out", paths[0], "-keyout", paths[1]],
+                   check=True, capture_output=True, timeout=30)
     return paths
 
 

@@ -57,7 +57,8 @@ CASES = {
     "bad-candidates": [candidate(candidate=line) for line in
                        ("", " ", "candidate:", "candidate:1", "candidate:1 1 udp", "x" * 5000, CANDIDATE + " " * 3000,
                         "candidate:1 1 udp 99999999999999999999 192.0.2.7 50000 typ host",
-                        "candidate:1 1 udp 1 192.0.2.7 99999999 typ host", "candidate:1 1 udp 1 no.such.local 9 typ host",
+                        "candidate:1 1 udp 1 192.0.2.7 99999999 typ host",
+                        "candidate:1 1 udp 1 no.such.local 9 typ host",
                         "candidate:1 1 tcp 1 ::::: 9 typ host tcptype active", "candidate:-1 -1 udp -1 -1 -1 typ -1")]
     + [candidate(label=label) for label in (-1, 10**30, 0.5, 1e300, "0", "x", None, [], {}, True)]
     + [candidate(id=identifier) for identifier in (None, 0, "x" * 10000, {}, [])]

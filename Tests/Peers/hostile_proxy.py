@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--case", action="append", default=[], choices=CASES,
                         help="one for each connection in turn; may be repeated")
     parser.add_argument("--after", type=float, default=2, help="seconds from joining to the case")
-    parser.add_argument("--every", type=float, default=1, help="seconds between rounds of harmless frames; 0: one round")
+    parser.add_argument("--every", type=float, default=1, help="seconds between harmless rounds; 0: one round")
     asyncio.run(serve(parser.parse_args()))
 
 
