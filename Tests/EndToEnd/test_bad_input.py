@@ -79,8 +79,8 @@ def test_garbage_between_the_servers_frames_is_ignored(stage):
     assert_complete(exported, closed["framesSent"], recorder)
 
 
-@pytest.mark.parametrize("case", ["binary", "unknown-packet", "empty", "invalid-open", "oversize", "close",
-                                  "namespace-refused", "namespace-disconnect"])
+@pytest.mark.parametrize("case", ["unfinished-binary", "binary", "unknown-packet", "empty", "invalid-open",
+                                  "oversize", "close", "namespace-refused", "namespace-disconnect"])
 def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
