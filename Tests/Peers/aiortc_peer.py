@@ -68,14 +68,14 @@ class MediaClock:
 
     def __init__(self):
         self.started = None
+        self.started_at = None
 
     async def wait(self, seconds):
         if self.started is None:
             self.started = time.monotonic()
+            self.started_at = time.time()
+            report(event="sending", at=self.started_at)
         await asyncio.sleep(max(0, self.started + seconds - time.monotonic()))
-
-    def elapsed(self):
-        return 0 if self.started is None else time.monotonic() - self.started
 
 
 class PatternVideo(MediaStreamTrack):
@@ -249,7 +249,7 @@ class Connection:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        report(event="closed", at=time.time(), sentSeconds=round(self.clock.elapsed(), 3), **self.figures)
+        report(event="closed", at=time.time(), startedAt=self.clock.started_at, **self.figures)
         return self.figures
 
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+#   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
+#   make test    installs what the tests need, and runs all of them
+#   make build   the optimised binary, .build/release/tapedeck
+#   make lint    style
+#   make format  rewrites the sources in house style
+
+.PHONY: demo test build lint format packages venvs end-to-end
+
+demo:
+	@.ci/install-packages demo
+	@$(MAKE) --no-print-directory build
+	.build/release/tapedeck demo
+
+test:
+	@.ci/test
+
+build:
+	swift build --configuration release --product tapedeck
+
+lint:
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+
+format:
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+packages:
+	@.ci/install-packages test
+
+venvs: packages
+	@Tests/Peers/make_venvs.sh
+
+# The end-to-end suite alone, with a binary that is built already. PYTEST_ARGUMENTS="-k camera" picks tests.
+end-to-end: venvs
+	.venv/peers/bin/python -m pytest Tests/EndToEnd $(PYTEST_ARGUMENTS)

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and ends the processes of a test, and keeps what they print."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "Tests" / "Peers"
+MARK = "TAPEDECK_TEST_RUN"
+
+
+def python(venv):
+    path = ROOT / ".venv" / venv / "bin" / "python"
+    assert path.exists(), f"{path} is missing: run Tests/Peers/make_venvs.sh"
+    return str(path)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Running:
+    """A process whose standard output is read line by line, and whose standard error goes to a file."""
+
+    def __init__(self, name, command, environment, folder):
+        self.name, self.command = name, [str(part) for part in command]
+        self.lines, self.changed = [], threading.Condition()
+        self.errors = pathlib.Path(tempfile.mkstemp(prefix=f"{name}-", suffix=".err", dir=folder)[1])
+        with self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                            env=environment, start_new_session=True, cwd=folder)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.decode(errors="replace").rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    @property
+    def output(self):
+        with self.changed:
+            return "\n".join(self.lines)
+
+    @property
+    def messages(self):
+        return self.errors.read_text(errors="replace")
+
+    @property
+    def facts(self):
+        """The JSON objects printed so far, one a line; other lines are left out."""
+        with self.changed:
+            lines = list(self.lines)
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                value = json.loads(line)
+                if isinstance(value, dict):
+                    found.append(value)
+        return found
+
+    def event(self, name):
+        """The last fact with this event; None if there is none yet."""
+        return next((fact for fact in reversed(self.facts) if fact.get("event") == name), None)
+
+    def result(self):
+        """The JSON object a command with --json prints at its end, on one line or on several."""
+        text = self.output.strip()
+        with contextlib.suppress(ValueError):
+            value = json.loads(text)
+            if isinstance(value, dict):
+                return value
+        assert self.facts, f"no JSON object on standard output\n{self.story()}"
+        return self.facts[-1]
+
+    def wait_for(self, what, is_there, timeout):
+        """Waits until `is_there()` gives something true, and returns it."""
+        deadline = time.monotonic() + timeout
+        while True:
+            if value := is_there():
+                return value
+            ended = self.process.poll() is not None and not self.reader.is_alive()
+            assert not ended, f"{self.name} ended before {what}\n{self.story()}"
+            assert time.monotonic() < deadline, f"no {what} from {self.name} in {timeout} s\n{self.story()}"
+            with self.changed:
+                self.changed.wait(0.05)
+
+    def wait_for_event(self, name, timeout=20):
+        return self.wait_for(f"event {name!r}", lambda: self.event(name), timeout)
+
+    def wait_for_message(self, text, timeout=20):
+        return self.wait_for(f"message {text!r}", lambda: text in self.messages, timeout)
+
+    def wait_for_port(self):
+        """The port a server of ours says it listens on."""
+        return self.wait_for("port", lambda: next((fact for fact in self.facts if "port" in fact), None), 15)["port"]
+
+    def wait(self, timeout):
+        """Waits for the end and returns the exit code."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} did not end in {timeout} s\n{self.story()}") from None
+        self.reader.join(5)
+        return code
+
+    def signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    def end(self, timeout=15):
+        """Asks the process to end, and waits for it."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def kill(self):
+        """SIGKILL to the process and its group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(5)
+
+    def story(self, lines=60):
+        errors = "\n".join(self.messages.splitlines()[-lines:])
+        output = "\n".join(self.output.splitlines()[-lines:])
+        return (f"--- {self.name}, exit code {self.process.poll()}: {' '.join(self.command)}\n"
+                f"standard output:\n{output}\nstandard error:\n{errors}\n")
+
+
+class Stage:
+    """The processes of one test."""
+
+    def __init__(self, folder, tapedeck):
+        self.folder, self.tapedeck_path = pathlib.Path(folder), tapedeck
+        self.mark = uuid.uuid4().hex
+        self.running = []
+
+    def start(self, name, *command):
+        environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1"}
+        process = Running(name, command, environment, self.folder)
+        self.running.append(process)
+        return process
+
+    # Foreign servers and peers.
+
+    def room_server(self, version, *flags):
+        """The room server on python-socketio 5 or 4; has `port`."""
+        venv = f"socketio{version}"
+        server = self.start(venv, python(venv), PEERS / "socketio_room_server.py", *flags)
+        server.port = server.wait_for_port()
+        server.eio = 4 if version == 5 else 3
+        return server
+
+    def members(self, server, room, count, timeout=20):
+        """Waits until so many members are in a room of `room_server`."""
+        def have_joined():
+            facts = [json.loads(line) for line in server.messages.splitlines() if line.startswith("{")]
+            sids = set()
+            for fact in facts:
+                if fact.get("room") == room and fact["event"] == "join":
+                    sids.add(fact["sid"])
+                elif fact["event"] in ("leave", "disconnect"):
+                    sids.discard(fact["sid"])
+            return len(sids) >= count
+        server.wait_for(f"{count} members in room {room}", have_joined, timeout)
+
+    def browser(self, server, room, *flags, transport="websocket"):
+        """Chromium in a room; returns when it has joined."""
+        peer = self.start("chromium", python("peers"), PEERS / "browser_peer.py", "--url",
+                          f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
+                          transport, *flags)
+        peer.wait_for_event("joined", 40)
+        return peer
+
+    def aiortc(self, server, room, *flags, transport="websocket"):
+        """aiortc in a room; returns when it has joined."""
+        peer = self.start("aiortc", python("peers"), PEERS / "aiortc_peer.py", "--url",
+                          f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
+                          transport, *flags)
+        peer.wait_for_event("joined", 20)
+        return peer
+
+    # Tapedeck.
+
+    def tapedeck(self, *arguments):
+        return self.start(f"tapedeck-{arguments[0]}", self.tapedeck_path, *arguments)
+
+    def run_tapedeck(self, *arguments, timeout):
+        process = self.tapedeck(*arguments)
+        process.exit_code = process.wait(timeout)
+        return process
+
+    def serve(self, *flags):
+        """The embedded room server; has `port`, speaks Engine.IO 4 to our peers."""
+        port = free_port()
+        server = self.tapedeck("serve", "--listen", f"127.0.0.1:{port}", *flags)
+        server.port, server.eio = port, 4
+
+        def answers():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                return True
+        server.wait_for("listening socket", answers, 15)
+        return server
+
+    # The end.
+
+    def left_over(self):
+        """Processes with our mark that still run, other than the ones started here."""
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"{MARK}={self.mark}".encode() not in (folder / "environ").read_bytes():
+                    continue
+                if (folder / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                    continue
+                found.append((int(folder.name), (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:120]))
+        return found
+
+    def finish(self):
+        """Ends what runs; returns what did not end by itself, or left something behind, as sentences."""
+        complaints = []
+        for process in reversed(self.running):
+            if process.process.poll() is None:
+                process.signal(signal.SIGTERM)
+        deadline = time.monotonic() + 15
+        for process in reversed(self.running):
+            try:
+                process.process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                complaints.append(f"{process.name} did not end on SIGTERM")
+                process.kill()
+            process.reader.join(5)
+            process.process.stdin.close()
+        # Children of Chromium need a moment to see that their parent is gone.
+        deadline = time.monotonic() + 5
+        while (left := self.left_over()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for pid, command in left:
+            complaints.append(f"left running: {pid} {command}")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return complaints
+
+    def stories(self):
+        return "\n".join(process.story() for process in self.running)
+
+
+def room_url(server, room, **query):
+    """The room URL of a server on loopback."""
+    text = "&".join(f"{key}={value}" for key, value in query.items())
+    return f"socketio+http://127.0.0.1:{server.port}/{room}" + (f"?{text}" if text else "")
+
+
+def recording_folder(directory):
+    """The folder of the only recording below a storage directory."""
+    found = [path.parent for path in pathlib.Path(directory).rglob("journal.jsonl")]
+    assert len(found) == 1, f"{len(found)} recordings below {directory}: {found}"
+    return found[0]
+
+
+def media_files(directory):
+    """Every Matroska file below a directory."""
+    return sorted(path for path in pathlib.Path(directory).rglob("*") if path.suffix in (".mkv", ".mka"))
+
+
+def record(stage, url, seconds, *flags):
+    """Records for so many seconds; the exported file and the process."""
+    exported = stage.folder / "call.mkv"
+    recorder = stage.run_tapedeck("record", url, "--duration", f"{seconds}s", "--directory", stage.folder / "storage",
+                                  "--output", exported, "--json", *flags, timeout=seconds + 40)
+    assert recorder.exit_code == 0, recorder.story()
+    return exported, recorder

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exit codes and the one clear message that comes with each."""
+
+import contextlib
+import http.server
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import media
+import pytest
+from harness import free_port, room_url
+
+ROOM = "123123"
+
+
+def record(stage, url, *flags, timeout):
+    return stage.run_tapedeck("record", url, "--directory", stage.folder / "storage", *flags, timeout=timeout)
+
+
+@pytest.mark.parametrize("url, part", [
+    ("ftp://127.0.0.1/123123", "ftp"),
+    ("socketio+http://127.0.0.1:99999/123123", "99999"),
+    ("socketio+http://127.0.0.1:3000", "room"),
+    ("socketio+http://127.0.0.1:3000/1?transport=pigeon", "pigeon"),
+    ("socketio+http://127.0.0.1:3000/1?eio=7", "7"),
+    ("", ""),
+    ("123123", "123123"),
+])
+def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
+    recorder = record(stage, url, timeout=10)
+    assert recorder.exit_code == 2, recorder.story()
+    assert part in recorder.messages and "socketio+http" in recorder.messages, recorder.story()
+
+
+@pytest.mark.parametrize("arguments", [
+    ("record",),
+    ("record", "socketio+http://127.0.0.1:3000/1", "--duration", "soon"),
+    ("record", "socketio+http://127.0.0.1:3000/1", "--no-such-flag"),
+    ("camera", "socketio+http://127.0.0.1:3000/1", "--size", "0x0"),
+    ("camera", "socketio+http://127.0.0.1:3000/1", "--codec", "theora"),
+    ("camera", "socketio+http://127.0.0.1:3000/1", "--fps", "-1"),
+    ("export", "/nonexistent/recording"),
+    ("serve", "--listen", "nowhere"),
+    ("no-such-command",),
+])
+def test_wrong_usage_is_2(stage, arguments):
+    process = stage.run_tapedeck(*arguments, timeout=10)
+    assert process.exit_code == 2, process.story()
+    assert len(process.messages.strip()) > 10, process.story()
+
+
+@pytest.mark.parametrize("arguments", [(), ("record",), ("camera",), ("serve",), ("export",), ("demo",)])
+def test_help_has_an_example(stage, arguments):
+    process = stage.run_tapedeck(*arguments, "--help", timeout=10)
+    assert process.exit_code == 0, process.story()
+    assert "tapedeck" in process.output
+    if arguments:
+        assert "example" in process.output.lower(), process.story()
+
+
+def test_a_server_that_is_down_is_3(stage):
+    started = time.monotonic()
+    recorder = record(stage, f"socketio+http://127.0.0.1:{free_port()}/1", timeout=30)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "unreachable" in recorder.messages.lower() or "refused" in recorder.messages.lower(), recorder.story()
+    # Five attempts, one second apart.
+    assert time.monotonic() - started < 25
+
+
+def test_a_full_room_is_3(stage):
+    server = stage.room_server(5)
+    stage.aiortc(server, ROOM, "--receive")
+    stage.aiortc(server, ROOM, "--receive")
+    recorder = record(stage, room_url(server, ROOM), "--wait", "5s", timeout=40)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "full" in recorder.messages.lower(), recorder.story()
+    # It never was a member: its leave would have ended the others' call.
+    assert '"event": "leave"' not in server.messages, server.story()
+
+
+@contextlib.contextmanager
+def silent_listener():
+    """Accepts connections and never says a word."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        accepted = []
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    accepted.append(listener.accept()[0])
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        for connection in accepted:
+            connection.close()
+
+
+def test_a_listener_that_says_nothing_is_3(stage):
+    with silent_listener() as port:
+        recorder = record(stage, f"socketio+http://127.0.0.1:{port}/1", "--wait", "5s", timeout=45)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "time" in recorder.messages.lower(), recorder.story()
+
+
+def test_a_server_that_never_answers_join_is_3(stage):
+    server = stage.room_server(5, "--variant", "silent")
+    recorder = record(stage, room_url(server, ROOM), "--wait", "5s", timeout=60)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "time" in recorder.messages.lower(), recorder.story()
+
+
+def test_a_web_server_that_is_no_room_server_is_3(stage):
+    class Quiet(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(404)
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        recorder = record(stage, f"socketio+http://127.0.0.1:{server.server_address[1]}/1", timeout=30)
+        server.shutdown()
+    assert recorder.exit_code == 3, recorder.story()
+    assert "404" in recorder.messages, recorder.story()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    paths = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-out", paths[0], "-keyout", paths[1]],
+                   check=True, capture_output=True, timeout=30)
+    return paths
+
+
+def test_a_certificate_nobody_vouches_for_is_3(stage, certificate):
+    server = stage.room_server(5, "--tls", *certificate)
+    url = f"socketio+https://localhost:{server.port}/{ROOM}"
+    recorder = record(stage, url, "--wait", "2s", timeout=40)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "certificate" in recorder.messages.lower(), recorder.story()
+    assert '"event": "join"' not in server.messages, server.story()
+
+
+def test_insecure_is_an_explicit_choice_and_said(stage, certificate):
+    server = stage.room_server(5, "--tls", *certificate)
+    url = f"socketio+https://localhost:{server.port}/{ROOM}?insecure"
+    recorder = record(stage, url, "--wait", "2s", timeout=40)
+    assert recorder.exit_code == 4, recorder.story()
+    assert "verif" in recorder.messages.lower() or "insecure" in recorder.messages.lower(), recorder.story()
+
+
+@pytest.mark.parametrize("version, flags", [(5, ()), (5, ("--websocket-only",)), (4, ("--polling-only",)), (4, ())])
+def test_a_room_where_nobody_comes_is_4(stage, version, flags):
+    server = stage.room_server(version, *flags)
+    query = {"transport": "websocket"} if "--websocket-only" in flags else {}
+    recorder = record(stage, room_url(server, ROOM, **query), "--wait", "3s", timeout=30)
+    assert recorder.exit_code == 4, recorder.story()
+    assert "media" in recorder.messages.lower(), recorder.story()
+    # It leaves as the room's rules say.
+    assert '"event": "leave"' in server.messages, server.story()
+
+
+def test_an_interrupt_before_anything_came_is_130(stage):
+    server = stage.room_server(5)
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage")
+    stage.members(server, ROOM, 1)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait(15) == 130, recorder.story()
+
+
+def test_an_interrupt_ends_a_recording_cleanly(stage):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic")
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
+                              exported, "--json")
+    peer.wait_for_event("sending")
+    time.sleep(4)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait(20) == 0, recorder.story()
+    assert media.decoder_messages(exported) == ""
+    assert media.span(exported, 0)[1] >= 3, media.describe(exported)
