@@ -47,7 +47,7 @@ struct LoopbackTests {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await sending.run() }
             group.addTask { _ = await recording.run() }
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(12)
             while !isDone(recorder, recording), ContinuousClock.now < deadline {
                 try? await Task.sleep(for: .milliseconds(50))
             }
