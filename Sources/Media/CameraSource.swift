@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import GStreamer
+public import Logging
+internal import Observability
 internal import Synchronization
 
 /// What the camera shows and how it is coded.
@@ -39,7 +41,7 @@ public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
 /// session's control thread.
 public final class CameraSource: Sendable {
     private let settings: CameraSettings
-    private let onBus: @Sendable (BusEvent) -> Void
+    private let logger: Logger
     private let state = Mutex(Stages())
 
     private struct Stages {
@@ -55,10 +57,21 @@ public final class CameraSource: Sendable {
         let output: FanOut
     }
 
-    /// Nothing runs until the first consumer comes. `onBus` is called on GStreamer's threads.
-    public init(settings: CameraSettings, onBus: @escaping @Sendable (BusEvent) -> Void) {
+    /// Nothing runs until the first consumer comes.
+    public init(settings: CameraSettings, logger: Logger) {
         self.settings = settings
-        self.onBus = onBus
+        self.logger = logger
+    }
+
+    /// GStreamer's threads.
+    private var onBus: @Sendable (BusEvent) -> Void {
+        { [logger = self.logger] event in
+            guard case .error(let element, let message, _) = event else { return }
+            logger.error(
+                "camera failed",
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
+            )
+        }
     }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.

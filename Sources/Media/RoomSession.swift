@@ -11,6 +11,8 @@ internal import Synchronization
 public struct RoomSessionStatus: Sendable, Hashable {
     /// Whether we have been a member of the room at all.
     public var hasJoined = false
+    /// Whether `run()` has returned.
+    public var hasEnded = false
     /// Peers with a live connection.
     public var connectedPeers: Set<PeerID> = []
     /// Peers that are in the room, as far as we know.
@@ -113,6 +115,7 @@ public final class RoomSession: Sendable {
             group.cancelAll()
         }
         self.feed.finish()
+        self.state.withLock { $0.status.hasEnded = true }
         return outcome
     }
 

@@ -25,7 +25,7 @@ struct LoopbackTests {
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
-        let camera = CameraSource(settings: CameraSettings()) { _ in }
+        let camera = CameraSource(settings: CameraSettings(), logger: TestSession.logger)
         let cameraEnd = LoopbackSignaller("camera", alteration: alteration)
         let recorderEnd = LoopbackSignaller("recorder")
         let sending = RoomSession(

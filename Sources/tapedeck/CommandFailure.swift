@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Export
+import GStreamer
+import RoomServer
+import Signalling
+import Storage
+
+/// The exit codes of design.md 1.2.
+enum ExitCode: Int32 {
+    case usage = 2
+    case notJoined = 3
+    case noMedia = 4
+    case incomplete = 5
+    case interrupted = 130
+}
+
+/// The end of a command that did not do what it was asked: one sentence for the person, one code for the script.
+struct CommandFailure: Error {
+    var code: ExitCode
+    var message: String
+
+    init(_ code: ExitCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ error: SignallingError) {
+        self.init(error.code == .invalidURL ? .usage : .notJoined, error.message)
+    }
+
+    /// Whatever else can be thrown at a command: settings, files and libraries of this host.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as SignallingError: self.init(error)
+        case let error as StorageError: self.init(.usage, error.message)
+        case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
+        case let error as GStreamerError: self.init(.usage, error.message)
+        case let error as RoomServerError: self.init(.usage, error.message)
+        default: self.init(.usage, "\(error)")
+        }
+    }
+}

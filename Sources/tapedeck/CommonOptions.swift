@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Logging
+import Signalling
+
+/// What every command takes.
+struct CommonOptions: ParsableArguments {
+    @Flag(help: "Print results as JSON, one object a line.")
+    var json = false
+
+    @Option(help: "Least important log level shown: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: LogLevel = .notice
+
+    var logger: Logger { Output.logger(self.logLevel.level) }
+}
+
+/// A log level on the command line.
+enum LogLevel: String, ExpressibleByArgument, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level { Logger.Level(rawValue: self.rawValue) ?? .notice }
+}
+
+/// How peers reach us.
+struct NetworkOptions: ParsableArguments {
+    @Option(
+        name: .customLong("host-address"),
+        help: ArgumentHelp(
+            "A local address to receive media on; may be given several times.",
+            discussion: "Left out: every interface but loopback, and loopback too if the room server is on it."
+        )
+    )
+    var hostAddresses: [String] = []
+
+    @Option(help: "Local UDP ports for media, for example 40000-49999.")
+    var portRange: PortRange?
+}
+
+/// Two port numbers with a dash between them.
+struct PortRange: ExpressibleByArgument {
+    var ports: ClosedRange<UInt16>
+
+    init?(argument: String) {
+        let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
+        self.ports = first...last
+    }
+}
+
+/// A length of time: `500ms`, `30s`, `5m`, `2h`, or bare seconds.
+struct TimeArgument: ExpressibleByArgument, Sendable {
+    var duration: Duration
+
+    init(_ duration: Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("", 1)]
+        guard let (suffix, factor) = units.first(where: { argument.hasSuffix($0.0) }),
+            let number = Double(argument.dropLast(suffix.count)), number > 0, number * factor <= 31_536_000
+        else { return nil }
+        self.duration = .milliseconds(Int64(number * factor * 1000))
+    }
+
+    var defaultValueDescription: String { "\(self.duration.components.seconds)s" }
+}
+
+/// A room on the command line.
+struct RoomArgument: ExpressibleByArgument, Sendable {
+    var url: RoomURL
+
+    init?(argument: String) {
+        guard let url = try? RoomURL(parsing: argument) else { return nil }
+        self.url = url
+    }
+
+    /// Parses a room URL; what is wrong with it is the failure's message.
+    static func parse(_ text: String) throws -> RoomURL {
+        do {
+            return try RoomURL(parsing: text)
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+}

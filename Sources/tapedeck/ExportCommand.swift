@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Export
+import Storage
+
+/// `tapedeck export`.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Makes one MKV of a recording: every track on one clock, nothing transcoded.",
+        discussion: """
+            Works on any recording, also on one that was cut off by a crash or still goes on.
+
+            Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2 --output call.mkv
+            """
+    )
+
+    @Argument(help: "The recording's id, the beginning of it, or its folder.")
+    var id: String
+
+    @Option(help: "Storage directory in which an id is looked up.")
+    var directory = "."
+
+    @Option(help: "How the tracks are arranged: tracks (all side by side).")
+    var layout: ExportLayout = .tracks
+
+    @Option(help: "Where the file goes; call.mkv in the recording's folder if left out.")
+    var output: String?
+
+    @OptionGroup var common: CommonOptions
+
+    mutating func run() async throws {
+        do {
+            let folder = try RecordingFolder.find(storage: self.directory, id: self.id)
+            let progress = ExportProgressBar(isShown: !self.common.json)
+            let report = try Exporter.run(folder: folder, layout: self.layout.layout, output: self.output) {
+                progress.draw($0)
+            }
+            let result = RecordResult(folder: folder, report: report, problems: [], counters: [:])
+            if self.common.json {
+                try Output.json(result)
+            } else {
+                Output.result(result.output)
+                Output.result(report.table())
+                for warning in report.warnings { Output.message("note: \(warning)") }
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// A layout on the command line.
+enum ExportLayout: String, ExpressibleByArgument, CaseIterable {
+    case tracks
+
+    var layout: Exporter.Layout { .tracks }
+}

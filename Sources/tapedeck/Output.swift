@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Logging
+
+/// Results go to standard output, messages and logs to standard error.
+enum Output {
+    static var errorsGoToTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    static func message(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
+    /// Prints one JSON object on a line.
+    static func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        fflush(nil)
+    }
+
+    static func result(_ text: String) {
+        print(text)
+        fflush(nil)
+    }
+
+    static func logger(_ level: Logger.Level) -> Logger {
+        var logger = Logger(label: "tapedeck") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
+}
+
+/// Lines that are drawn over themselves on a terminal; nothing anywhere else.
+struct LiveLines {
+    private var drawn = 0
+
+    mutating func draw(_ lines: [String]) {
+        guard Output.errorsGoToTerminal else { return }
+        let up = self.drawn > 0 ? "\u{1B}[\(self.drawn)A" : ""
+        let text = lines.map { "\u{1B}[2K\($0)\n" }.joined()
+        FileHandle.standardError.write(Data((up + text).utf8))
+        self.drawn = lines.count
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import RoomServer
+
+/// `tapedeck serve`.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the embedded room server: Socket.IO rooms and a browser page.",
+        discussion: """
+            For demos, tests and small networks. Open the printed address in a browser to join with a camera.
+
+            Example: tapedeck serve --listen 127.0.0.1:3000 --room-size 4
+            """
+    )
+
+    @Option(help: "Address and port; port 0 takes a free one.")
+    var listen = ListenAddress(host: "127.0.0.1", port: 3000)
+
+    @Option(help: "How many members a room takes; more than two meet in a mesh.")
+    var roomSize = 2
+
+    @OptionGroup var common: CommonOptions
+
+    /// Printed when clients can connect, for scripts.
+    private struct Listening: Encodable {
+        var host: String
+        var port: Int
+        var url: String
+    }
+
+    mutating func run() async throws {
+        let configuration = RoomServerConfiguration(
+            host: self.listen.host,
+            port: self.listen.port,
+            roomCapacity: self.roomSize
+        )
+        let server = RoomServer(configuration: configuration, logger: self.common.logger)
+        let json = self.common.json
+        let interrupts = Interrupts()
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await server.run { address in
+                        let url = "http://\(address)/"
+                        if json {
+                            try? Output.json(Listening(host: address.host, port: address.port, url: url))
+                        } else {
+                            Output.result("rooms at \(url)")
+                        }
+                    }
+                }
+                group.addTask {
+                    while !interrupts.came { try await Task.sleep(for: .milliseconds(100)) }
+                }
+                try await group.next()
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// `127.0.0.1:3000`, `[::1]:3000`, or a port alone on loopback.
+struct ListenAddress: ExpressibleByArgument {
+    var host: String
+    var port: Int
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    init?(argument: String) {
+        let colon = argument.lastIndex(of: ":")
+        let host = colon.map { String(argument[..<$0]) } ?? "127.0.0.1"
+        let port = colon.map { argument[argument.index(after: $0)...] } ?? argument[...]
+        guard let number = Int(port), (0...65535).contains(number), !host.isEmpty else { return nil }
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        guard isBracketed || !host.contains(":") else { return nil }
+        self.init(host: isBracketed ? String(host.dropFirst().dropLast()) : host, port: number)
+    }
+
+    var defaultValueDescription: String { "\(self.host):\(self.port)" }
+}

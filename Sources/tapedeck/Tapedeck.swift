@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// The command tree.
+struct Tapedeck: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tapedeck",
+        abstract: "Joins WebRTC rooms without a browser: records every track, sends a camera.",
+        discussion: """
+            Exit codes: 0 done, 2 usage, 3 could not join, 4 joined but no media came, 5 recorded but incomplete, \
+            130 interrupted before anything was recorded.
+
+            Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s
+            """,
+        version: "tapedeck 0.1.0",
+        subcommands: [
+            RecordCommand.self, CameraCommand.self, ServeCommand.self, ExportCommand.self, DemoCommand.self,
+        ]
+    )
+}
+
+@main
+enum Main {
+    static func main() async {
+        // A closed pipe or socket is an error of the write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try Tapedeck.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Output.message("tapedeck: \(failure.message)")
+            exit(failure.code.rawValue)
+        } catch {
+            let text = Tapedeck.fullMessage(for: error)
+            // Help and version are what was asked for; everything else that the parser throws is about usage.
+            guard Tapedeck.exitCode(for: error) == .success else {
+                Output.message(text)
+                exit(ExitCode.usage.rawValue)
+            }
+            print(text)
+        }
+    }
+}
