@@ -18,6 +18,14 @@ public struct SDPLine: Sendable, Hashable {
         SDPLine("a", value.map { "\(name):\($0)" } ?? name)
     }
 
+    /// The text behind the colon if this is an attribute of that name; an inner nil if it has no colon.
+    func value(ofAttribute name: String) -> Substring?? {
+        guard self.type == "a", self.value.hasPrefix(name), let (found, value) = self.attribute, found == name[...] else {
+            return nil
+        }
+        return .some(value)
+    }
+
     /// The attribute's name and value; nil if this is no attribute.
     var attribute: (name: Substring, value: Substring?)? {
         guard self.type == "a" else { return nil }
@@ -35,13 +43,13 @@ protocol AttributeHolder {
 extension AttributeHolder {
     /// Whether the attribute is there, with or without a value.
     func hasAttribute(_ name: String) -> Bool {
-        self.lines.contains { $0.attribute?.name == name[...] }
+        self.lines.contains { $0.value(ofAttribute: name) != nil }
     }
 
     /// The trimmed value of the first attribute of that name; nil if absent or empty.
     func attribute(_ name: String) -> String? {
         for line in self.lines {
-            guard let (found, value) = line.attribute, found == name[...], let value else { continue }
+            guard let value = line.value(ofAttribute: name) ?? nil else { continue }
             let trimmed = value.trimmed
             if !trimmed.isEmpty { return trimmed }
         }
@@ -50,16 +58,13 @@ extension AttributeHolder {
 
     /// The trimmed values of all attributes of that name, in order.
     func attributes(_ name: String) -> [String] {
-        self.lines.compactMap { line in
-            guard let (found, value) = line.attribute, found == name[...] else { return nil }
-            return value?.trimmed
-        }
+        self.lines.compactMap { ($0.value(ofAttribute: name) ?? nil)?.trimmed }
     }
 
     /// The direction these lines state; nil if they state none. The first one counts.
     var statedDirection: Direction? {
         for line in self.lines {
-            if let (name, value) = line.attribute, value == nil, let found = Direction(rawValue: name.trimmed) {
+            if line.type == "a", line.value.utf8.count < 12, let found = Direction(rawValue: line.value.trimmed) {
                 return found
             }
         }
@@ -182,6 +187,7 @@ extension StringProtocol {
     /// The text without blanks, tabs and line ends around it.
     var trimmed: String {
         var view = Substring(self).utf8
+        if let first = view.first, let last = view.last, first > 0x20, last > 0x20 { return String(self) }
         while let first = view.first, first <= 0x20 { view.removeFirst() }
         while let last = view.last, last <= 0x20 { view.removeLast() }
         return String(decoding: view, as: UTF8.self)

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SDP
+import Testing
+
+/// One Chromium session, captured from the first offer to the stop of its first m-line.
+@Suite struct AnsweringTests {
+    private func chromium(_ name: String) throws -> String { try Fixture.load("chromium-\(name).offer").text }
+
+    @Test func aWholeBrowserSessionIsNegotiated() throws {
+        var state = try makeState()
+        let bin = SimulatedWebRTCBin()
+        let first = try state.exchange(self.chromium("1-audio-video"))
+        #expect(state.negotiatedMedia.map(\.codec.codec) == [.opus, .vp8])
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly])
+        let video = state.negotiatedMedia[1]
+        #expect(video.codec.rtxPayloadType == 97)
+        #expect(video.codec.transportCCID == 3)
+        #expect(video.remoteSources.count == 2)
+        #expect(video.remoteSources.map(\.isRTX) == [false, true])
+        #expect(state.media(forSSRC: video.remoteSources[1].ssrc)?.innerIndex == 1)
+        #expect(first.contains("a=rtcp-fb:96 nack pli\r\n"))
+
+        // Direction changes never reach webrtcbin.
+        guard case .reply(let inactive) = try state.offerReceived(self.chromium("2-video-inactive")) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        var outer = try SessionDescription(parsing: inactive)
+        #expect(outer.direction(of: outer.media[1]) == .inactive)
+        #expect(outer.media[1].port == 9)
+        #expect(outer.bundleGroups == [["0", "1"]])
+        #expect(state.negotiatedMedia[1].remoteDirection == .inactive)
+        #expect(state.media(forSSRC: video.remoteSources[0].ssrc) != nil)
+        guard case .reply(let back) = try state.offerReceived(self.chromium("3-video-sendonly")) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        outer = try SessionDescription(parsing: back)
+        #expect(outer.direction(of: outer.media[1]) == .recvonly)
+        #expect(try #require(outer.origin?.version) == 3)
+
+        // A data channel is refused without webrtcbin.
+        guard case .reply(let data) = try state.offerReceived(self.chromium("4-with-data")) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        outer = try SessionDescription(parsing: data)
+        #expect(outer.media[2].port == 0)
+        #expect(outer.bundleGroups == [["0", "1"]])
+
+        // A second video m-line is added at the end, whatever its place outside.
+        guard case .apply(let grown) = try state.offerReceived(self.chromium("5-second-video")) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        #expect(try SessionDescription(parsing: grown).media.map(\.media) == ["audio", "video", "video"])
+        _ = try state.answerCreated(inner: bin.answer(grown))
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 1, 3])
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [0, 1, 2])
+
+        // An ICE restart goes through; our DTLS role and the inner m-lines stay.
+        guard case .apply(let restarted) = try state.offerReceived(self.chromium("6-restart-ice")) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        let inner = try SessionDescription(parsing: restarted)
+        #expect(inner.media.count == 3)
+        #expect(inner.iceCredentials(of: inner.media[0])?.ufrag == state.remoteICEUfrag)
+        #expect(inner.media.allSatisfy { inner.setup(of: $0) == .passive })
+        _ = try state.answerCreated(inner: bin.answer(restarted))
+
+        // A stopped m-line stays inside; outside it has port 0 and leaves BUNDLE.
+        guard case .reply(let stopped) = try state.offerReceived(self.chromium("7-stopped-video")) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        outer = try SessionDescription(parsing: stopped)
+        #expect(outer.media[1].port == 0)
+        #expect(outer.bundleGroups == [["0", "3"]])
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 3])
+
+        // The slot comes back as another transceiver: a new inner m-line.
+        guard case .apply(let recycled) = try state.offerReceived(self.chromium("8-recycled")) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        #expect(try SessionDescription(parsing: recycled).media.count == 4)
+        _ = try state.answerCreated(inner: bin.answer(recycled))
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 1, 3])
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [0, 3, 2])
+
+        // Chromium leaves its transport when the first m-line of the group stops.
+        #expect(try state.offerReceived(self.chromium("9-stopped-tag")) == .rebuild(.transportStopped))
+        #expect(state.isStable)
+        var fresh = try makeState()
+        _ = try fresh.exchange(self.chromium("9-stopped-tag"))
+        #expect(fresh.negotiatedMedia.map(\.outerIndex) == [1, 3])
+        #expect(fresh.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "4")
+    }
+
+    @Test func codecChoiceFollowsThePolicy() throws {
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text
+        func video(_ policy: NegotiationPolicy) throws -> NegotiatedCodec {
+            var state = try makeState(policy)
+            _ = try state.exchange(offer, bin: SimulatedWebRTCBin(sends: true))
+            return try #require(state.negotiatedMedia.last).codec
+        }
+        #expect(try video(NegotiationPolicy()).payloadType == 100)
+        // Constrained baseline goes before constrained high, though the phone lists it second.
+        let h264 = try video(NegotiationPolicy().preferringVideo(.h264))
+        #expect(h264.payloadType == 98)
+        #expect(h264.packetizationMode == 1)
+        #expect(h264.rtxPayloadType == 99)
+        // What can be sent and received goes before what can only be received.
+        #expect(try video(NegotiationPolicy(sentVideo: [.h264])).codec == .h264)
+        #expect(try video(NegotiationPolicy(honoursOfferOrder: true)).codec == .h264)
+        #expect(try video(NegotiationPolicy(receivedVideo: [], sentVideo: [.h264])).codec == .h264)
+    }
+
+    @Test func planBSourcesAreAllKnown() throws {
+        var state = try makeState()
+        let outer = try state.exchange(Fixture.load("libwebrtc-plan-b.offer").text)
+        #expect(state.media(forSSRC: 2_120_894_433)?.kind == .video)
+        #expect(state.media(forSSRC: 518_273_640)?.kind == .video)
+        #expect(state.media(forSSRC: 3_307_719_424)?.kind == .audio)
+        #expect(state.media(forSSRC: 1)  == nil)
+        #expect(state.media(forSSRC: 1, payloadType: 111)?.kind == .audio)
+        #expect(state.negotiatedMedia[1].trackID == "ARDAMSv0")
+        #expect(outer.contains("a=group:BUNDLE audio video\r\n"))
+    }
+
+    @Test func whatWeSendIsAnnouncedUnderOneStream() throws {
+        var state = try makeState(NegotiationPolicy(sentVideo: [.vp8], sentAudio: [.opus]))
+        guard case .apply(let inner) = try state.offerReceived(self.chromium("1-audio-video")) else { return }
+        // The driver sees before the answer what to link.
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.sendrecv, .sendrecv])
+        let outer = try state.answerCreated(inner: SimulatedWebRTCBin(sends: true).answer(inner)).outer
+        #expect(outer.contains("a=msid:tapedeck tapedeck-video\r\n"))
+        #expect(outer.contains("a=ssrc-group:FID 1001 1501\r\n"))
+        #expect(outer.contains("a=ssrc:1001 msid:tapedeck tapedeck-video\r\n"))
+        // Audio has no retransmissions, though webrtcbin names a source for them.
+        #expect(!outer.contains("1500"))
+        #expect(!outer.contains("webrtctransceiver"))
+    }
+
+    @Test func sendingWaitsForAPeerThatListens() throws {
+        let policy = NegotiationPolicy(sentVideo: [.vp8], sentAudio: [.opus])
+        var state = try makeState(policy)
+        let outer = try state.exchange(
+            self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=sendonly"),
+            bin: SimulatedWebRTCBin(sends: true)
+        )
+        #expect(state.negotiatedMedia.allSatisfy { $0.ourDirection == .recvonly })
+        #expect(!outer.contains("a=msid:"))
+        var listener = try makeState(policy)
+        _ = try listener.exchange(
+            self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=recvonly"),
+            bin: SimulatedWebRTCBin(sends: true)
+        )
+        #expect(listener.negotiatedMedia.allSatisfy { $0.ourDirection == .sendonly })
+    }
+
+    @Test func h264IsSentOnlyWithPacketizationMode1() throws {
+        var state = try makeState(NegotiationPolicy(receivedVideo: [.h264], sentVideo: [.h264]))
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text.replacing("packetization-mode=1", with: "packetization-mode=0")
+        _ = try state.exchange(offer)
+        #expect(state.negotiatedMedia.last?.ourDirection == .recvonly)
+    }
+
+    @Test func aCodecThatDisappearsGetsANewInnerLine() throws {
+        var state = try makeState()
+        _ = try state.exchange(self.chromium("1-audio-video"))
+        let other = try self.chromium("1-audio-video")
+            .replacing("SAVPF 96 97 ", with: "SAVPF ")
+            .replacing(" 2 IN IP4", with: " 3 IN IP4")
+        guard case .apply(let inner) = try state.offerReceived(other) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        #expect(try SessionDescription(parsing: inner).media.count == 3)
+        #expect(state.negotiatedMedia[1].codec.codec == .h264)
+        #expect(state.negotiatedMedia[1].innerIndex == 2)
+    }
+
+    @Test func newSessionsAreRebuilt() throws {
+        let first = try self.chromium("1-audio-video")
+        var state = try makeState()
+        _ = try state.exchange(first)
+        #expect(try state.offerReceived(self.chromium("h264")) == .rebuild(.newCertificate))
+        let origin = try #require(SessionDescription(parsing: first).origin)
+        let ufrag = try #require(state.remoteICEUfrag)
+        let other = first.replacing(origin.sessionID, with: "99").replacing("ufrag:\(ufrag)", with: "ufrag:OtHr")
+        #expect(try state.offerReceived(other) == .rebuild(.newSession))
+        // Only the session id differs: same certificate, same ICE session, so it goes on.
+        let renamed = first.replacing(origin.sessionID, with: "99")
+        guard case .reply = try state.offerReceived(renamed) else {
+            Issue.record("the same transport goes on")
+            return
+        }
+    }
+
+    @Test func aPayloadTypeWithTwoMeaningsIsRebuilt() throws {
+        var state = try makeState()
+        _ = try state.exchange(self.chromium("1-audio-video"))
+        let text = try self.chromium("5-second-video")
+        let description = try SessionDescription(parsing: text)
+        var twisted = description
+        twisted.media[3].formats = ["111"]
+        twisted.media[3].lines.append(.attribute("rtpmap", "111 VP8/90000"))
+        twisted.media[3].lines.removeAll { $0.value.hasPrefix("rtpmap:111 opus") }
+        let fresh = twisted.text.replacing(try #require(description.origin).sessionID, with: "1")
+        let firstID = try #require(SessionDescription(parsing: self.chromium("1-audio-video")).origin).sessionID
+        #expect(try state.offerReceived(fresh.replacing("o=- 1 ", with: "o=- \(firstID) ")) == .rebuild(.noRoom))
+    }
+
+    @Test func refusalsSayWhy() throws {
+        func code(_ text: String) throws -> SDPError? {
+            var state = try makeState()
+            do {
+                _ = try state.offerReceived(text)
+                return nil
+            } catch {
+                #expect(state.isStable)
+                #expect(state.negotiatedMedia.isEmpty)
+                return error
+            }
+        }
+        let sdes = try #require(try code(Fixture.load("libwebrtc-plan-b-sdes.offer").text))
+        #expect(sdes.code == .sdesOnly)
+        #expect(sdes.message.contains("a=crypto"))
+        let offer = try self.chromium("1-audio-video")
+        #expect(try code(offer.replacing("a=fingerprint", with: "a=finger"))?.code == .noFingerprint)
+        #expect(try code(offer.replacing("a=ice-pwd", with: "a=ice"))?.code == .noICE)
+        #expect(try code(offer.replacing("a=group:BUNDLE", with: "a=group:LS"))?.code == .noBundle)
+        let noMedia = try #require(try code(offer.replacing("SAVPF", with: "SAVPF 50 ").replacing("rtpmap", with: "map")
+            .replacing(" 0 8 ", with: " ")))
+        #expect(noMedia.code == .noMedia)
+        #expect(noMedia.message.contains("m-line 1 (video)"))
+        #expect(try code("v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\n")?.code == .noMedia)
+        #expect(try code("hello")?.code == .garbage)
+        #expect(try code("")?.code == .garbage)
+        #expect(try code("v=0\r\no=- 1 1 IN IP4 0\r\nm=audio x y\r\n")?.message.hasPrefix("line 3:") == true)
+    }
+
+    @Test func unmuxedMediaIsRefusedAlone() throws {
+        var state = try makeState()
+        var offer = try SessionDescription(parsing: self.chromium("1-audio-video"))
+        offer.media[0].lines.removeAll { $0.value == "rtcp-mux" }
+        _ = try state.exchange(offer.text)
+        #expect(state.negotiatedMedia.map(\.kind) == [.video])
+        #expect(state.refusedMedia.first?.reason.contains("rtcp-mux") == true)
+    }
+
+    @Test func ourOwnOfferIsRecognised() throws {
+        var state = try makeState()
+        let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer()).outer
+        #expect(state.isEcho(of: offer))
+        #expect(try !state.isEcho(of: self.chromium("1-audio-video")))
+        #expect(!state.isEcho(of: "garbage"))
+        #expect(throws: SDPError.self) { try state.offerReceived(offer) }
+        #expect(try state.offerReceived(self.chromium("1-audio-video")) == .rebuild(.glare))
+    }
+
+    @Test func webrtcbinsRefusalIsAnError() throws {
+        var state = try makeState()
+        guard case .apply(let inner) = try state.offerReceived(self.chromium("1-audio-video")) else { return }
+        let answer = try SimulatedWebRTCBin().answer(inner)
+        for broken in [
+            answer.replacing("m=video 9", with: "m=video 0"),
+            answer.replacing("m=video 9 UDP/TLS/RTP/SAVPF 96", with: "m=video 9 UDP/TLS/RTP/SAVPF 98"),
+            answer.replacing("a=setup:active", with: "a=setup:actpass"),
+            answer.replacing("a=mid:m1", with: "a=mid:m7"),
+            String(answer.prefix(answer.utf8.count / 2)),
+        ] {
+            var copy = state
+            #expect { try copy.answerCreated(inner: broken) } throws: { ($0 as? SDPError)?.code == .unexpectedInner }
+        }
+        #expect(throws: SDPError.self) { try state.offerReceived(self.chromium("2-video-inactive")) }
+        _ = try state.answerCreated(inner: answer)
+        #expect { try state.answerCreated(inner: answer) } throws: { ($0 as? SDPError)?.code == .wrongState }
+    }
+
+    @Test func missingMidsStayMissing() throws {
+        var state = try makeState()
+        let outer = try SessionDescription(parsing: state.exchange(Fixture.load("camera-without-mid.offer").text))
+        #expect(outer.media[0].mid == nil)
+        #expect(outer.bundleGroups.isEmpty)
+        #expect(outer.setup(of: outer.media[0]) == .active)
+        #expect(state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "video")
+    }
+
+    @Test func nackIsAnsweredOnlyIfWebrtcbinDoesIt() throws {
+        var state = try makeState()
+        let outer = try state.exchange(self.chromium("1-audio-video"), bin: SimulatedWebRTCBin(nacks: false))
+        #expect(!outer.contains("a=rtcp-fb:96 nack\r\n"))
+        #expect(outer.contains("a=rtcp-fb:96 nack pli\r\n"))
+        #expect(!outer.contains("rtpmap:97 rtx"))
+        #expect(state.negotiatedMedia[1].codec.rtxPayloadType == nil)
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SDP
+import Testing
+
+/// Whatever a peer sends ends in a description or an error, and nothing that goes to webrtcbin is ever malformed.
+@Suite struct HostileInputTests {
+    /// SplitMix64, so that a failing mutation can be repeated.
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            self.state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = self.state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    /// Drives a text as first offer, as later offer and as answer; checks what would go to webrtcbin.
+    private func drive(_ text: String) throws {
+        var first = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
+        if case .apply(let inner)? = try? first.offerReceived(text) {
+            try self.check(inner)
+            let answer = try first.answerCreated(inner: SimulatedWebRTCBin(sends: true).answer(inner))
+            _ = try SessionDescription(parsing: answer.outer)
+        }
+        var later = Self.established
+        if case .apply(let inner)? = try? later?.offerReceived(text) { try self.check(inner) }
+        var offering = Self.offering
+        if let inner = try? offering?.answerReceived(text) { try self.check(inner) }
+    }
+
+    private static let established: NegotiationState? = {
+        guard var state = try? makeState(), let offer = try? Fixture.load("chromium-1-audio-video.offer").text else { return nil }
+        _ = try? state.exchange(offer)
+        return state
+    }()
+
+    private static let offering: NegotiationState? = {
+        guard var state = try? makeState() else { return nil }
+        _ = try? state.offerCreated(inner: SimulatedWebRTCBin().offer())
+        return state
+    }()
+
+    private func check(_ inner: String) throws {
+        let description = try SessionDescription(parsing: inner)
+        let mids = description.media.compactMap(\.mid)
+        #expect(description.bundleGroups == [mids])
+        for media in description.media {
+            #expect(media.port == 9)
+            #expect(media.kind != nil)
+            #expect(media.rtpFormats.first?.codec != nil)
+            #expect(description.iceCredentials(of: media) != nil)
+            #expect(!description.fingerprints(of: media).isEmpty)
+            #expect(description.setup(of: media) != nil)
+        }
+    }
+
+    @Test(arguments: Fixture.offers + Fixture.answers)
+    func truncationsAtEveryLine(_ fixture: Fixture) throws {
+        #expect(Self.established?.isStable == true && Self.offering?.isStable == false)
+        let lines = fixture.text.split(separator: "\r\n", omittingEmptySubsequences: false)
+        for count in lines.indices {
+            try self.drive(lines.prefix(count).joined(separator: "\r\n"))
+            if let cut = lines[count].dropLast(lines[count].count / 2).isEmpty ? nil : lines[count].prefix(lines[count].count / 2) {
+                try self.drive((lines.prefix(count) + [cut]).joined(separator: "\r\n"))
+            }
+        }
+    }
+
+    @Test(arguments: Fixture.offers + Fixture.answers)
+    func randomMutations(_ fixture: Fixture) throws {
+        var generator = Generator(state: 20_261_121)
+        let original = Array(fixture.text.utf8)
+        for _ in 0..<60 {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...12, using: &generator) {
+                let position = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[position] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.remove(at: position)
+                case 2: bytes.insert(contentsOf: Array("99999999999999999999".utf8), at: position)
+                default:
+                    let end = min(position + Int.random(in: 1...200, using: &generator), bytes.count)
+                    bytes.insert(contentsOf: bytes[position..<end], at: position)
+                }
+            }
+            try self.drive(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    @Test(arguments: Fixture.offers)
+    func hugeNumbers(_ fixture: Fixture) throws {
+        for huge in ["18446744073709551616", "-1", "4294967296", "0", "１２"] {
+            var text = ""
+            var digits = false
+            for character in fixture.text {
+                let isDigit = character.isNumber
+                if isDigit, !digits { text += huge } else if !isDigit { text.append(character) }
+                digits = isDigit
+            }
+            try self.drive(text)
+            try self.drive(fixture.text.replacing("rtpmap:", with: "rtpmap:\(huge)").replacing("apt=", with: "apt=\(huge)"))
+            try self.drive(fixture.text.replacing("a=ssrc:", with: "a=ssrc:\(huge)").replacing("extmap:", with: "extmap:\(huge)"))
+        }
+    }
+
+    @Test func newLinesForEverEndInARebuild() throws {
+        let base = try SessionDescription(parsing: Fixture.load("chromium-1-audio-video.offer").text)
+        var state = try makeState()
+        _ = try state.exchange(base.text)
+        var last: OnOffer?
+        for round in 0..<40 {
+            var offer = base
+            offer.lines = offer.lines.map { $0.value.hasPrefix("group:BUNDLE") ? .attribute("group", "BUNDLE 0 r\(round)") : $0 }
+            offer.media[1].lines = offer.media[1].lines.map { $0.value == "mid:1" ? .attribute("mid", "r\(round)") : $0 }
+            last = try state.offerReceived(offer.text)
+            guard case .apply(let inner)? = last else { break }
+            _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner))
+        }
+        #expect(last == .rebuild(.noRoom))
+    }
+}
