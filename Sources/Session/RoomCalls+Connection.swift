@@ -9,7 +9,7 @@ extension RoomCalls {
     /// Events of connections that were told to close are harmless races.
     mutating func connectionEvent(_ id: ConnectionID, _ event: ConnectionEvent) {
         guard let peer = self.owners[id], let connection = self.calls[peer]?.connection else {
-            if event == .closed { _ = self.noteClosed(id) }
+            if event == .closed { self.noteClosed(id) }
             return
         }
         switch event {

@@ -67,11 +67,11 @@ struct RoomCalls {
     mutating func admit(_ peer: PeerID, announce: Bool) -> Bool {
         if self.calls[peer] == nil {
             if self.calls.count >= self.configuration.maximumPeers {
-                guard let oldest = self.arrivals.first(where: { self.calls[$0]?.isReplaceable == true }) else {
+                guard let replaceable = self.replaceablePeer else {
                     self.ignore(.peerLimit, peer)
                     return false
                 }
-                self.remove(oldest, reason: "its place was given to another peer")
+                self.remove(replaceable, reason: "its place was given to another peer")
             }
             self.calls[peer] = Call(candidateLimit: self.configuration.maximumCandidates)
             self.arrivals.append(peer)
@@ -81,6 +81,12 @@ struct RoomCalls {
             self.emit(.report(.peerJoined(peer)))
         }
         return true
+    }
+
+    /// The oldest peer without a call; one that sent nothing but candidates comes first.
+    private var replaceablePeer: PeerID? {
+        let peers = self.arrivals.filter { self.calls[$0]?.isReplaceable == true }
+        return peers.first { self.calls[$0]?.isAnnounced == false } ?? peers.first
     }
 
     /// Closes and forgets everything of the peer, except that it was refused.
@@ -181,9 +187,9 @@ struct RoomCalls {
         self.open(peer, plan)
     }
 
-    /// Notes that a connection is closed; false if it was not known to be closing.
-    mutating func noteClosed(_ id: ConnectionID) -> Bool {
-        self.closing.remove(id) != nil
+    /// Notes that a connection that was told to close is closed.
+    mutating func noteClosed(_ id: ConnectionID) {
+        self.closing.remove(id)
     }
 
     /// Gives the offer to the connection, and the held candidates that belong to it.

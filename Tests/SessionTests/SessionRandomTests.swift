@@ -156,6 +156,10 @@ import Testing
                 input = .timerFired(timer ?? TimerID(purpose: .connect, serial: 0))
             }
             try world.run(machine.handle(input))
+            for purpose in [TimerID.Purpose.connect, .disconnected, .stale] {
+                let count = world.timers.count { $0.purpose == purpose }
+                try #require(count <= world.owners.count, "a timer outlives its connection")
+            }
             for (id, peer) in world.owners { try #require(machine.peer(of: id) == peer) }
         }
         #expect(world.newest > 100)

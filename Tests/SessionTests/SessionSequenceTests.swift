@@ -449,6 +449,17 @@ import Testing
         #expect(harness.room(.peerArrived(PeerID("r"))).contains("peerLeft, peerJoined, start burst, open 3 offerer"))
     }
 
+    @Test func namesThatOnlySendCandidatesGoFirst() {
+        var configuration = SessionConfiguration()
+        configuration.maximumPeers = 2
+        var harness = self.connected(configuration)
+        harness.connection(1, .authenticityFailed(reason: "test"))
+        harness.room(.candidateReceived(from: PeerID("q"), Harness.candidate))
+        #expect(harness.room(.candidateReceived(from: PeerID("r"), Harness.candidate)) == "")
+        #expect(harness.room(.peerLeft(PeerID("q"))) == "ignored unknownPeer")
+        #expect(harness.room(.peerLeft(self.peer)) == "cancel burst, peerLeft")
+    }
+
     @Test func namesThatOnlySendCandidatesHoldNoPlace() {
         var harness = self.joined()
         for number in 0..<1000 {
