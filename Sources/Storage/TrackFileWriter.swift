@@ -22,8 +22,9 @@ public final class TrackFileWriter {
         case discontinuity
     }
 
-    /// The unit of the file's block times in nanoseconds: much finer than the distance of frames, and clusters of 1 s
-    /// still fit its 16-bit offsets (RFC 9559, 10.2). Players that were tried take it as well as 1 ms.
+    /// The unit of the file's block times in nanoseconds.
+    ///
+    /// Much finer than the distance of frames, and clusters of 1 s still fit its 16-bit offsets (RFC 9559, 10.2). Players that were tried take it as well as 1 ms.
     public static let timestampScaleNanoseconds: UInt64 = 100_000
     private static let maximumUnitSize = 32 << 20
     private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
@@ -139,9 +140,9 @@ public final class TrackFileWriter {
         if case .writing(let open) = self.state { try open.file.synchronise() }
     }
 
-    /// Completes the file with cues, duration and sizes, syncs it, and journals its end. Later calls do nothing.
+    /// Completes the file with cues, duration and sizes, syncs it, and journals its end.
     ///
-    /// Without this call the file stays as it is: readable, but without an index.
+    /// Later calls do nothing. Without this call the file stays as it is: readable, but without an index.
     public func close(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
         guard case .writing(let open) = self.state else {
             self.state = .closed

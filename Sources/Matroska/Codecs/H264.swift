@@ -145,8 +145,8 @@ public enum H264 {
         }
         if ![66, 77, 88].contains(parameters.profile) {
             bytes.append(0xFC | parameters.chromaFormat)
-            bytes.append(0xF8 | parameters.lumaBitDepth &- 8)
-            bytes.append(0xF8 | parameters.chromaBitDepth &- 8)
+            bytes.append(0xF8 | (parameters.lumaBitDepth - 8))
+            bytes.append(0xF8 | (parameters.chromaBitDepth - 8))
             bytes.append(0)  // no SPS extensions
         }
         return bytes

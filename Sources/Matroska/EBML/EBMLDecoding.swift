@@ -20,7 +20,8 @@ struct ElementHead: Equatable {
         guard idLength <= 4, bytes.count > idLength else { return nil }
         let id = bytes.prefix(idLength).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let idMask = (UInt32(1) << UInt32(7 * idLength)) - 1
-        guard id & idMask != 0, id & idMask != idMask else { return nil }
+        // All zeros is reserved too, and yet 0x80 is ChapterDisplay.
+        guard id & idMask != 0 || idLength == 1, id & idMask != idMask else { return nil }
         let rest = bytes.dropFirst(idLength)
         guard let size = VariableInteger(rest) else { return nil }
         self.id = id
@@ -42,7 +43,7 @@ struct VariableInteger: Equatable {
         guard width <= 8, bytes.count >= width else { return nil }
         var value: UInt64 = 0
         for byte in bytes.prefix(width) { value = value << 8 | UInt64(byte) }
-        self.value = value & (1 << UInt64(7 * width)) - 1
+        self.value = value & ((1 << UInt64(7 * width)) - 1)
         self.width = width
     }
 

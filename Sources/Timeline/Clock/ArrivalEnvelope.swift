@@ -10,7 +10,7 @@ struct ArrivalEnvelope {
     /// How much faster our clock runs than the sender's, as a fraction.
     let skew: Double
 
-    /// Fits the envelope; `nil` for no points. `x` is the sender's time, `y` arrival minus `x`.
+    /// Fits the envelope of (sender's time, arrival minus sender's time); `nil` for no points.
     init?(_ points: [Point]) {
         let sorted = points.sorted { ($0.x, $0.y) < ($1.x, $1.y) }
         guard let first = sorted.first, let last = sorted.last else { return nil }

@@ -18,7 +18,7 @@ struct SenderReportLine {
     /// How much faster the wall clock runs than the RTP clock, as a fraction (1e-6 is 1 ppm).
     let skew: Double
 
-    /// Fits the line; `nil` when the reports do not make one. Nanoseconds count from `epoch`.
+    /// Fits the line, in nanoseconds from `epoch`; `nil` when the reports do not make one.
     init?(_ reports: [Report], clock: RTPClock, epoch: NTPTime) {
         let usable = reports.sorted { $0.rtpTime < $1.rtpTime }
         guard let first = usable.first else { return nil }

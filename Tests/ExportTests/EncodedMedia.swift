@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Matroska
+import Testing
+
+/// Real coded units, made once by ffmpeg.
+struct EncodedMedia: Sendable {
+    /// 30 frames a second, a keyframe each second.
+    var vp8: [[UInt8]]
+    var vp9: [[UInt8]]
+    /// Access units in Annex B; 320x240 for the first half, then 640x360.
+    var h264: [[UInt8]]
+    /// 20 ms each, stereo.
+    var opus: [[UInt8]]
+
+    static let shared = Result { try EncodedMedia() }
+
+    private static let seconds = 4
+
+    private init() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/tapedeck-media-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+
+        func encode(_ input: String, seconds: Int, _ arguments: [String], _ name: String) throws -> [UInt8] {
+            let path = directory + "/" + name
+            let output = try Command.run(
+                "ffmpeg",
+                ["-nostdin", "-v", "error", "-f", "lavfi", "-i", input, "-t", String(seconds)] + arguments + [path]
+            )
+            try #require(output.status == 0, "\(output.standardError)")
+            return [UInt8](try Data(contentsOf: URL(filePath: path)))
+        }
+
+        let picture = "testsrc2=s=320x240:r=30"
+        let fast = ["-g", "30", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "300k"]
+        self.vp8 = Self.ivf(
+            try encode(picture, seconds: Self.seconds, ["-c:v", "libvpx"] + fast + ["-auto-alt-ref", "0"], "vp8.ivf")
+        )
+        self.vp9 = Self.ivf(
+            try encode(
+                picture,
+                seconds: Self.seconds,
+                ["-c:v", "libvpx-vp9"] + fast + ["-lag-in-frames", "0"],
+                "vp9.ivf"
+            )
+        )
+        let x264 = [
+            "-c:v", "libx264", "-profile:v", "baseline", "-tune", "zerolatency", "-preset", "ultrafast", "-g", "30",
+            "-x264-params", "aud=1",
+        ]
+        self.h264 =
+            Self.accessUnits(try encode(picture, seconds: Self.seconds / 2, x264, "small.h264"))
+            + Self.accessUnits(
+                try encode("testsrc2=s=640x360:r=30", seconds: Self.seconds / 2, x264, "large.h264")
+            )
+        self.opus = Self.ogg(
+            try encode("sine=440:r=48000", seconds: Self.seconds, ["-ac", "2", "-c:a", "libopus"], "tone.ogg")
+        )
+        try #require(self.vp8.count == 120 && self.vp9.count == 120 && self.h264.count == 120 && self.opus.count >= 200)
+    }
+
+    /// The frames of an IVF file: a head of 32 bytes, then 12 bytes before each frame.
+    private static func ivf(_ bytes: [UInt8]) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        var rest = bytes.dropFirst(32)
+        while rest.count >= 12 {
+            let size = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            frames.append(Array(rest.dropFirst(12).prefix(size)))
+            rest = rest.dropFirst(12 + size)
+        }
+        return frames
+    }
+
+    /// Splits a byte stream before each access unit delimiter.
+    private static func accessUnits(_ bytes: [UInt8]) -> [[UInt8]] {
+        let delimiter: [UInt8] = [0, 0, 0, 1, 9]
+        let starts = bytes.indices.dropLast(4).filter {
+            bytes[$0] == 0 && bytes[$0..<($0 + 5)].elementsEqual(delimiter)
+        }
+        return zip(starts, starts.dropFirst() + [bytes.count]).map { Array(bytes[$0..<$1]) }
+    }
+
+    /// The packets of an Ogg file (RFC 3533) without the two that describe the stream.
+    private static func ogg(_ bytes: [UInt8]) -> [[UInt8]] {
+        var packets: [[UInt8]] = []
+        var packet: [UInt8] = []
+        var rest = bytes[...]
+        while rest.count >= 27, rest.starts(with: Array("OggS".utf8)) {
+            let segmentCount = Int(rest[rest.startIndex + 26])
+            let sizes = rest.dropFirst(27).prefix(segmentCount).map(Int.init)
+            rest = rest.dropFirst(27 + segmentCount)
+            for size in sizes {
+                packet += rest.prefix(size)
+                rest = rest.dropFirst(size)
+                if size < 255 {
+                    packets.append(packet)
+                    packet = []
+                }
+            }
+        }
+        return Array(packets.dropFirst(2))
+    }
+}

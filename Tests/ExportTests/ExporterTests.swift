@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Export
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@Suite struct ExporterTests {
+    private typealias Plan = SimulatedRecording.TrackPlan
+
+    private static func call() throws -> [Plan] {
+        let media = try EncodedMedia.shared.get()
+        return [
+            .audio("alice", media.opus), .video("alice", .vp8, media.vp8),
+            .video("bob", .h264, media.h264, capture: 1_200_000_000), .audio("bob", media.opus, capture: 1_250_000_000),
+            .video("carol", .vp9, media.vp9, capture: 2_000_000_000),
+        ]
+    }
+
+    private func bytes(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(filePath: path)))
+    }
+
+    @Test func putsEveryTrackOnOneClock() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.output == recording.folder.exportPath)
+        #expect(report.isComplete)
+        #expect(report.warnings.isEmpty)
+        #expect(try Command.complaints(about: report.output).isEmpty)
+
+        let probe = try Probe(report.output)
+        #expect(probe.streams.map(\.codec_name) == ["vp8", "opus", "h264", "opus", "vp9"])
+        #expect(
+            probe.streams.map { $0.tags?["title"] } == [
+                "Alice – video", "Alice – audio", "Bob – video", "Bob – audio", "Carol – video",
+            ]
+        )
+        // Opus times are less its 6.5 ms of look-ahead (CodecDelay): that is when its sound was captured.
+        for (stream, start) in [0.1, -0.0065, 1.1, 1.15 - 0.0065, 1.9].enumerated() {
+            let first = try #require(probe.times(stream).first)
+            #expect(abs(first - start) < 0.002, "stream \(stream) begins at \(first)")
+        }
+        for stream in 0..<5 {
+            let times = probe.times(stream)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+        }
+        #expect(probe.times(0).count == 120)
+        #expect(abs((probe.format.duration.flatMap(Double.init) ?? 0) - 5.9) < 0.1)
+        #expect(probe.format.tags?["creation_time"] == "2026-11-21T03:12:26.140000Z")
+        #expect(probe.format.tags?["title"] == "Stand up!")
+
+        let merged = try Command.run("mkvmerge", ["-o", recording.storagePath + "/again.mkv", report.output])
+        #expect(merged.status == 0, "\(merged.text)")
+    }
+
+    @Test func reportsTheTracks() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        var fractions: [Double] = []
+        let report = try Exporter.run(folder: recording.folder) { fractions.append($0.fraction) }
+        #expect(fractions.last == 1)
+        #expect(report.tracks.map(\.participant) == ["alice", "alice", "bob", "bob", "carol"])
+        #expect(report.tracks.map(\.sourceTrack) == [2, 1, 3, 4, 5])
+        #expect(report.tracks.map(\.units)[0..<3] == [120, 201, 120] || report.tracks[1].units >= 200)
+        #expect(report.tracks[0].keyframes == 4)
+        #expect(report.tracks[2].width == 320)
+        #expect(report.tracks.allSatisfy { $0.gapCount == 0 && $0.basis == .senderReports && $0.isComplete })
+        #expect(abs(report.tracks[0].durationNanoseconds - 4_000_000_000) < 1_000_000)
+        let lines = report.table().split(separator: "\n")
+        #expect(lines.count == 6)
+        #expect(lines[1].contains("Alice") && lines[1].contains("320x240") && lines[1].contains("vp8"))
+        let json = try JSONEncoder().encode(report)
+        #expect(try JSONDecoder().decode(ExportReport.self, from: json) == report)
+
+        let manifest = try #require(try Manifest.read(recording.folder))
+        #expect(manifest.room == "Stand up!")
+        #expect(manifest.verdict == .complete)
+        #expect(manifest.participants.map(\.name) == ["Alice", "Bob", "Carol"])
+        #expect(manifest.tracks.count == 5)
+        #expect(manifest.exports.map(\.file) == ["call.mkv"])
+    }
+
+    @Test func keepsSyncWhenOneTrackTravelsLonger() throws {
+        let media = try EncodedMedia.shared.get()
+        var audio = Plan.audio("alice", media.opus, capture: 200_000_000)
+        audio.delayNanoseconds = 440_000_000
+        audio.firstReportNanoseconds = 1_900_000_000
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8), audio])
+        let report = try Exporter.run(folder: recording.folder)
+        let starts = report.tracks.map(\.startNanoseconds)
+        #expect(abs(starts[0] - starts[1]) < 1_000_000)
+    }
+
+    @Test func placesByArrivalWithoutReports() throws {
+        let media = try EncodedMedia.shared.get()
+        var plans: [Plan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]
+        for index in plans.indices { plans[index].firstReportNanoseconds = nil }
+        let recording = try SimulatedRecording(plans)
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.tracks.map(\.basis) == [.arrival, .arrival])
+        #expect(abs(report.tracks[0].startNanoseconds - 100_000_000) < 1_000_000)
+    }
+
+    @Test func keepsGaps() throws {
+        let media = try EncodedMedia.shared.get()
+        var video = Plan.video("alice", .vp8, media.vp8, capture: 100_000_000)
+        video.missing = 30..<90
+        var audio = Plan.audio("alice", media.opus)
+        audio.missing = 50..<60
+        let recording = try SimulatedRecording([video, audio])
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.tracks[0].gaps.map { ($0.durationNanoseconds + 500_000) / 1_000_000 } == [2033])
+        #expect(report.tracks[1].gaps.map { ($0.durationNanoseconds + 500_000) / 1_000_000 } == [200])
+        #expect(abs((report.tracks[1].gaps.first?.startNanoseconds ?? 0) - 1_000_000_000) < 1_000_000)
+        #expect(report.isComplete)
+        #expect(try Command.complaints(about: report.output).isEmpty)
+    }
+
+    @Test func givesTheSameBytesAgain() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        let first = try Exporter.run(folder: recording.folder)
+        let bytes = try self.bytes(first.output)
+        #expect(try Exporter.run(folder: recording.folder) == first)
+        #expect(try self.bytes(first.output) == bytes)
+        let elsewhere = recording.storagePath + "/elsewhere.mkv"
+        _ = try Exporter.run(folder: recording.folder, output: elsewhere)
+        #expect(try self.bytes(elsewhere) == bytes)
+        #expect(try Manifest.read(recording.folder)?.exports.map(\.file) == ["call.mkv", elsewhere])
+        let left = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path).sorted()
+        #expect(left == ["call.mkv", "journal.jsonl", "manifest.json", "tracks"])
+    }
+
+    @Test func leavesNothingWhenItIsStopped() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        #expect(throws: CancellationError.self) {
+            try Exporter.run(folder: recording.folder) { _ in throw CancellationError() }
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path).sorted()
+        #expect(left == ["journal.jsonl", "tracks"])
+    }
+
+    @Test func refusesTwoAtOnce() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        var inner: ExportError.Code?
+        _ = try Exporter.run(folder: recording.folder) { _ in
+            do {
+                _ = try Exporter.run(folder: recording.folder)
+            } catch let error as ExportError {
+                inner = error.code
+            }
+        }
+        #expect(inner == .busy)
+    }
+
+    @Test func tellsAnUnusablePlace() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        for output in ["/nonexistent/call.mkv", "/proc/call.mkv", "", recording.storagePath + "/"] {
+            #expect { try Exporter.run(folder: recording.folder, output: output) } throws: {
+                ($0 as? ExportError)?.code == .storage
+            }
+        }
+    }
+
+    @Test func refusesAnEmptyRecording() throws {
+        let recording = try SimulatedRecording([])
+        #expect { try Exporter.run(folder: recording.folder) } throws: {
+            ($0 as? ExportError)?.code == .nothingRecorded
+        }
+        #expect(!FileManager.default.fileExists(atPath: recording.folder.exportPath))
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+/// Records simulated senders into a folder of its own, as the live recorder does.
+final class SimulatedRecording {
+    /// One track of a sender.
+    struct TrackPlan {
+        var participant: String
+        var codec: Codec
+        var units: [[UInt8]]
+        var clockRateHz: Int
+        /// RTP ticks from unit to unit.
+        var step: Int64
+        /// The first unit's RTP time.
+        var firstRTPTime: Int64
+        /// The first unit's capture, in nanoseconds from the recording's start.
+        var captureNanoseconds: Int64
+        /// From capture to arrival.
+        var delayNanoseconds: Int64 = 40_000_000
+        /// The first sender report, from the recording's start; none if absent.
+        var firstReportNanoseconds: Int64? = 500_000_000
+        /// Units that do not come.
+        var missing: Range<Int> = 0..<0
+
+        static func video(
+            _ participant: String,
+            _ codec: Codec,
+            _ units: [[UInt8]],
+            capture: Int64 = 200_000_000
+        ) -> TrackPlan {
+            TrackPlan(
+                participant: participant,
+                codec: codec,
+                units: units,
+                clockRateHz: 90_000,
+                step: 3000,
+                firstRTPTime: 0xFFFF_8000,
+                captureNanoseconds: capture
+            )
+        }
+
+        static func audio(_ participant: String, _ units: [[UInt8]], capture: Int64 = 100_000_000) -> TrackPlan {
+            TrackPlan(
+                participant: participant,
+                codec: .opus,
+                units: units,
+                clockRateHz: 48_000,
+                step: 960,
+                firstRTPTime: 777_000,
+                captureNanoseconds: capture
+            )
+        }
+    }
+
+    static let startNanoseconds: Int64 = 9_000_000_000_000
+    static let startUTC = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
+    private static let wallStart: UInt64 = 3_900_000_000
+
+    let storagePath: String
+    let folder: RecordingFolder
+    private(set) var files: [String] = []
+
+    init(_ plans: [TrackPlan], closed: Bool = true) throws {
+        self.storagePath = FileManager.default.temporaryDirectory.path + "/tapedeck-export-\(RecordingID.random())"
+        self.folder = try RecordingFolder.create(
+            storage: self.storagePath,
+            room: "Stand up!",
+            start: Self.startUTC,
+            id: try #require(RecordingID(rawValue: "0123456789abcdef"))
+        )
+        let journal = try JournalWriter(folder: self.folder)
+        let start = Self.startNanoseconds
+        let started = RecordingStarted(room: "Stand up!", id: self.folder.id.rawValue, host: "host", utc: Self.startUTC)
+        try journal.append(.recordingStarted(started), monotonicNanoseconds: start)
+        for participant in Set(plans.map(\.participant)).sorted() {
+            try journal.append(
+                .participantJoined(ParticipantJoined(participant: participant, name: participant.capitalized)),
+                monotonicNanoseconds: start
+            )
+        }
+        for (index, plan) in plans.enumerated() {
+            self.files.append(try self.record(plan, number: index + 1, journal: journal, closed: closed))
+        }
+        if closed {
+            try journal.append(
+                .recordingFinished(RecordingFinished(reason: "test")),
+                monotonicNanoseconds: start + 10_000_000_000
+            )
+        }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: self.storagePath)
+    }
+
+    private func record(_ plan: TrackPlan, number: Int, journal: JournalWriter, closed: Bool) throws -> String {
+        let writer = TrackFileWriter(
+            folder: self.folder,
+            journal: journal,
+            track: TrackDescription(
+                number: number,
+                participant: plan.participant,
+                participantName: plan.participant.capitalized,
+                codec: plan.codec,
+                clockRateHz: plan.clockRateHz,
+                ssrc: UInt32(number)
+            )
+        )
+        let clock = RTPClock(rateHz: plan.clockRateHz)
+        var report = plan.firstReportNanoseconds
+        for (index, unit) in plan.units.enumerated() where !plan.missing.contains(index) {
+            let ticks = Int64(index) * plan.step
+            let captured = plan.captureNanoseconds + clock.nanoseconds(ticks: ticks)
+            if let due = report, captured >= due {
+                let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: due - plan.captureNanoseconds)
+                let wall = (Self.wallStart << 32) + UInt64(Double(due) * 4.294967296)
+                try journal.append(
+                    .senderReport(
+                        SenderReport(
+                            track: number,
+                            ssrc: UInt32(number),
+                            rtpTimestamp: UInt32(truncatingIfNeeded: rtpTime),
+                            ntpTime: wall
+                        )
+                    ),
+                    monotonicNanoseconds: Self.startNanoseconds + due + plan.delayNanoseconds
+                )
+                report = due + 1_000_000_000
+            }
+            let result = try unit.withUnsafeBytes {
+                try writer.write(
+                    $0,
+                    rtpTime: plan.firstRTPTime + ticks,
+                    arrivalNanoseconds: Self.startNanoseconds + captured + plan.delayNanoseconds
+                )
+            }
+            guard case .written = result else {
+                Issue.record("unit \(index) of \(plan.codec) became \(result)")
+                break
+            }
+        }
+        if closed {
+            try writer.close(reason: "test", monotonicNanoseconds: Self.startNanoseconds + 10_000_000_000)
+        }
+        return self.folder.path + "/" + writer.relativePath
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+/// A file system of 256 kB in memory; needs root.
+private final class SmallFileSystem {
+    let path = FileManager.default.temporaryDirectory.path + "/tapedeck-small-\(RecordingID.random())"
+
+    static let isAvailable = (try? SmallFileSystem()) != nil
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        guard try Self.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", self.path]) == 0 else {
+            try FileManager.default.removeItem(atPath: self.path)
+            throw CocoaError(.fileWriteNoPermission)
+        }
+    }
+
+    deinit {
+        _ = try? Self.run(["umount", "-l", self.path])
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+
+    private static func run(_ arguments: [String]) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}
+
+@Suite(.enabled(if: SmallFileSystem.isAvailable, "mounting a small file system needs root"))
+struct FullDiskTests {
+    @Test func keepsWholeUnitsWhenTheDiskIsFull() throws {
+        let disk = try SmallFileSystem()
+        let folder = try RecordingFolder.create(
+            storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
+        let journal = try JournalWriter(folder: folder)
+        let writer = TrackFileWriter(
+            folder: folder, journal: journal,
+            track: TrackDescription(number: 1, participant: "p", codec: .vp8, clockRateHz: 90_000))
+        var failure: StorageError?
+        for index in 0..<200 where failure == nil {
+            do {
+                _ = try writer.write(TestUnits.vp8Keyframe(size: 9_000), rtpTime: Int64(index) * 3000)
+            } catch let error as StorageError {
+                failure = error
+            }
+        }
+        #expect(failure?.code == .noSpace)
+        #expect(failure?.path == folder.path + "/tracks/001-p-video.mkv")
+        #expect { try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0) } throws: {
+            ($0 as? StorageError)?.code == .closed
+        }
+        var reader = try Reader(File(folder.path + "/" + writer.relativePath, .read))
+        var units: UInt64 = 0
+        while try reader.nextHead() != nil { units += 1 }
+        #expect(units == writer.statistics.units)
+        #expect(units > 10)
+        #expect(reader.tornTailOffset == nil)
+    }
+}
