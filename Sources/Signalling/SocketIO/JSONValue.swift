@@ -76,7 +76,10 @@ public enum JSONValue: Sendable, Hashable {
     /// A member of an object; nil if there is none or if it is not an object.
     public subscript(key: String) -> JSONValue? { self.object?[key] }
 
-    /// The smallest text of the value: keys sorted, nothing escaped that need not be, so equal values have equal texts.
+    /// The text of the value: keys sorted, no spaces, ASCII only.
+    ///
+    /// Equal values have equal texts. ASCII makes lengths in bytes, characters and UTF-16 code units agree, which
+    /// servers of version 3 disagree about (engine.io 1.x counts bytes, python-engineio characters).
     public var text: String {
         var text = ""
         self.write(to: &text)
@@ -148,13 +151,17 @@ public enum JSONValue: Sendable, Hashable {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case "\u{0}"..."\u{1f}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
+            case "\u{20}"..."\u{7e}": text.unicodeScalars.append(scalar)
+            default:
+                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter { Self.escape(unit, to: &text) }
             }
         }
         text += "\""
+    }
+
+    private static func escape(_ unit: UInt16, to text: inout String) {
+        let digits = String(unit, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who is in the room with us, as far as the events tell.
+struct SocketIORoomPeers: Equatable {
+    /// Whether the server keeps many members and names every sender (our extension).
+    var isMesh = false
+    /// The members that the session knows of, in order of arrival; at most one unless `isMesh`.
+    private(set) var known: [PeerID] = []
+    /// Whether the single member is surely the one with that id: not after a re-join, when somebody else may have
+    /// taken its place unseen.
+    private(set) var isCertain = true
+
+    /// What adding a member means.
+    enum Adding: Equatable {
+        /// It is new; the member given was in its place.
+        case added(replacing: PeerID?)
+        /// It is known already.
+        case known
+        /// The room has its member or its limit.
+        case refused
+    }
+
+    /// The single member of a room of two.
+    var single: PeerID? { self.isMesh ? nil : self.known.first }
+
+    /// A member arrived, or arrived again.
+    /// - Returns: The member that is gone for it.
+    mutating func arrived(_ peer: PeerID) -> PeerID? {
+        if self.isMesh {
+            let old = self.remove(peer)
+            self.known.append(peer)
+            return old
+        }
+        let old = self.known.first
+        self.known = [peer]
+        self.isCertain = true
+        return old
+    }
+
+    /// A message came from this member.
+    mutating func heard(_ peer: PeerID) -> Adding {
+        if self.known.contains(peer) { return .known }
+        if self.isMesh {
+            guard self.known.count < SocketIORoomEvent.maximumPeers else { return .refused }
+            self.known.append(peer)
+            return .added(replacing: nil)
+        }
+        guard let old = self.known.first else {
+            self.known = [peer]
+            self.isCertain = true
+            return .added(replacing: nil)
+        }
+        if old == .unidentified || self.isCertain { return old == .unidentified ? .known : .refused }
+        self.known = [peer]
+        self.isCertain = true
+        return .added(replacing: old)
+    }
+
+    /// A member left. `id` is nil if the server does not say who.
+    /// - Returns: The member as the session knows it.
+    mutating func left(_ id: PeerID?) -> PeerID? {
+        if self.isMesh { return id.flatMap { self.remove($0) } }
+        guard let single = self.known.first else { return nil }
+        guard let id, self.isCertain, single != .unidentified, single != id else {
+            self.known = []
+            return single
+        }
+        return nil
+    }
+
+    /// We joined again: members may have changed unseen.
+    /// - Returns: The members that are surely gone.
+    mutating func rejoined(mesh: SocketIORoomEvent.Mesh?) -> [PeerID] {
+        let wasMesh = self.isMesh
+        self.isMesh = mesh != nil
+        guard let mesh else {
+            // A room of two again: one of many cannot be told from the others.
+            let gone = wasMesh ? self.known : []
+            if wasMesh { self.known = [] }
+            self.isCertain = false
+            return gone
+        }
+        let gone = self.known.filter { !mesh.peers.contains($0) }
+        self.known.removeAll { !mesh.peers.contains($0) }
+        return gone
+    }
+
+    /// Forgets everybody.
+    mutating func removeAll() {
+        self.known = []
+        self.isCertain = true
+    }
+
+    private mutating func remove(_ peer: PeerID) -> PeerID? {
+        guard let index = self.known.firstIndex(of: peer) else { return nil }
+        return self.known.remove(at: index)
+    }
+}

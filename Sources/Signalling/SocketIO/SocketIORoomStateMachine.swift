@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One membership of one Socket.IO room, over as many connections as it takes (protocols.md A6).
+///
+/// - `offline`: no connection. `connecting`: the connection is open, its namespace is not.
+/// - `joining`: `join` is sent. `fullWait`: the room refused; joins again after 5, 10, 20, then every 30 s.
+/// - `joined`: member, nobody known. `joinedConnected`: member with a peer. `joinedUnbound`: the peer left.
+/// - `resetting`: member that leaves in order to join again. `leaving`: waits for `leaved`.
+/// - `left`: terminal.
+///
+///     offline ─► connecting ─► joining ─► joined ─► joinedConnected ◄─► joinedUnbound
+///        ▲            ▲          │ ▲         │            │                 │
+///        └── any ─────┘  fullWait┘ └─resetting ◄──────────┘    leaving ◄────┘ any joined ─► left
+///
+/// `leave` is never sent unless we are a member: stock servers relay a `bye` even for strangers.
+public struct SocketIORoomStateMachine: ~Copyable {
+    /// The timers; each exists once, and starting it again moves it.
+    public enum Timer: Sendable, Hashable, CaseIterable {
+        /// The answer to `join`.
+        case join
+        /// The next `join` of a full room.
+        case full
+        /// The answer to `leave`.
+        case leave
+    }
+
+    /// How a membership ends for good.
+    public enum Outcome: Sendable, Equatable {
+        /// We left.
+        case left
+        /// The room is full and the policy does not wait.
+        case full
+        /// The server refused the namespace; its reason, shortened.
+        case refused(String)
+    }
+
+    /// Why a connection is given up for another one.
+    public enum ReconnectReason: Sendable, Hashable {
+        /// No answer to `join`, twice.
+        case joinUnanswered
+        /// The server disconnected us from the namespace.
+        case disconnectedByServer
+    }
+
+    /// What the driver does; in order.
+    public enum Action: Sendable, Equatable {
+        /// Sends a packet.
+        case send(SocketIOPacket)
+        /// Tells the session.
+        case event(RoomEvent)
+        /// Starts or moves a timer.
+        case startTimer(Timer, after: Duration)
+        /// Stops a timer.
+        case cancelTimer(Timer)
+        /// Closes the connection and makes another, as the policy says.
+        case reconnect(ReconnectReason)
+        /// Closes the connection and ends the run.
+        case finish(Outcome)
+    }
+
+    /// The states, for log lines and tests.
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
+        /// No connection.
+        case offline
+        /// Connected, namespace not yet.
+        case connecting
+        /// `join` sent.
+        case joining
+        /// Refused for now.
+        case fullWait = "full_wait"
+        /// A member.
+        case joined
+        /// A member with a peer.
+        case joinedConnected = "joined_conn"
+        /// A member whose peer left.
+        case joinedUnbound = "joined_unbind"
+        /// Leaving in order to join again.
+        case resetting
+        /// Leaving.
+        case leaving
+        /// Terminal.
+        case left = "leaved"
+    }
+
+    /// Limit for the answer to `join`.
+    public static let joinTimeout = Duration.seconds(5)
+    /// Limit for the answer to `leave`.
+    public static let leaveTimeout = Duration.seconds(2)
+    /// Waits of a full room; the last one repeats.
+    public static let fullWaits: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(30)]
+    /// Most events kept that come before the namespace is connected.
+    public static let maximumEarlyEvents = 16
+    /// How many of our descriptions are remembered in order to know their echo.
+    private static let maximumSentDescriptions = 4
+
+    private enum State: Equatable {
+        case offline
+        case connecting(early: [SocketIOPacket])
+        case joining(isSecondTry: Bool)
+        case fullWait
+        case joined
+        case joinedConnected
+        case joinedUnbound
+        case resetting
+        case leaving
+        case left
+    }
+
+    private let room: String
+    private let dialect: SocketIORoomDialect
+    private let waitsWhenFull: Bool
+    private var state = State.offline
+    private var ownID: PeerID?
+    private var peers = SocketIORoomPeers()
+    private var refusals = 0
+    private var sentDescriptions: [String] = []
+
+    /// A membership not yet begun.
+    ///
+    /// - Parameter waitsWhenFull: `JoinPolicy.waitsWhenFull`.
+    public init(room: String, dialect: SocketIORoomDialect = SocketIORoomDialect(), waitsWhenFull: Bool) {
+        self.room = room
+        self.dialect = dialect
+        self.waitsWhenFull = waitsWhenFull
+    }
+
+    /// The state.
+    public var phase: Phase {
+        switch self.state {
+        case .offline: .offline
+        case .connecting: .connecting
+        case .joining: .joining
+        case .fullWait: .fullWait
+        case .joined: .joined
+        case .joinedConnected: .joinedConnected
+        case .joinedUnbound: .joinedUnbound
+        case .resetting: .resetting
+        case .leaving: .leaving
+        case .left: .left
+        }
+    }
+
+    /// The connection is open. Version 3 grants the default namespace unasked; asking would connect us twice.
+    public mutating func opened(sessionID: String, version: EngineIOVersion) -> [Action] {
+        switch self.state {
+        case .offline:
+            self.state = .connecting(early: [])
+            self.ownID = version == .three ? PeerID(sessionID) : nil
+            return version == .three ? [] : [.send(SocketIOPacket(.connect))]
+        case .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
+            // Our bug: a second connection while one is open. The first goes on.
+            return []
+        }
+    }
+
+    /// The server speaks version 4 after all, so the namespace must be asked for.
+    public mutating func versionChanged() -> [Action] {
+        switch self.state {
+        case .connecting:
+            self.ownID = nil
+            return [.send(SocketIOPacket(.connect))]
+        case .offline, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
+            return []
+        }
+    }
+
+    /// The connection is gone. Peers are remembered: their media may live on (protocols.md 1.7).
+    public mutating func closed(reason: String) -> [Action] {
+        switch self.state {
+        case .offline, .left:
+            return []
+        case .connecting:
+            self.state = .offline
+            return []
+        case .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting:
+            self.state = .offline
+            return Self.cancelTimers + [.event(.signallingLost(reason: reason))]
+        case .leaving:
+            return self.finishLeaving(says: false)
+        }
+    }
+
+    /// A packet came.
+    public mutating func received(_ packet: SocketIOPacket) -> [Action] {
+        guard packet.namespace == "/" else {
+            return [Self.ignored("A packet of another namespace was ignored", packet.namespace)]
+        }
+        switch packet.kind {
+        case .connect: return self.namespaceConnected(packet)
+        case .disconnect: return self.namespaceDisconnected()
+        case .event: return Self.acknowledgement(of: packet) + self.eventReceived(packet)
+        case .error: return self.namespaceRefused(packet)
+        case .acknowledgement, .binaryEvent, .binaryAcknowledgement:
+            return [Self.ignored("A packet of a kind that rooms do not use was ignored", "\(packet.kind)")]
+        }
+    }
+
+    /// A timer fired.
+    public mutating func timerFired(_ timer: Timer) -> [Action] {
+        switch (timer, self.state) {
+        case (.join, .joining(isSecondTry: false)):
+            return self.join(isSecondTry: true)
+        case (.join, .joining(isSecondTry: true)):
+            return [.reconnect(.joinUnanswered)]
+        case (.full, .fullWait):
+            return self.join()
+        case (.leave, .resetting):
+            return self.join()
+        case (.leave, .leaving):
+            return self.finishLeaving(says: true)
+        case (.join, _), (.full, _), (.leave, _):
+            // A harmless race: the timer fired while its answer was on the way.
+            return []
+        }
+    }
+
+    /// The session wants something sent.
+    public mutating func command(_ command: RoomCommand) -> [Action] {
+        switch command {
+        case .offer(let peer, let sdp): return self.describe(.offer(sdp: sdp), to: peer, sdp)
+        case .answer(let peer, let sdp): return self.describe(.answer(sdp: sdp), to: peer, sdp)
+        case .candidate(let peer, let candidate): return self.relay(.candidate(candidate), to: peer)
+        case .resetCall(let peer): return self.resetCall(peer)
+        case .leave: return self.leave()
+        }
+    }
+}
+
+// MARK: - Namespace
+
+extension SocketIORoomStateMachine {
+    private static let cancelTimers: [Action] = Timer.allCases.map { .cancelTimer($0) }
+
+    private mutating func namespaceConnected(_ packet: SocketIOPacket) -> [Action] {
+        guard case .connecting(let early) = self.state else {
+            return [Self.ignored("A second connect of the namespace was ignored", self.phase.rawValue)]
+        }
+        if let id = packet.data?["sid"]?.string, !id.isEmpty, id.utf8.count <= SocketIORoomEvent.maximumIDBytes {
+            self.ownID = PeerID(id)
+        }
+        var actions = self.join()
+        for packet in early {
+            actions += self.eventReceived(packet)
+        }
+        return actions
+    }
+
+    private mutating func namespaceDisconnected() -> [Action] {
+        switch self.state {
+        case .offline, .left: return []
+        case .leaving: return self.finishLeaving(says: false)
+        case .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting:
+            return [.reconnect(.disconnectedByServer)]
+        }
+    }
+
+    private mutating func namespaceRefused(_ packet: SocketIOPacket) -> [Action] {
+        let reason = String((packet.data?["message"]?.string ?? packet.data?.string ?? "no reason given").prefix(200))
+        guard case .connecting = self.state else {
+            return [Self.ignored("An error packet outside of connecting was ignored", reason)]
+        }
+        self.state = .left
+        return Self.cancelTimers + [.finish(.refused(reason))]
+    }
+
+    /// An event with an id is answered exactly once; we never have anything to say.
+    private static func acknowledgement(of packet: SocketIOPacket) -> [Action] {
+        guard let id = packet.acknowledgementID else { return [] }
+        return [.send(SocketIOPacket(.acknowledgement, acknowledgementID: id, data: .array([])))]
+    }
+
+    private static func ignored(_ what: String, _ detail: String) -> Action {
+        .event(.ignored(what: what, detail: String(detail.prefix(200))))
+    }
+}
+
+// MARK: - Room
+
+extension SocketIORoomStateMachine {
+    private mutating func join(isSecondTry: Bool = false) -> [Action] {
+        self.state = .joining(isSecondTry: isSecondTry)
+        return [
+            .send(.event(self.dialect.joinEvent, [self.dialect.argument(room: self.room)])),
+            .startTimer(.join, after: Self.joinTimeout),
+        ]
+    }
+
+    private mutating func eventReceived(_ packet: SocketIOPacket) -> [Action] {
+        if case .connecting(var early) = self.state {
+            guard early.count < Self.maximumEarlyEvents else {
+                return [Self.ignored("An event before the namespace was connected was dropped", "")]
+            }
+            early.append(packet)
+            self.state = .connecting(early: early)
+            return []
+        }
+        guard let (name, arguments) = packet.event else { return [] }
+        guard let known = SocketIORoomEventName(name, messageName: self.dialect.messageEvent) else {
+            return [Self.ignored("An unknown event was ignored", name)]
+        }
+        let event = SocketIORoomEvent(known, arguments)
+        switch known {
+        case .joined: return self.joinedReceived(event)
+        case .full: return self.fullReceived(event)
+        case .otherJoined: return self.otherJoinedReceived(event)
+        case .left: return self.leftReceived(event)
+        case .bye: return self.byeReceived(event.peer, isRoomRight: event.room == nil || event.room == self.room)
+        case .userDisconnected: return self.userDisconnected(event)
+        case .message: return self.messageReceived(event)
+        }
+    }
+
+    private mutating func joinedReceived(_ event: SocketIORoomEvent) -> [Action] {
+        switch self.state {
+        case .joining:
+            guard event.room == self.room else {
+                return [Self.ignored("A joined event for another room was ignored", event.room ?? "no room")]
+            }
+            if let own = self.ownID, let id = event.peer, id != own {
+                return [Self.ignored("A joined event for another member was ignored", id.rawValue)]
+            }
+            self.ownID = self.ownID ?? event.peer
+            self.refusals = 0
+            let gone = self.peers.rejoined(mesh: event.mesh)
+            self.state = .joined
+            return [.cancelTimer(.join), .event(.joined(ownID: self.ownID))] + gone.map { .event(.peerLeft($0)) }
+        case .offline, .connecting, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
+            return [Self.ignored("A joined event that was not asked for was ignored", self.phase.rawValue)]
+        }
+    }
+
+    private mutating func fullReceived(_ event: SocketIORoomEvent) -> [Action] {
+        switch self.state {
+        case .joining:
+            guard event.room == nil || event.room == self.room else {
+                return [Self.ignored("A full event for another room was ignored", event.room ?? "")]
+            }
+            guard self.waitsWhenFull else {
+                self.state = .left
+                return Self.cancelTimers + [.event(.full), .finish(.full)]
+            }
+            let wait = Self.fullWaits[min(self.refusals, Self.fullWaits.count - 1)]
+            self.refusals = min(self.refusals + 1, Self.fullWaits.count)
+            self.state = .fullWait
+            return [.cancelTimer(.join), .event(.full), .startTimer(.full, after: wait)]
+        case .offline, .connecting, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
+            return [Self.ignored("A full event that was not asked for was ignored", self.phase.rawValue)]
+        }
+    }
+
+    private mutating func otherJoinedReceived(_ event: SocketIORoomEvent) -> [Action] {
+        if let id = event.peer, id == self.ownID { return [] }
+        guard event.room == nil || event.room == self.room else {
+            return [Self.ignored("An otherjoin event for another room was ignored", event.room ?? "")]
+        }
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound:
+            if self.peers.isMesh, event.peer == nil {
+                return [Self.ignored("An otherjoin event without an id was ignored in a mesh", "")]
+            }
+            if self.peers.isMesh, self.peers.known.count >= SocketIORoomEvent.maximumPeers {
+                return [Self.ignored("A member beyond the limit of a mesh was ignored", event.peer?.rawValue ?? "")]
+            }
+            let peer = event.peer ?? .unidentified
+            // Known already: it joined again without a bye.
+            let old = self.peers.arrived(peer)
+            self.state = .joinedConnected
+            return (old.map { [.event(.peerLeft($0))] } ?? []) + [.event(.peerArrived(peer))]
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return [Self.ignored("An otherjoin event outside of the room was ignored", self.phase.rawValue)]
+        }
+    }
+
+    private mutating func leftReceived(_ event: SocketIORoomEvent) -> [Action] {
+        if let id = event.peer, let own = self.ownID, id != own {
+            return self.byeReceived(id, isRoomRight: event.room == nil || event.room == self.room)
+        }
+        switch self.state {
+        case .leaving:
+            return self.finishLeaving(says: true)
+        case .resetting:
+            return [.cancelTimer(.leave)] + self.join()
+        case .offline, .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .left:
+            return [Self.ignored("A leaved event that was not asked for was ignored", self.phase.rawValue)]
+        }
+    }
+
+    private mutating func byeReceived(_ id: PeerID?, isRoomRight: Bool) -> [Action] {
+        if let id, id == self.ownID { return [] }
+        guard isRoomRight else { return [Self.ignored("A bye event for another room was ignored", id?.rawValue ?? "")] }
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound:
+            guard let peer = self.peers.left(id) else {
+                if case .joined = self.state, !self.peers.isMesh {
+                    self.state = .joinedUnbound
+                    return []
+                }
+                return [Self.ignored("A bye event of an unknown member was ignored", id?.rawValue ?? "")]
+            }
+            if self.peers.known.isEmpty { self.state = .joinedUnbound }
+            return [.event(.peerLeft(peer))]
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return [Self.ignored("A bye event outside of the room was ignored", self.phase.rawValue)]
+        }
+    }
+
+    /// Some servers announce every socket that died, also of other rooms: only our peer's matters.
+    private mutating func userDisconnected(_ event: SocketIORoomEvent) -> [Action] {
+        guard let id = event.peer, self.peers.known.contains(id) else {
+            return [Self.ignored("The end of an unknown socket was ignored", event.peer?.rawValue ?? "")]
+        }
+        return self.byeReceived(id, isRoomRight: true)
+    }
+}
+
+// MARK: - Messages
+
+extension SocketIORoomStateMachine {
+    private mutating func messageReceived(_ event: SocketIORoomEvent) -> [Action] {
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound: break
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return [Self.ignored("A message outside of the room was ignored", self.phase.rawValue)]
+        }
+        guard event.room == nil || event.room == self.room else {
+            return [Self.ignored("A message for another room was ignored", event.room ?? "")]
+        }
+        let message: SocketIORoomMessage
+        do {
+            message = try SocketIORoomMessage(event.data ?? .null)
+        } catch {
+            return [Self.ignored("A message that is no offer, answer or candidate was ignored", "\(error)")]
+        }
+        if let own = self.ownID {
+            if let to = message.to, to != own { return [] }
+            // The echo of our own, from servers that relay to the sender too.
+            if (message.from ?? event.peer) == own { return [] }
+        }
+        if self.isEcho(message.content) { return [] }
+        let named = message.from ?? event.peer
+        let sender: PeerID
+        switch (named, self.peers.single) {
+        case (let named?, _): sender = named
+        case (nil, let single?): sender = single
+        case (nil, nil): sender = .unidentified
+        }
+        return self.deliver(message.content, from: sender)
+    }
+
+    private func isEcho(_ content: SocketIORoomMessage.Content) -> Bool {
+        switch content {
+        case .offer(let sdp), .answer(let sdp): self.sentDescriptions.contains(sdp)
+        case .candidate, .endOfCandidates: false
+        }
+    }
+
+    private mutating func deliver(_ content: SocketIORoomMessage.Content, from sender: PeerID) -> [Action] {
+        let isOffer = if case .offer = content { true } else { false }
+        var actions: [Action] = []
+        var peer = sender
+        switch self.peers.heard(sender) {
+        case .known: peer = self.peers.single ?? sender
+        case .added(let old): actions += old.map { [.event(.peerLeft($0))] } ?? []
+        case .refused:
+            return [Self.ignored("A message of another member was ignored: this room has its peer", sender.rawValue)]
+        }
+        if isOffer { self.state = .joinedConnected }
+        switch content {
+        case .offer(let sdp): actions.append(.event(.offerReceived(from: peer, sdp: sdp)))
+        case .answer(let sdp): actions.append(.event(.answerReceived(from: peer, sdp: sdp)))
+        case .candidate(let candidate): actions.append(.event(.candidateReceived(from: peer, candidate)))
+        case .endOfCandidates: actions.append(.event(.endOfCandidatesReceived(from: peer)))
+        }
+        return actions
+    }
+
+    private mutating func describe(
+        _ content: SocketIORoomMessage.Content,
+        to peer: PeerID,
+        _ sdp: String
+    ) -> [Action] {
+        let actions = self.relay(content, to: peer)
+        if case .send? = actions.first {
+            self.sentDescriptions.append(sdp)
+            self.sentDescriptions.removeFirst(max(0, self.sentDescriptions.count - Self.maximumSentDescriptions))
+        }
+        return actions
+    }
+
+    private mutating func relay(_ content: SocketIORoomMessage.Content, to peer: PeerID) -> [Action] {
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound: break
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return [Self.ignored("A command outside of the room was dropped", self.phase.rawValue)]
+        }
+        // The server relays to everybody, so what is meant for somebody who left would reach somebody else.
+        guard self.peers.known.contains(peer) else {
+            return [Self.ignored("A command for a member that is not there was dropped", peer.rawValue)]
+        }
+        let to = peer == .unidentified ? nil : peer
+        guard let data = SocketIORoomMessage(content, to: to, from: self.ownID).data else { return [] }
+        return [.send(.event(self.dialect.messageEvent, [.string(self.room), data]))]
+    }
+}
+
+// MARK: - Reset and leave
+
+extension SocketIORoomStateMachine {
+    private var leavePacket: SocketIOPacket {
+        .event(self.dialect.leaveEvent, [self.dialect.argument(room: self.room)])
+    }
+
+    /// Leaves and joins again, so that the other one closes its peer connection and starts anew. With more than one
+    /// peer that would end the others' calls: there the session offers again by itself.
+    private mutating func resetCall(_ peer: PeerID) -> [Action] {
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound:
+            guard self.peers.known.allSatisfy({ $0 == peer }) else {
+                return [Self.ignored("A call reset was dropped: the room has other members", peer.rawValue)]
+            }
+            let gone = self.peers.known
+            self.peers.removeAll()
+            self.state = .resetting
+            return gone.map { .event(.peerLeft($0)) } + [
+                .send(self.leavePacket), .startTimer(.leave, after: Self.leaveTimeout),
+            ]
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return [Self.ignored("A call reset outside of the room was dropped", self.phase.rawValue)]
+        }
+    }
+
+    private mutating func leave() -> [Action] {
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound:
+            self.state = .leaving
+            return [.send(self.leavePacket), .startTimer(.leave, after: Self.leaveTimeout)]
+        case .joining, .fullWait, .resetting:
+            return self.finishLeaving(says: true)
+        case .offline, .connecting:
+            return self.finishLeaving(says: false)
+        case .leaving, .left:
+            return []
+        }
+    }
+
+    /// - Parameter says: Whether the namespace is still there to be told.
+    private mutating func finishLeaving(says: Bool) -> [Action] {
+        self.state = .left
+        self.peers.removeAll()
+        let goodbye: [Action] = says ? [.send(SocketIOPacket(.disconnect))] : []
+        return Self.cancelTimers + goodbye + [.event(.left), .finish(.left)]
+    }
+}

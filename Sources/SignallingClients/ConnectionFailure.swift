@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import Signalling
+
+/// Turns what the network libraries throw into one sentence with the server's address and what to check.
+enum ConnectionFailure {
+    /// The error for a failed request or connection to `address`.
+    static func error(for error: any Error, address: String) -> SignallingError {
+        switch error {
+        case let error as SignallingError:
+            return error
+        case let error as NIOConnectionError:
+            return self.connectionError(error, address: address)
+        case let error as HTTPClientError:
+            return self.clientError(error, address: address)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            return self.tlsFailed(error, address: address)
+        case let error as IOError:
+            return self.ioError(error, address: address)
+        case let error as ChannelError:
+            if case .connectTimeout = error { return self.timedOut(address: address) }
+            return self.lost(error, address: address)
+        default:
+            return self.lost(error, address: address)
+        }
+    }
+
+    private static func connectionError(_ error: NIOConnectionError, address: String) -> SignallingError {
+        if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            return SignallingError(
+                .unreachable,
+                "The server name \(error.host) was not found: check its spelling and this host's name resolution.",
+                blame: .configuration
+            )
+        }
+        guard let first = error.connectionErrors.first else { return self.timedOut(address: address) }
+        return self.error(for: first.error, address: address)
+    }
+
+    private static func clientError(_ error: HTTPClientError, address: String) -> SignallingError {
+        switch error {
+        case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+            .getConnectionFromPoolTimeout:
+            self.timedOut(address: address)
+        case .remoteConnectionClosed:
+            SignallingError(
+                .unreachable,
+                "The server at \(address) closed the connection without an answer: check that it speaks "
+                    + "HTTP on that port, and whether it wants TLS.",
+                blame: .peer
+            )
+        default:
+            self.lost(error, address: address)
+        }
+    }
+
+    private static func ioError(_ error: IOError, address: String) -> SignallingError {
+        switch error.errnoCode {
+        case 111:
+            SignallingError(
+                .unreachable,
+                "The server at \(address) refused the connection: check that it runs and the port.",
+                blame: .network
+            )
+        case 101, 113:
+            SignallingError(
+                .unreachable,
+                "There is no way to the server at \(address): check the address and this host's network.",
+                blame: .network
+            )
+        case 110: self.timedOut(address: address)
+        default: self.lost(error, address: address)
+        }
+    }
+
+    private static func tlsFailed(_ error: any Error, address: String) -> SignallingError {
+        SignallingError(
+            .tlsFailed,
+            "TLS with the server at \(address) failed: check that it speaks TLS on that port, and that its certificate "
+                + "is valid, trusted and names the host (\(self.shortened(error))).",
+            blame: .configuration
+        )
+    }
+
+    private static func timedOut(address: String) -> SignallingError {
+        SignallingError(
+            .timedOut,
+            "The server at \(address) did not answer in time: check the address, the port and firewalls.",
+            blame: .network
+        )
+    }
+
+    private static func lost(_ error: any Error, address: String) -> SignallingError {
+        SignallingError(
+            .unreachable,
+            "The connection to the server at \(address) failed (\(self.shortened(error))).",
+            blame: .network
+        )
+    }
+
+    private static func shortened(_ error: any Error) -> String {
+        String("\(error)".prefix(160))
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// A real room server on python-socketio, as a child process (Tests/Peers/socketio_room_server.py).
+final class PythonRoomServer: Sendable {
+    /// The two servers; the raw value is the environment's folder.
+    enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+        case engineIO3 = "socketio4"
+        case engineIO4 = "socketio5"
+
+        var testDescription: String { self.rawValue }
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let port: Int
+    private let process: Process
+
+    init(_ kind: Kind, _ arguments: [String] = [], port: Int = 0) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let python = root.appending(path: ".venv/\(kind.rawValue)/bin/python")
+        guard FileManager.default.isExecutableFile(atPath: python.path) else {
+            throw Failure(description: "\(python.path) is missing: run Tests/Peers/make_venvs.sh \(kind.rawValue)")
+        }
+        let script = root.appending(path: "Tests/Peers/socketio_room_server.py").path
+        let output = Pipe()
+        self.process = Process()
+        self.process.executableURL = python
+        self.process.arguments = [script, "--port", "\(port)"] + arguments
+        self.process.standardOutput = output
+        self.process.standardError = FileHandle.nullDevice
+        try self.process.run()
+        var line = Data()
+        while line.last != UInt8(ascii: "\n") {
+            let byte = try output.fileHandleForReading.read(upToCount: 1) ?? Data()
+            guard !byte.isEmpty else { throw Failure(description: "The room server ended before it listened") }
+            line += byte
+        }
+        guard let object = try JSONSerialization.jsonObject(with: line) as? [String: Int], let port = object["port"]
+        else { throw Failure(description: "The room server did not print its port") }
+        self.port = port
+    }
+
+    /// Ends the server and waits for it.
+    func stop() {
+        guard self.process.isRunning else { return }
+        self.process.terminate()
+        self.process.waitUntilExit()
+    }
+
+    /// Kills the server without its goodbyes.
+    func kill() {
+        guard self.process.isRunning else { return }
+        Foundation.kill(self.process.processIdentifier, SIGKILL)
+        self.process.waitUntilExit()
+    }
+
+    deinit {
+        self.stop()
+    }
+}

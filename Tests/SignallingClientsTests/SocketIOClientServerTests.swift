@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+import SignallingClients
+import Testing
+
+extension AllSignallingClients {
+    /// The client against real python-socketio servers.
+    @Suite struct SocketIOClientServerTests {
+        typealias Transport = EngineIOSessionStateMachine.Transport
+
+        static let candidate = ICECandidate(
+            line: "candidate:1 1 udp 2130706431 192.0.2.7 50000 typ host",
+            mLineIndex: 0,
+            mid: "audio"
+        )
+
+        static func configuration(
+            _ server: PythonRoomServer,
+            transport: Transport = .automatic,
+            version: EngineIOVersion? = nil,
+            room: String = "123123"
+        ) -> SocketIOClient.Configuration {
+            SocketIOClient.Configuration(
+                host: "127.0.0.1",
+                port: server.port,
+                isSecure: false,
+                room: room,
+                transport: transport,
+                version: version
+            )
+        }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: PythonRoomServer.Kind.allCases,
+            [Transport.automatic, .polling, .webSocket]
+        )
+        func talks(_ kind: PythonRoomServer.Kind, _ transport: Transport) async throws {
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            let room = "客厅😀 1"
+            var a = RunningClient(Self.configuration(server, transport: transport, room: room))
+            let aID = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server, transport: transport, room: room))
+            let bID = try #require(await b.joined())
+            #expect(aID != bID)
+
+            #expect(await a.next() == .peerArrived(bID))
+            let long = "v=0\r\n" + String(repeating: "a=long:ü\r\n", count: 5000)
+            a.client.send(.offer(to: bID, sdp: long))
+            a.client.send(.candidate(to: bID, Self.candidate))
+            #expect(await b.next() == .offerReceived(from: aID, sdp: long))
+            #expect(await b.next() == .candidateReceived(from: aID, Self.candidate))
+            b.client.send(.answer(to: aID, sdp: "v=0\r\nanswer"))
+            for _ in 0..<40 { b.client.send(.candidate(to: aID, Self.candidate)) }
+            #expect(await a.next() == .answerReceived(from: bID, sdp: "v=0\r\nanswer"))
+            for _ in 0..<40 { #expect(await a.next() == .candidateReceived(from: bID, Self.candidate)) }
+
+            #expect(await b.leave() == nil)
+            #expect(await b.next() == .left)
+            #expect(await b.next() == nil)
+            #expect(await a.next() == .peerLeft(bID))
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func livesThroughHeartbeats(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind, ["--ping-interval", "0.4", "--ping-timeout", "0.8"])
+            defer { server.stop() }
+            for transport in [Transport.polling, .webSocket] {
+                var a = RunningClient(Self.configuration(server, transport: transport))
+                _ = try #require(await a.joined())
+                // Longer than three times what the server forgives.
+                try await Task.sleep(for: .seconds(4))
+                var b = RunningClient(Self.configuration(server, transport: transport))
+                let bID = try #require(await b.joined())
+                #expect(await a.next() == .peerArrived(bID))
+                #expect(await b.leave() == nil)
+                #expect(await a.leave() == nil)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func cancelledRunLeaves(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server))
+            _ = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server))
+            let bID = try #require(await b.joined())
+            #expect(await a.next() == .peerArrived(bID))
+            b.run.cancel()
+            #expect(await b.run.value == nil)
+            #expect(await a.next() == .peerLeft(bID))
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func fullIsAnErrorForOneShot(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind, ["--capacity", "1"])
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server))
+            _ = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server))
+            #expect(await b.next() == .full)
+            let error = await b.run.value
+            #expect(error?.code == .full)
+            #expect(error?.message == "The room 123123 on 127.0.0.1:\(server.port) is full.")
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func resetsCalls(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server))
+            let aID = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server))
+            let bID = try #require(await b.joined())
+            #expect(await a.next() == .peerArrived(bID))
+            a.client.send(.resetCall(bID))
+            #expect(await a.next() == .peerLeft(bID))
+            #expect(await b.next() == .peerLeft(aID))
+            #expect(await a.joined() == aID)
+            #expect(await b.next() == .peerArrived(aID))
+            #expect(await a.leave() == nil)
+            #expect(await b.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func rejoinsAfterServerRestart(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind)
+            var a = RunningClient(Self.configuration(server), policy: .persistent)
+            _ = try #require(await a.joined())
+            server.kill()
+            guard case .signallingLost = await a.next() else {
+                Issue.record("The loss was not reported")
+                return
+            }
+            let second = try PythonRoomServer(kind, port: server.port)
+            defer { second.stop() }
+            _ = try #require(await a.joined())
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: PythonRoomServer.Kind.allCases,
+            ["three-arguments", "echo", "broadcast-joined", "otherjoin-room-only", "renamed", "greeting"]
+        )
+        func survivesVariants(_ kind: PythonRoomServer.Kind, _ variant: String) async throws {
+            let server = try PythonRoomServer(kind, ["--variant", variant])
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server))
+            let aID = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server))
+            let bID = try #require(await b.joined())
+            let known = variant == "otherjoin-room-only" ? PeerID.unidentified : bID
+            #expect(await a.next() == .peerArrived(known))
+            a.client.send(.offer(to: known, sdp: "v=0\r\noffer"))
+            #expect(await b.next() == .offerReceived(from: aID, sdp: "v=0\r\noffer"))
+            b.client.send(.answer(to: aID, sdp: "v=0\r\nanswer"))
+            #expect(await a.next() == .answerReceived(from: known, sdp: "v=0\r\nanswer"))
+            #expect(await b.leave() == nil)
+            #expect(await a.next() == .peerLeft(known))
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func stopsAfterFiveAttempts(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind)
+            let configuration = Self.configuration(server)
+            server.stop()
+            let policy = JoinPolicy(
+                connectTimeout: .seconds(3),
+                attempts: 5,
+                attemptInterval: .milliseconds(10),
+                waitsWhenFull: false
+            )
+            let a = RunningClient(configuration, policy: policy)
+            let error = await a.run.value
+            #expect(error?.code == .unreachable)
+            #expect(
+                error?.message == "The server at 127.0.0.1:\(server.port) refused the connection: check that it runs "
+                    + "and the port. Gave up after 5 attempts."
+            )
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
+        func wrongVersionAndTransportAreRefused(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind, ["--polling-only"])
+            defer { server.stop() }
+            let a = RunningClient(Self.configuration(server, transport: .webSocket))
+            #expect(await a.run.value?.code == .refused)
+            var b = RunningClient(Self.configuration(server))
+            _ = try #require(await b.joined())
+            #expect(await b.leave() == nil)
+        }
+
+        /// 200 connects leave no descriptor behind.
+        @Test(.timeLimit(.minutes(3)), arguments: PythonRoomServer.Kind.allCases)
+        func leavesNoDescriptors(_ kind: PythonRoomServer.Kind) async throws {
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            func connect(_ transport: Transport) async throws {
+                var client = RunningClient(Self.configuration(server, transport: transport))
+                _ = try #require(await client.joined())
+                #expect(await client.leave() == nil)
+            }
+            for transport in Transport.allCases { try await connect(transport) }
+            let before = try OpenDescriptors.count()
+            for index in 0..<100 { try await connect(Transport.allCases[index % 3]) }
+            #expect(try OpenDescriptors.count() <= before)
+        }
+    }
+}
