@@ -136,10 +136,18 @@ def flash_to_beep(video, beep_times):
     return result
 
 
-def missing_counters(video):
-    """Frame counters between the first and the last one read that no frame carries."""
-    read = [frame.counter for frame in video if frame.counter is not None]
-    return sorted(set(range(read[0], read[-1] + 1)) - set(read)) if read else []
+def lost_frames(video):
+    """Places where frames are missing: (time before, how many). A negative number is frames too many.
+
+    Frames whose counter cannot be read count as there: encoders blur a cell now and then.
+    """
+    read = [(position, frame) for position, frame in enumerate(video) if frame.counter is not None]
+    result = []
+    for (position, frame), (next_position, next_frame) in zip(read, read[1:]):
+        lost = (next_frame.counter - frame.counter) - (next_position - position)
+        if lost != 0:
+            result.append((frame.time, lost))
+    return result
 
 
 def describe(path):

@@ -66,6 +66,7 @@ def test_counters_survive_the_codecs(tmp_path, codec, size):
     assert [frame.counter for frame in video] == list(range(SECONDS * FPS))
     start = video[0].time
     assert media.flashes(video) == pytest.approx([start, start + 1, start + 2, start + 3], abs=0.002)
+    assert media.lost_frames(video) == []
     assert media.gaps(path, 1) == []
 
 
@@ -86,4 +87,5 @@ def test_missing_packets_are_gaps(tmp_path):
                    check=True, timeout=60)
     (time, missing), = media.gaps(cut, 1)
     assert missing == pytest.approx(0.040, abs=0.003) and time == pytest.approx(0.98, abs=0.03)
-    assert 70 in media.missing_counters(media.frames(cut, 0))
+    (time, lost), = media.lost_frames(media.frames(cut, 0))
+    assert lost == 1 and time == pytest.approx(69 / FPS, abs=0.02)
