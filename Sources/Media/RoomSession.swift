@@ -44,6 +44,7 @@ public final class RoomSession: Sendable {
     private struct State {
         var status = RoomSessionStatus()
         var connections: [ConnectionID: Connection] = [:]
+        var timers: [TimerID: DeadlineTimer] = [:]
     }
 
     private struct Connection {
@@ -112,6 +113,7 @@ public final class RoomSession: Sendable {
                     self.perform(action, in: &group)
                 }
             }
+            await self.release()
             group.cancelAll()
         }
         self.feed.finish()
@@ -119,21 +121,42 @@ public final class RoomSession: Sendable {
         return outcome
     }
 
+    /// What the machine has not closed itself: only after an overflow of the inputs.
+    private func release() async {
+        let (timers, connections) = self.state.withLock { state in
+            defer { state.timers.removeAll() }
+            return (state.timers.values.map { $0 }, state.connections.keys.map { $0 })
+        }
+        for timer in timers { timer.cancel() }
+        for id in connections { self.command(id, .close(reason: "the session is over")) }
+        let deadline = ContinuousClock.now + .seconds(6)
+        while !self.state.withLock({ $0.connections.isEmpty }), ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     // MARK: Inputs
+
+    /// Queues an input. An overflow ends the session: what was dropped could have been the end of something.
+    private func input(_ input: SessionInput) {
+        guard case .dropped = self.feed.yield(input) else { return }
+        self.logger.critical("session is overloaded and ends")
+        self.feed.finish()
+    }
 
     private func runSignaller() async {
         do {
             try await self.signaller.run()
-            self.feed.yield(.signallerEnded(nil))
+            self.input(.signallerEnded(nil))
         } catch let error as SignallingError {
-            self.feed.yield(.signallerEnded(error))
+            self.input(.signallerEnded(error))
         } catch {
-            self.feed.yield(.signallerEnded(SignallingError(.unreachable, "\(error)", blame: .network)))
+            self.input(.signallerEnded(SignallingError(.unreachable, "\(error)", blame: .network)))
         }
     }
 
     private func pumpRoomEvents() async {
-        for await event in self.signaller.events { self.feed.yield(.room(event)) }
+        for await event in self.signaller.events { self.input(.room(event)) }
     }
 
     /// Once a second: a peer that sends neither RTP nor RTCP is reported (webrtcbin never notices: fact 3).
@@ -148,7 +171,7 @@ public final class RoomSession: Sendable {
                 }
             }
             for (id, transition) in transitions {
-                self.feed.yield(.connection(id, transition == .silent ? .mediaSilent : .mediaHeard))
+                self.input(.connection(id, transition == .silent ? .mediaSilent : .mediaHeard))
             }
         }
     }
@@ -172,17 +195,24 @@ public final class RoomSession: Sendable {
         case .send(let command):
             self.signaller.send(command)
         case .startTimer(let id, let duration):
-            group.addTask {
-                guard (try? await Task.sleep(for: duration)) != nil else { return }
-                self.feed.yield(.timerFired(id))
-            }
-        case .cancelTimer:
-            // A cancelled timer that fires all the same is ignored by the machine.
-            break
+            self.startTimer(id, duration)
+        case .cancelTimer(let id):
+            self.state.withLock { $0.timers.removeValue(forKey: id) }?.cancel()
         case .report(let fact):
             self.note(fact)
         case .finished:
             break
+        }
+    }
+
+    private func startTimer(_ id: TimerID, _ duration: Duration) {
+        // Made under the lock, so that it cannot fire before it is known.
+        self.state.withLock { state in
+            state.timers[id] = DeadlineTimer(after: duration) { [weak self] in
+                guard let self else { return }
+                self.state.withLock { $0.timers[id] = nil }
+                self.input(.timerFired(id))
+            }
         }
     }
 
@@ -192,8 +222,8 @@ public final class RoomSession: Sendable {
             bufferingPolicy: .bufferingOldest(1024)
         )
         let connection = PeerConnection(id: id, peer: peer, role: role, context: self.context, logger: self.logger) {
-            [feed = self.feed] event in
-            feed.yield(.connection(id, event))
+            [weak self] event in
+            self?.input(.connection(id, event))
         }
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         self.state.withLock {
@@ -318,7 +348,11 @@ extension RoomSessionStatus {
             self.lastRefusal = reason
         case .callReset:
             self.count("call_reset")
-        case .peerGivenUp(_, let reason), .peerRefused(_, let reason):
+        case .peerGivenUp(let peer, let reason):
+            self.count("peer_given_up")
+            self.presentPeers.remove(peer)
+            self.lastRefusal = reason
+        case .peerRefused(_, let reason):
             self.count("peer_refused")
             self.lastRefusal = reason
         case .ignored(let what, _, let detail):

@@ -68,14 +68,7 @@ struct TimeArgument: ExpressibleByArgument, Sendable {
 }
 
 /// A room on the command line.
-struct RoomArgument: ExpressibleByArgument, Sendable {
-    var url: RoomURL
-
-    init?(argument: String) {
-        guard let url = try? RoomURL(parsing: argument) else { return nil }
-        self.url = url
-    }
-
+enum RoomArgument {
     /// Parses a room URL; what is wrong with it is the failure's message.
     static func parse(_ text: String) throws -> RoomURL {
         do {

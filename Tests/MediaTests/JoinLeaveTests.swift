@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GStreamer
+import Media
+import Session
+import Signalling
+import Testing
+
+/// What a process holds: the things that a peer must not leave behind.
+private struct Holdings: CustomStringConvertible {
+    var descriptors: Int
+    var threads: Int
+    var objects: Int
+
+    static var now: Holdings {
+        func count(_ directory: String) -> Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: directory).count) ?? -1
+        }
+        return Holdings(
+            descriptors: count("/proc/self/fd"),
+            threads: count("/proc/self/task"),
+            objects: Runtime.liveObjectCount
+        )
+    }
+
+    func isWithin(_ other: Holdings) -> Bool {
+        self.descriptors <= other.descriptors && self.threads <= other.threads && self.objects <= other.objects
+    }
+
+    var description: String {
+        "\(self.descriptors) descriptors, \(self.threads) threads, \(self.objects) GStreamer objects"
+    }
+}
+
+@Suite(.serialized)
+struct JoinLeaveTests {
+    /// One call of two peer connections in this process, from the offer to the first recorded unit and to the end.
+    private func call(
+        _ number: UInt64,
+        _ sending: PeerConnectionContext,
+        _ receiving: PeerConnectionContext,
+        _ recorder: RoomRecorder
+    ) async throws {
+        let (offererEvents, offererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (answererEvents, answererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(number * 2),
+            peer: PeerID("recorder"),
+            role: .offerer,
+            context: sending,
+            logger: TestSession.logger
+        ) { offererFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(number * 2 + 1),
+            peer: PeerID("camera-\(number)"),
+            role: .answerer,
+            context: receiving,
+            logger: TestSession.logger
+        ) { answererFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        for await event in offererEvents {
+            guard case .offerCreated(let sdp) = event else { continue }
+            await answerer.applyOffer(sdp)
+            break
+        }
+        for await event in answererEvents {
+            guard case .answerCreated(let sdp) = event else { continue }
+            await offerer.applyAnswer(sdp)
+            break
+        }
+        let deadline = ContinuousClock.now + .seconds(10)
+        let name = "camera-\(number)"
+        while recorder.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(recorder.tracks.filter { $0.participant == name && $0.units > 0 }.count == 2)
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+    }
+
+    @Test
+    func leavesNothingBehindAfter200Joins() async throws {
+        try TestSession.initialise()
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let control = ControlThread(name: "control")
+        var settings = CameraSettings()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        let camera = CameraSource(settings: settings, logger: TestSession.logger)
+        let recorder = RoomRecorder(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let sending = try TestSession.context(control: control, camera: camera)
+        let receiving = try TestSession.context(control: control, recorder: recorder)
+        for number in 1...10 { try await self.call(UInt64(number), sending, receiving, recorder) }
+        try await Task.sleep(for: .seconds(1))
+        let before = Holdings.now
+        #expect(before.objects > 0, "the leaks tracer does not run")
+        for number in 11...210 { try await self.call(UInt64(number), sending, receiving, recorder) }
+        // Thread pools let idle threads go after a while.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !Holdings.now.isWithin(before), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(250))
+        }
+        let after = Holdings.now
+        #expect(after.isWithin(before), "before: \(before); after 200 joins: \(after)")
+        try await control.run("camera") { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(30)) { recorder.finish(reason: "test over") }
+    }
+}
