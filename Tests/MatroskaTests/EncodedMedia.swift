@@ -110,7 +110,7 @@ extension SampleFile {
     }
 
     static func track(_ codec: Codec, number: Int, _ inspection: UnitInspection) throws -> Track {
-        let uid = UInt64(number) * 1_001
+        let uid = UInt64(number) * 1_001 + (codec.kind == .audio ? 7 : 0)
         switch codec {
         case .vp8, .vp9, .h264:
             var codecPrivate: [UInt8] = []

@@ -3,7 +3,9 @@
 import Foundation
 import Testing
 
-/// Runs the foreign programs that our files are tried on. One that is missing fails the test.
+/// Runs the foreign programs that our files are tried on.
+///
+/// One that is missing fails the test.
 enum Tool {
     struct Result {
         var status: Int32
@@ -32,7 +34,9 @@ enum Tool {
         }
     }
 
-    /// Runs a program to its end; its output goes through files, so that no pipe fills up. One that hangs is
+    /// Runs a program to its end; its output goes through files, so that no pipe fills up.
+    ///
+    /// One that hangs is
     /// killed after 20 s.
     static func run(_ program: String, _ arguments: [String]) throws -> Result {
         let folder = try Folder()
