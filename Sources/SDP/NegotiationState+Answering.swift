@@ -53,7 +53,8 @@ extension NegotiationState {
         let session = try next.remoteSession(offer, media: offer.media[tag])
         if let known = self.remote {
             if !known.fingerprints.overlaps(session.fingerprints) { return .rebuild(.newCertificate) }
-            let isSameOrigin = known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
+            let isSameOrigin =
+                known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
             if !isSameOrigin, known.ice != session.ice { return .rebuild(.newSession) }
             if next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
         }
@@ -166,7 +167,8 @@ extension NegotiationState {
 
     private func noMediaMessage(_ next: NegotiationState) -> String {
         let reasons = next.refusedMedia.map { "m-line \($0.outerIndex) (\($0.media.excerpt(16))): \($0.reason)" }
-        return "no audio or video that we can take; " + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
+        return "no audio or video that we can take; "
+            + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
     }
 }
 
