@@ -44,6 +44,8 @@ public struct NegotiationState: Sendable {
     /// The inner offer that webrtcbin last got, without what may change freely.
     var appliedInner: String?
     var innerVersion: UInt64 = 0
+    /// Whether the peer stopped every m-line, and with them the transport.
+    var hasLostTransport = false
     /// The outer m-line whose transport the whole BUNDLE uses.
     var bundleTag: Int?
 

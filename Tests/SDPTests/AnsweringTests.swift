@@ -99,6 +99,26 @@ import Testing
         #expect(fresh.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "4")
     }
 
+    @Test func aPeerThatStopsEverythingIsAnswered() throws {
+        var state = try makeState()
+        let first = try self.chromium("1-audio-video")
+        _ = try state.exchange(first)
+        var offer = try SessionDescription(parsing: first)
+        for index in offer.media.indices { offer.media[index].port = 0 }
+        offer.lines.removeAll { $0.value.hasPrefix("group:") }
+        guard case .reply(let outer) = try state.offerReceived(offer.text) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        let answer = try SessionDescription(parsing: outer)
+        #expect(answer.media.map(\.port) == [0, 0])
+        #expect(answer.bundleGroups.isEmpty)
+        #expect(state.negotiatedMedia.isEmpty)
+        #expect(state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host") == nil)
+        // What comes back comes over a transport of its own.
+        #expect(try state.offerReceived(first) == .rebuild(.transportStopped))
+    }
+
     @Test func codecChoiceFollowsThePolicy() throws {
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text
         func video(_ policy: NegotiationPolicy) throws -> NegotiatedCodec {
