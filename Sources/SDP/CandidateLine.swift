@@ -28,7 +28,7 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
     public var port: UInt16
     /// What kind of address it is.
     public var kind: Kind
-    /// The words behind the type, in pairs: `raddr`, `rport`, `tcptype`, `generation`, `ufrag`, …
+    /// The words behind the type, in pairs, for example `raddr` or `ufrag` and what follows.
     public var extensions: [Extension]
 
     /// A name and its value.
@@ -49,7 +49,8 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
         guard words.count >= 8, words[6].lowercased() == "typ",
             words.allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }),
             words[0].utf8.count <= 64, let component = Int(words[1]), (1...256).contains(component),
-            let priority = UInt32(words[3]), let port = UInt16(words[5]), let kind = Kind(rawValue: words[7].lowercased()),
+            let priority = UInt32(words[3]), let port = UInt16(words[5]),
+            let kind = Kind(rawValue: words[7].lowercased()),
             CandidateLine.isAddress(words[4])
         else { return nil }
         let transport = words[2].lowercased()

@@ -24,7 +24,8 @@ extension NegotiationPolicy {
             let ranked = formats.filter { $0.codec == codec }.compactMap { format in
                 format.rank.map { (rank: $0, format: format) }
             }
-            guard let best = ranked.map(\.rank).min(), let format = ranked.first(where: { $0.rank == best })?.format else {
+            guard let best = ranked.map(\.rank).min(), let format = ranked.first(where: { $0.rank == best })?.format
+            else {
                 continue
             }
             return self.settle(format, of: media, among: formats)
@@ -33,7 +34,8 @@ extension NegotiationPolicy {
     }
 
     /// The codec with everything that goes with it, as far as both sides have it.
-    private func settle(_ format: RTPFormat, of media: MediaDescription, among formats: [RTPFormat]) -> NegotiatedCodec? {
+    private func settle(_ format: RTPFormat, of media: MediaDescription, among formats: [RTPFormat]) -> NegotiatedCodec?
+    {
         guard let codec = format.codec else { return nil }
         let isVideo = codec.kind == .video
         let usesNACK = isVideo && format.feedback.contains("nack")
@@ -48,7 +50,8 @@ extension NegotiationPolicy {
             parameters: format.parameters,
             packetizationMode: format.packetizationMode,
             rtxPayloadType: self.usesRTX && usesNACK ? rtx?.payloadType : nil,
-            transportCCID: self.usesTransportCC && format.feedback.contains("transport-cc") ? extensions.keys.min() : nil,
+            transportCCID: self.usesTransportCC && format.feedback.contains("transport-cc")
+                ? extensions.keys.min() : nil,
             usesNACK: usesNACK,
             usesPLI: isVideo && format.feedback.contains("nack pli")
         )

@@ -50,7 +50,9 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
         guard pairs.count == algorithm.digestLength else { return nil }
         var digest: [UInt8] = []
         for pair in pairs {
-            guard pair.count == 2, let first = pair.first?.hexadecimal, let second = pair.last?.hexadecimal else { return nil }
+            guard pair.count == 2, let first = pair.first?.hexadecimal, let second = pair.last?.hexadecimal else {
+                return nil
+            }
             digest.append(first << 4 | second)
         }
         self.init(algorithm: algorithm, digest: digest)

@@ -54,7 +54,9 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
         var found: [UInt8: String] = [:]
         for value in self.attributes("extmap") {
             let words = value.split(separator: " ")
-            guard words.count >= 2, let id = words[0].split(separator: "/").first.flatMap({ UInt8($0) }) else { continue }
+            guard words.count >= 2, let id = words[0].split(separator: "/").first.flatMap({ UInt8($0) }) else {
+                continue
+            }
             if found[id] == nil { found[id] = String(words[1]) }
         }
         return found

@@ -41,6 +41,11 @@ public struct NegotiatedMedia: Sendable, Hashable {
     public var ourDirection: Direction
     /// What the peer does.
     public var remoteDirection: Direction
+    /// Whether what we send of this kind belongs on this m-line.
+    ///
+    /// A sink pad has to be linked before the answer is made,
+    /// even if the peer does not listen yet: webrtcbin cannot add it later. Packets go out while `ourDirection.sends`.
+    public var carriesOurTrack: Bool
     /// The peer's sources on this m-line, retransmissions included; never forgotten once announced.
     public var remoteSources: [RemoteSource]
     /// The peer's media stream, the same for a participant's audio and video; untrusted text.

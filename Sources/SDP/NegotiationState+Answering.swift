@@ -48,14 +48,22 @@ extension NegotiationState {
         var next = self
         next.sections = try next.planSections(offer)
         guard let tag = next.bundleTag, offer.media.indices.contains(tag) else {
-            throw SDPError(.noMedia, self.noMediaMessage(next))
+            guard let role = self.ourRole else { throw SDPError(.noMedia, self.noMediaMessage(next)) }
+            // The peer stopped all it had and waits for an answer; its transport goes with its media.
+            next.hasLostTransport = true
+            next.lastRemoteOffer = text
+            let outer = next.makeOuter(setup: role)
+            next.lastOuterAnswer = outer
+            self = next
+            return .reply(outer: outer)
         }
         let session = try next.remoteSession(offer, media: offer.media[tag])
         if let known = self.remote {
             if !known.fingerprints.overlaps(session.fingerprints) { return .rebuild(.newCertificate) }
-            let isSameOrigin = known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
+            let isSameOrigin =
+                known.origin.user == session.origin.user && known.origin.sessionID == session.origin.sessionID
             if !isSameOrigin, known.ice != session.ice { return .rebuild(.newSession) }
-            if next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
+            if self.hasLostTransport || next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
         }
         guard next.innerLines.count <= SDPLimits.mediaLines, next.payloadTypesAgree else { return .rebuild(.noRoom) }
         next.remote = session
@@ -166,7 +174,8 @@ extension NegotiationState {
 
     private func noMediaMessage(_ next: NegotiationState) -> String {
         let reasons = next.refusedMedia.map { "m-line \($0.outerIndex) (\($0.media.excerpt(16))): \($0.reason)" }
-        return "no audio or video that we can take; " + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
+        return "no audio or video that we can take; "
+            + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
     }
 }
 

@@ -20,7 +20,10 @@ extension NegotiationState {
         var next = self
         for (index, media) in offer.media.enumerated() {
             guard let kind = media.kind, let mid = media.mid else {
-                throw SDPError(.unexpectedInner, "webrtcbin offers m-line \(index) (\(media.media)) without kind or mid")
+                throw SDPError(
+                    .unexpectedInner,
+                    "webrtcbin offers m-line \(index) (\(media.media)) without kind or mid"
+                )
             }
             let stated = offer.direction(of: media)
             let direction = Direction(
@@ -49,7 +52,9 @@ extension NegotiationState {
                     formats: line.offered.map { String($0.payloadType) },
                     mid: String(index),
                     isBundled: true,
-                    use: .taken(TakenMedia(innerIndex: index, remoteDirection: direction.reversed, ourDirection: direction))
+                    use: .taken(
+                        TakenMedia(innerIndex: index, remoteDirection: direction.reversed, ourDirection: direction)
+                    )
                 )
             )
         }
@@ -91,7 +96,10 @@ extension NegotiationState {
         let taken = next.sections.indices.filter { next.sections[$0].taken != nil }
         let group = answer.bundleGroups.first
         if taken.count > 1, group == nil {
-            throw SDPError(.noBundle, "answer has \(taken.count) media and no a=group:BUNDLE: one transport was offered")
+            throw SDPError(
+                .noBundle,
+                "answer has \(taken.count) media and no a=group:BUNDLE: one transport was offered"
+            )
         }
         next.bundleTag = taken.first
         guard let tag = next.bundleTag else {
@@ -108,7 +116,9 @@ extension NegotiationState {
         next.remote = session
         next.ourRole = session.setup == .active ? .passive : .active
         for index in next.innerLines.indices where next.innerLines[index].codec == nil {
-            next.innerLines[index].codec = next.innerLines[index].offered.first.flatMap { next.offeredCodec($0, at: index) }
+            next.innerLines[index].codec = next.innerLines[index].offered.first.flatMap {
+                next.offeredCodec($0, at: index)
+            }
         }
         next.innerVersion &+= 1
         let usable = answer.media[tag].candidates.filter { next.verdict(on: $0) == nil }
@@ -164,7 +174,8 @@ extension NegotiationState {
         codec.usesNACK = codec.usesNACK && format.feedback.contains("nack")
         codec.usesPLI = codec.usesPLI && format.feedback.contains("nack pli")
         codec.rtxPayloadType = codec.rtxPayloadType.flatMap { rtx in
-            answered.contains { $0.isRTX && $0.payloadType == rtx && $0.associatedPayloadType == codec.payloadType } ? rtx : nil
+            answered.contains { $0.isRTX && $0.payloadType == rtx && $0.associatedPayloadType == codec.payloadType }
+                ? rtx : nil
         }
         codec.transportCCID = codec.transportCCID.flatMap { id in
             media.headerExtensions[id] == transportCCURI && format.feedback.contains("transport-cc") ? id : nil
@@ -182,7 +193,9 @@ extension NegotiationState {
     /// One of the formats of our offer, as if the answer had taken all of it.
     private func offeredCodec(_ format: OuterFormat, at index: Int) -> NegotiatedCodec? {
         guard let codec = format.codec else { return nil }
-        let rtx = self.innerLines[index].offered.first { $0.codec == nil && $0.parameters == "apt=\(format.payloadType)" }
+        let rtx = self.innerLines[index].offered.first {
+            $0.codec == nil && $0.parameters == "apt=\(format.payloadType)"
+        }
         let own = RTPFormat(
             payloadType: format.payloadType,
             map: format.map,

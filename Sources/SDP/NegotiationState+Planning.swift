@@ -62,7 +62,9 @@ extension NegotiationState {
         section: Section
     ) -> Section.Use {
         guard let kind = media.kind else { return .refused(reason: "only audio and video are taken") }
-        guard media.port != 0 || media.isBundleOnly && section.isBundled else { return .refused(reason: "it is stopped") }
+        guard media.port != 0 || media.isBundleOnly && section.isBundled else {
+            return .refused(reason: "it is stopped")
+        }
         guard media.protocolName.contains("RTP/SAVP") else { return .refused(reason: "its transport is not DTLS-SRTP") }
         guard media.hasRTCPMux else { return .refused(reason: "it has no a=rtcp-mux") }
         let remoteDirection = offer.direction(of: media)
@@ -81,7 +83,8 @@ extension NegotiationState {
             taken.innerIndex = before.innerIndex
             self.innerLines[before.innerIndex].add(sources)
         } else {
-            let mayCarryOurTrack = !self.policy.sent(kind).isEmpty && self.ourTrackSection(kind) == nil
+            let mayCarryOurTrack =
+                self.isOurTrackFree(kind) && (remoteDirection.receives || !offer.hasListener(kind))
             guard let codec = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack) else {
                 return .refused(reason: "it offers no codec that we take")
             }
@@ -102,9 +105,9 @@ extension NegotiationState {
         return .taken(taken)
     }
 
-    /// The inner m-line that carries our track of a kind: there is one camera and one microphone.
-    private func ourTrackSection(_ kind: MediaKind) -> Int? {
-        self.innerLines.firstIndex { $0.kind == kind && $0.carriesOurTrack }
+    /// Whether we send this kind and no m-line carries it yet: there is one camera and one microphone.
+    private func isOurTrackFree(_ kind: MediaKind) -> Bool {
+        !self.policy.sent(kind).isEmpty && !self.innerLines.contains { $0.kind == kind && $0.carriesOurTrack }
     }
 
     /// Reads the peer's transport from the m-line that stands for the BUNDLE group.
@@ -145,10 +148,19 @@ extension NegotiationState {
         for codec in self.innerLines.compactMap(\.codec) {
             for format in codec.outerFormats {
                 let meaning = format.codec == nil ? "\(format.map) \(format.parameters)" : format.map
-                if let known = meanings.updateValue(meaning, forKey: format.payloadType), known != meaning { return false }
+                if let known = meanings.updateValue(meaning, forKey: format.payloadType), known != meaning {
+                    return false
+                }
             }
         }
         return true
+    }
+}
+
+extension SessionDescription {
+    /// Whether the peer wants to receive this kind on any m-line.
+    fileprivate func hasListener(_ kind: MediaKind) -> Bool {
+        self.media.contains { $0.kind == kind && $0.port != 0 && self.direction(of: $0).receives }
     }
 }
 

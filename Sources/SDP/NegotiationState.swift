@@ -44,6 +44,8 @@ public struct NegotiationState: Sendable {
     /// The inner offer that webrtcbin last got, without what may change freely.
     var appliedInner: String?
     var innerVersion: UInt64 = 0
+    /// Whether the peer stopped every m-line, and with them the transport.
+    var hasLostTransport = false
     /// The outer m-line whose transport the whole BUNDLE uses.
     var bundleTag: Int?
 
@@ -66,7 +68,9 @@ public struct NegotiationState: Sendable {
     /// The peer's ICE user name fragment; nil until its first description.
     public var remoteICEUfrag: String? { self.remote?.ice.ufrag }
 
-    /// The m-lines in use, in the peer's order. After `offerReceived` it already says what the answer will be, so that
+    /// The m-lines in use, in the peer's order.
+    ///
+    /// After `offerReceived` it already says what the answer will be, so that
     /// the driver can prepare what it sends before it creates the answer.
     public var negotiatedMedia: [NegotiatedMedia] {
         self.sections.enumerated().compactMap { index, section in
@@ -81,6 +85,7 @@ public struct NegotiationState: Sendable {
                 codec: codec,
                 ourDirection: taken.ourDirection,
                 remoteDirection: taken.remoteDirection,
+                carriesOurTrack: self.innerLines[taken.innerIndex].carriesOurTrack,
                 remoteSources: self.innerLines[taken.innerIndex].sources,
                 streamID: taken.streamID,
                 trackID: taken.trackID
@@ -164,7 +169,9 @@ struct TakenMedia: Sendable, Hashable {
     var trackID: String?
 }
 
-/// One m-line that webrtcbin sees. It is never taken away or changed, but for more sources.
+/// One m-line that webrtcbin sees.
+///
+/// It is never taken away or changed, but for more sources.
 struct InnerLine: Sendable, Hashable {
     var mid: String
     var kind: MediaKind

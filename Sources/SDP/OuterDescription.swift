@@ -42,7 +42,8 @@ extension NegotiatedCodec {
             feedback: feedback,
             codec: self.codec
         )
-        return [media] + (self.rtxPayloadType.map { [.rtx($0, for: self.payloadType, clockRate: self.clockRate)] } ?? [])
+        return [media]
+            + (self.rtxPayloadType.map { [.rtx($0, for: self.payloadType, clockRate: self.clockRate)] } ?? [])
     }
 
     /// What we say about our side of the codec, given what the peer said about its own.
@@ -51,7 +52,8 @@ extension NegotiatedCodec {
         switch self.codec {
         case .h264:
             let level = theirs.parameter("profile-level-id") ?? "420010"
-            return "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
+            return
+                "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
         case .vp9: return theirs.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
         case .opus: return "minptime=10;useinbandfec=1"
         case .vp8, .pcmu, .pcma: return ""
@@ -106,7 +108,8 @@ extension NegotiationState {
         let inner = self.innerLines[taken.innerIndex]
         let formats = inner.codec?.outerFormats ?? inner.offered
         lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
-        let transportCC = inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
+        let transportCC =
+            inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
         if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
         lines.append(.attribute(taken.ourDirection.rawValue))
         if taken.ourDirection.sends {

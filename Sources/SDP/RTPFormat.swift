@@ -106,7 +106,9 @@ public enum H264Profile: Sendable, Hashable {
 
     /// Reads six hexadecimal digits; nil if they are none.
     init?(levelID: String) {
-        guard levelID.utf8.count == 6, let value = UInt32(levelID, radix: 16), !levelID.hasPrefix("+") else { return nil }
+        guard levelID.utf8.count == 6, let value = UInt32(levelID, radix: 16), !levelID.hasPrefix("+") else {
+            return nil
+        }
         let profile = value >> 16
         let constraints = (value >> 8) & 0xFF
         switch (profile, constraints & 0xC0) {

@@ -20,7 +20,8 @@ public struct SDPLine: Sendable, Hashable {
 
     /// The text behind the colon if this is an attribute of that name; an inner nil if it has no colon.
     func value(ofAttribute name: String) -> Substring?? {
-        guard self.type == "a", self.value.hasPrefix(name), let (found, value) = self.attribute, found == name[...] else {
+        guard self.type == "a", self.value.hasPrefix(name), let (found, value) = self.attribute, found == name[...]
+        else {
             return nil
         }
         return .some(value)
@@ -61,7 +62,7 @@ extension AttributeHolder {
         self.lines.compactMap { ($0.value(ofAttribute: name) ?? nil)?.trimmed }
     }
 
-    /// The direction these lines state; nil if they state none. The first one counts.
+    /// The first direction that these lines state; nil if they state none.
     var statedDirection: Direction? {
         for line in self.lines {
             if line.type == "a", line.value.utf8.count < 12, let found = Direction(rawValue: line.value.trimmed) {

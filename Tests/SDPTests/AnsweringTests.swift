@@ -99,6 +99,26 @@ import Testing
         #expect(fresh.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "4")
     }
 
+    @Test func aPeerThatStopsEverythingIsAnswered() throws {
+        var state = try makeState()
+        let first = try self.chromium("1-audio-video")
+        _ = try state.exchange(first)
+        var offer = try SessionDescription(parsing: first)
+        for index in offer.media.indices { offer.media[index].port = 0 }
+        offer.lines.removeAll { $0.value.hasPrefix("group:") }
+        guard case .reply(let outer) = try state.offerReceived(offer.text) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        let answer = try SessionDescription(parsing: outer)
+        #expect(answer.media.map(\.port) == [0, 0])
+        #expect(answer.bundleGroups.isEmpty)
+        #expect(state.negotiatedMedia.isEmpty)
+        #expect(state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host") == nil)
+        // What comes back comes over a transport of its own.
+        #expect(try state.offerReceived(first) == .rebuild(.transportStopped))
+    }
+
     @Test func codecChoiceFollowsThePolicy() throws {
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text
         func video(_ policy: NegotiationPolicy) throws -> NegotiatedCodec {
@@ -124,7 +144,7 @@ import Testing
         #expect(state.media(forSSRC: 2_120_894_433)?.kind == .video)
         #expect(state.media(forSSRC: 518_273_640)?.kind == .video)
         #expect(state.media(forSSRC: 3_307_719_424)?.kind == .audio)
-        #expect(state.media(forSSRC: 1)  == nil)
+        #expect(state.media(forSSRC: 1) == nil)
         #expect(state.media(forSSRC: 1, payloadType: 111)?.kind == .audio)
         #expect(state.negotiatedMedia[1].trackID == "ARDAMSv0")
         #expect(outer.contains("a=group:BUNDLE audio video\r\n"))
@@ -161,9 +181,31 @@ import Testing
         #expect(listener.negotiatedMedia.allSatisfy { $0.ourDirection == .sendonly })
     }
 
+    @Test func ourTrackGoesWhereThePeerListens() throws {
+        var state = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
+        var offer = try SessionDescription(parsing: self.chromium("5-second-video"))
+        offer.media[1].lines = offer.media[1].lines.map { $0.value == "sendrecv" ? .attribute("sendonly") : $0 }
+        _ = try state.exchange(offer.text, bin: SimulatedWebRTCBin(sends: true))
+        #expect(state.negotiatedMedia.map(\.carriesOurTrack) == [false, false, true])
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly, .sendrecv])
+        // Nobody listens yet: the first m-line is made ready, and used once the peer does.
+        var waiting = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
+        let deaf = try self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=sendonly")
+        _ = try waiting.exchange(deaf, bin: SimulatedWebRTCBin(sends: true))
+        #expect(waiting.negotiatedMedia.map(\.carriesOurTrack) == [false, true])
+        guard case .reply = try waiting.offerReceived(self.chromium("1-audio-video")) else {
+            Issue.record("only directions changed")
+            return
+        }
+        #expect(waiting.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
+    }
+
     @Test func h264IsSentOnlyWithPacketizationMode1() throws {
         var state = try makeState(NegotiationPolicy(receivedVideo: [.h264], sentVideo: [.h264]))
-        let offer = try Fixture.load("libwebrtc-plan-b.offer").text.replacing("packetization-mode=1", with: "packetization-mode=0")
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text.replacing(
+            "packetization-mode=1",
+            with: "packetization-mode=0"
+        )
         _ = try state.exchange(offer)
         #expect(state.negotiatedMedia.last?.ourDirection == .recvonly)
     }
@@ -233,8 +275,12 @@ import Testing
         #expect(try code(offer.replacing("a=fingerprint", with: "a=finger"))?.code == .noFingerprint)
         #expect(try code(offer.replacing("a=ice-pwd", with: "a=ice"))?.code == .noICE)
         #expect(try code(offer.replacing("a=group:BUNDLE", with: "a=group:LS"))?.code == .noBundle)
-        let noMedia = try #require(try code(offer.replacing("SAVPF", with: "SAVPF 50 ").replacing("rtpmap", with: "map")
-            .replacing(" 0 8 ", with: " ")))
+        let noMedia = try #require(
+            try code(
+                offer.replacing("SAVPF", with: "SAVPF 50 ").replacing("rtpmap", with: "map")
+                    .replacing(" 0 8 ", with: " ")
+            )
+        )
         #expect(noMedia.code == .noMedia)
         #expect(noMedia.message.contains("m-line 1 (video)"))
         #expect(try code("v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\n")?.code == .noMedia)
@@ -287,7 +333,9 @@ import Testing
         #expect(outer.media[0].mid == nil)
         #expect(outer.bundleGroups.isEmpty)
         #expect(outer.setup(of: outer.media[0]) == .active)
-        #expect(state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "video")
+        #expect(
+            state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "video"
+        )
     }
 
     @Test func nackIsAnsweredOnlyIfWebrtcbinDoesIt() throws {

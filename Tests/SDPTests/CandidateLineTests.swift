@@ -30,7 +30,9 @@ import Testing
         )
         #expect(hidden.isMDNS)
         #expect(hidden.kind == .serverReflexive)
-        #expect(hidden.replacingAddress("192.0.2.9")?.description.contains(" 192.0.2.9 5 typ srflx raddr 0.0.0.0 ") == true)
+        #expect(
+            hidden.replacingAddress("192.0.2.9")?.description.contains(" 192.0.2.9 5 typ srflx raddr 0.0.0.0 ") == true
+        )
         #expect(hidden.replacingAddress("192.0.2.9 1 typ") == nil)
     }
 
@@ -61,7 +63,10 @@ import Testing
         #expect(state.innerCandidate(line + " ufrag \(ufrag)", mLineIndex: 0, mid: nil) != .ignore(.stale))
         #expect(state.innerCandidate(line + " ufrag old1", mLineIndex: 0, mid: nil) == .ignore(.stale))
         #expect(state.innerCandidate("nonsense", mLineIndex: 0, mid: nil) == .ignore(.malformed))
-        #expect(state.innerCandidate(line.replacing(" 1 udp", with: " 2 udp"), mLineIndex: 0, mid: nil) == .ignore(.notMuxed))
+        #expect(
+            state.innerCandidate(line.replacing(" 1 udp", with: " 2 udp"), mLineIndex: 0, mid: nil)
+                == .ignore(.notMuxed)
+        )
         #expect(state.innerCandidate(line.replacing("udp", with: "tcp"), mLineIndex: 0, mid: nil) == .ignore(.tcp))
         let hidden = line.replacing("192.0.2.2", with: "7f.local")
         #expect(
@@ -105,7 +110,9 @@ import Testing
 
     @Test func candidatesInsideTheOfferReachWebrtcbin() throws {
         var state = try makeState()
-        guard case .apply(let inner) = try state.offerReceived(Fixture.load("janus-videoroom.offer").text) else { return }
+        guard case .apply(let inner) = try state.offerReceived(Fixture.load("janus-videoroom.offer").text) else {
+            return
+        }
         let media = try SessionDescription(parsing: inner).media
         #expect(media.map(\.candidates.count) == [1, 0])
     }

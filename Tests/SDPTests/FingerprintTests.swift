@@ -17,7 +17,9 @@ import Testing
         let read = try #require(Fingerprint(attribute: "SHA-256 \(hex)"))
         #expect(read == (try self.fingerprint(.sha256, 0x0A)))
         #expect(read.description == "sha-256 \(hex.uppercased())")
-        for bad in ["sha-256", "sha-256 0A", "md5 \(hex)", "sha-256 \(hex):0A", "sha-256 \(hex.dropLast())G", "sha-1 \(hex)"] {
+        for bad in [
+            "sha-256", "sha-256 0A", "md5 \(hex)", "sha-256 \(hex):0A", "sha-256 \(hex.dropLast())G", "sha-1 \(hex)",
+        ] {
             #expect(Fingerprint(attribute: bad) == nil)
         }
         #expect(Fingerprint(algorithm: .sha1, digest: [1]) == nil)

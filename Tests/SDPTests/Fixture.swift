@@ -9,6 +9,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
     let name: String
     let text: String
 
+    var isAnswer: Bool { self.name.hasSuffix(".answer") }
     var testDescription: String { self.name }
 
     static func load(_ name: String) throws -> Fixture {
@@ -64,12 +65,14 @@ struct SimulatedWebRTCBin {
                 text += "a=rtcp-fb:\(format.payloadType) \(feedback)\r\n"
             }
             if let rtx {
-                text += "a=rtpmap:\(rtx.payloadType) rtx/\(rtx.clockRate)\r\na=fmtp:\(rtx.payloadType) apt=\(format.payloadType)\r\n"
+                text +=
+                    "a=rtpmap:\(rtx.payloadType) rtx/\(rtx.clockRate)\r\na=fmtp:\(rtx.payloadType) apt=\(format.payloadType)\r\n"
             }
             if self.sends {
                 text += "a=ssrc-group:FID \(ssrc) \(ssrc + 500)\r\n"
                 for number in [ssrc, ssrc + 500] {
-                    text += "a=ssrc:\(number) msid:user@host webrtctransceiver\(index)\r\na=ssrc:\(number) cname:user@host\r\n"
+                    text +=
+                        "a=ssrc:\(number) msid:user@host webrtctransceiver\(index)\r\na=ssrc:\(number) cname:user@host\r\n"
                 }
             }
             text += self.sends ? "a=sendrecv\r\n" : "a=recvonly\r\n"

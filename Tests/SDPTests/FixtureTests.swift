@@ -16,7 +16,12 @@ import Testing
         for policy in [
             NegotiationPolicy(),
             NegotiationPolicy(sentVideo: [.h264, .vp8], sentAudio: [.opus]).preferringVideo(.h264),
-            NegotiationPolicy(receivedVideo: [], receivedAudio: [.opus, .pcmu], usesTransportCC: false, usesRTX: false),
+            NegotiationPolicy(
+                receivedVideo: [],
+                receivedAudio: [.opus, .pcmu],
+                usesTransportCC: false,
+                usesRTX: false
+            ),
             NegotiationPolicy(honoursOfferOrder: true),
         ] {
             var state = try makeState(policy)
@@ -132,7 +137,10 @@ import Testing
                 let formats = inner.media[media.innerIndex].rtpFormats
                 #expect(formats.first?.payloadType == media.codec.payloadType)
                 let answered = try SessionDescription(parsing: fixture.text)
-                #expect(media.ourDirection.intersection(answered.direction(of: answered.media[media.outerIndex]).reversed) == media.ourDirection)
+                #expect(
+                    media.ourDirection.intersection(answered.direction(of: answered.media[media.outerIndex]).reversed)
+                        == media.ourDirection
+                )
             }
             #expect(state.isStable)
             #expect(!state.remoteFingerprints.isEmpty)

@@ -17,8 +17,13 @@ import Testing
         }
     }
 
-    /// Drives a text as first offer, as later offer and as answer; checks what would go to webrtcbin.
-    private func drive(_ text: String) throws {
+    /// Drives a text as first and as later offer, or as answer; checks what would go to webrtcbin.
+    private func drive(_ text: String, asAnswer: Bool) throws {
+        if asAnswer {
+            var offering = Self.offering
+            if let inner = try? offering?.answerReceived(text) { try self.check(inner) }
+            return
+        }
         var first = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
         if case .apply(let inner)? = try? first.offerReceived(text) {
             try self.check(inner)
@@ -27,12 +32,12 @@ import Testing
         }
         var later = Self.established
         if case .apply(let inner)? = try? later?.offerReceived(text) { try self.check(inner) }
-        var offering = Self.offering
-        if let inner = try? offering?.answerReceived(text) { try self.check(inner) }
     }
 
     private static let established: NegotiationState? = {
-        guard var state = try? makeState(), let offer = try? Fixture.load("chromium-1-audio-video.offer").text else { return nil }
+        guard var state = try? makeState(), let offer = try? Fixture.load("chromium-1-audio-video.offer").text else {
+            return nil
+        }
         _ = try? state.exchange(offer)
         return state
     }()
@@ -62,10 +67,9 @@ import Testing
         #expect(Self.established?.isStable == true && Self.offering?.isStable == false)
         let lines = fixture.text.split(separator: "\r\n", omittingEmptySubsequences: false)
         for count in lines.indices {
-            try self.drive(lines.prefix(count).joined(separator: "\r\n"))
-            if let cut = lines[count].dropLast(lines[count].count / 2).isEmpty ? nil : lines[count].prefix(lines[count].count / 2) {
-                try self.drive((lines.prefix(count) + [cut]).joined(separator: "\r\n"))
-            }
+            // Cut between two lines and, at odd ones, in the middle of the next.
+            let half = count.isMultiple(of: 2) ? [] : [lines[count].prefix(lines[count].count / 2)]
+            try self.drive((lines.prefix(count) + half).joined(separator: "\r\n"), asAnswer: fixture.isAnswer)
         }
     }
 
@@ -73,7 +77,7 @@ import Testing
     func randomMutations(_ fixture: Fixture) throws {
         var generator = Generator(state: 20_261_121)
         let original = Array(fixture.text.utf8)
-        for _ in 0..<60 {
+        for _ in 0..<40 {
             var bytes = original
             for _ in 0..<Int.random(in: 1...12, using: &generator) {
                 let position = Int.random(in: 0..<bytes.count, using: &generator)
@@ -86,7 +90,7 @@ import Testing
                     bytes.insert(contentsOf: bytes[position..<end], at: position)
                 }
             }
-            try self.drive(String(decoding: bytes, as: UTF8.self))
+            try self.drive(String(decoding: bytes, as: UTF8.self), asAnswer: fixture.isAnswer)
         }
     }
 
@@ -100,9 +104,15 @@ import Testing
                 if isDigit, !digits { text += huge } else if !isDigit { text.append(character) }
                 digits = isDigit
             }
-            try self.drive(text)
-            try self.drive(fixture.text.replacing("rtpmap:", with: "rtpmap:\(huge)").replacing("apt=", with: "apt=\(huge)"))
-            try self.drive(fixture.text.replacing("a=ssrc:", with: "a=ssrc:\(huge)").replacing("extmap:", with: "extmap:\(huge)"))
+            try self.drive(text, asAnswer: false)
+            try self.drive(
+                fixture.text.replacing("rtpmap:", with: "rtpmap:\(huge)").replacing("apt=", with: "apt=\(huge)"),
+                asAnswer: false
+            )
+            try self.drive(
+                fixture.text.replacing("a=ssrc:", with: "a=ssrc:\(huge)").replacing("extmap:", with: "extmap:\(huge)"),
+                asAnswer: false
+            )
         }
     }
 
@@ -113,8 +123,12 @@ import Testing
         var last: OnOffer?
         for round in 0..<40 {
             var offer = base
-            offer.lines = offer.lines.map { $0.value.hasPrefix("group:BUNDLE") ? .attribute("group", "BUNDLE 0 r\(round)") : $0 }
-            offer.media[1].lines = offer.media[1].lines.map { $0.value == "mid:1" ? .attribute("mid", "r\(round)") : $0 }
+            offer.lines = offer.lines.map {
+                $0.value.hasPrefix("group:BUNDLE") ? .attribute("group", "BUNDLE 0 r\(round)") : $0
+            }
+            offer.media[1].lines = offer.media[1].lines.map {
+                $0.value == "mid:1" ? .attribute("mid", "r\(round)") : $0
+            }
             last = try state.offerReceived(offer.text)
             guard case .apply(let inner)? = last else { break }
             _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner))

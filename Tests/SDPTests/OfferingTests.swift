@@ -17,7 +17,9 @@ import Testing
         #expect(outer.media[1].formats == ["102", "103", "104", "105", "96", "97", "98", "99"])
         #expect(outer.media.allSatisfy { outer.direction(of: $0) == .recvonly && outer.setup(of: $0) == .actpass })
         #expect(outer.media.allSatisfy { outer.iceCredentials(of: $0)?.ufrag == SimulatedWebRTCBin.ice.ufrag })
-        #expect(outer.media.allSatisfy { outer.fingerprints(of: $0).fingerprints == [ownFingerprint].compactMap { $0 } })
+        #expect(
+            outer.media.allSatisfy { outer.fingerprints(of: $0).fingerprints == [ownFingerprint].compactMap { $0 } }
+        )
         let feedback = try #require(outer.media[1].rtpFormats.first).feedback
         #expect(feedback == ["transport-cc", "nack", "nack pli"])
         #expect(outer.media[1].headerExtensions.count == 1)
@@ -107,7 +109,9 @@ import Testing
         // The peer answered as DTLS client and stays it.
         #expect(description.media.allSatisfy { description.setup(of: $0) == .active })
         _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner))
-        guard case .reply(let outer) = try state.offerReceived(offer.replacing("a=mid:2", with: "a=inactive\r\na=mid:2")) else {
+        guard
+            case .reply(let outer) = try state.offerReceived(offer.replacing("a=mid:2", with: "a=inactive\r\na=mid:2"))
+        else {
             Issue.record("only a direction changed")
             return
         }
@@ -117,7 +121,9 @@ import Testing
     }
 
     @Test func webrtcbinsOddOffersAreErrors() throws {
-        for text in ["", "v=0\r\no=- 1 1 IN IP4 0\r\n", SimulatedWebRTCBin().offer().replacing("m=video", with: "m=text")] {
+        for text in [
+            "", "v=0\r\no=- 1 1 IN IP4 0\r\n", SimulatedWebRTCBin().offer().replacing("m=video", with: "m=text"),
+        ] {
             var state = try makeState()
             #expect(throws: SDPError.self) { try state.offerCreated(inner: text) }
             #expect(state.isStable)

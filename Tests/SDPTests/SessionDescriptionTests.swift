@@ -22,13 +22,18 @@ import Testing
     @Test func repeatedPayloadTypesAreDropped() throws {
         let munged = try SessionDescription(parsing: Fixture.load("libwebrtc-plan-b-munged.offer").text)
         #expect(munged.media[1].formats == ["125", "96", "97", "98", "99", "100", "101", "127", "124"])
-        let odd = try SessionDescription(parsing: self.head + "m=audio 9 RTP/SAVPF 8 x 8 128 -1 0 008 300 99999999999\r\n")
+        let odd = try SessionDescription(
+            parsing: self.head + "m=audio 9 RTP/SAVPF 8 x 8 128 -1 0 008 300 99999999999\r\n"
+        )
         #expect(odd.media[0].formats == ["8", "0"])
     }
 
     @Test func attributesAreInherited() throws {
-        let text = self.head + "a=setup:active\r\na=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\na=recvonly\r\n"
-        let session = try SessionDescription(parsing: text + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\nm=video 0 x 96\r\na=sendonly\r\n")
+        let text =
+            self.head + "a=setup:active\r\na=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\na=recvonly\r\n"
+        let session = try SessionDescription(
+            parsing: text + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\nm=video 0 x 96\r\na=sendonly\r\n"
+        )
         #expect(session.setup(of: session.media[0]) == .active)
         #expect(session.iceCredentials(of: session.media[0])?.ufrag == "abcd")
         #expect(session.direction(of: session.media[0]) == .recvonly)
@@ -56,7 +61,9 @@ import Testing
         ("4d801f", .constrainedBaseline), ("58c01f", .constrainedBaseline), ("42E034", .constrainedBaseline),
     ])
     func h264ProfilesAreComparedNotLevels(_ level: String, _ profile: H264Profile) throws {
-        let text = self.head + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=rtpmap:96 h264/90000\r\na=fmtp:96 profile-level-id=\(level)\r\n"
+        let text =
+            self.head
+            + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=rtpmap:96 h264/90000\r\na=fmtp:96 profile-level-id=\(level)\r\n"
         #expect(try SessionDescription(parsing: text).media[0].rtpFormats[0].h264Profile == profile)
     }
 
@@ -93,7 +100,9 @@ import Testing
 
     @Test func sourcesAreBounded() throws {
         let lines = (0..<500).map { "a=ssrc:\($0) cname:x\r\n" }.joined()
-        let text = self.head + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n" + lines + "a=ssrc:4294967296 cname:x\r\na=ssrc-group:FID 0 1\r\n"
+        let text =
+            self.head + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n" + lines
+            + "a=ssrc:4294967296 cname:x\r\na=ssrc-group:FID 0 1\r\n"
         let sources = try SessionDescription(parsing: text).media[0].sources
         #expect(sources.count == SDPLimits.sourcesPerMediaLine)
         #expect(sources[1].repairs == 0)
