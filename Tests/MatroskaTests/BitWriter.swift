@@ -8,14 +8,14 @@ struct BitWriter {
         for shift in (0..<count).reversed() { self.bits.append(UInt8(value >> UInt64(shift) & 1)) }
     }
 
-    /// ue(v)
+    /// Writes ue(v).
     mutating func ue(_ value: UInt64) {
         let width = 64 - (value + 1).leadingZeroBitCount
         self.write(0, width - 1)
         self.write(value + 1, width)
     }
 
-    /// se(v)
+    /// Writes se(v).
     mutating func se(_ value: Int64) {
         self.ue(value > 0 ? UInt64(2 * value - 1) : UInt64(-2 * value))
     }

@@ -9,7 +9,6 @@ import Testing
         bytes.withUnsafeBytes { Bitstream.inspect(codec, $0, framing: framing) }
     }
 
-
     @Test func vp8KeyframeGivesItsSize() {
         // Frame tag: key frame, version 0, shown, first partition of 2 bytes; 640x360, scale bits set.
         let frame: [UInt8] = [0x50, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 0x42, 0x68, 0xC1, 9, 9]
@@ -20,16 +19,17 @@ import Testing
         #expect(Self.inspect(.vp8, [0x51, 0, 0, 1, 2]) == UnitInspection(isKeyframe: false))
     }
 
-    @Test(arguments: [
-        [], [0x50], [0x50, 0, 0], [0x50, 0, 0, 0x9D, 0x01, 0x2B, 0x80, 2, 0x68, 1, 9, 9],
-        [0x50, 0, 0, 0x9D, 0x01, 0x2A, 0, 0, 0x68, 1, 9, 9],  // no width
-        [0x50, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 2, 0x68, 1, 9],  // first partition cut
-        [0x5F, 0, 0, 1, 2],  // version 7
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x50], [0x50, 0, 0], [0x50, 0, 0, 0x9D, 0x01, 0x2B, 0x80, 2, 0x68, 1, 9, 9],
+            [0x50, 0, 0, 0x9D, 0x01, 0x2A, 0, 0, 0x68, 1, 9, 9],  // no width
+            [0x50, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 2, 0x68, 1, 9],  // first partition cut
+            [0x5F, 0, 0, 1, 2],  // version 7
+        ] as [[UInt8]]
+    )
     func vp8NonsenseIsRefused(frame: [UInt8]) {
         #expect(Self.inspect(.vp8, frame) == nil)
     }
-
 
     static func vp9Keyframe(profile: UInt64, colourSpace: UInt64, width: Int, height: Int) -> [UInt8] {
         var bits = BitWriter()
@@ -70,7 +70,6 @@ import Testing
         #expect(Self.inspect(.vp9, [0b0100_0110]) == nil)  // frame marker
         #expect(Self.inspect(.vp9, [0b1000_0010, 1, 2, 3, 4, 5, 6, 7, 8]) == nil)  // sync code
     }
-
 
     struct SPS {
         var profile: UInt64 = 66
@@ -254,7 +253,6 @@ import Testing
         #expect(H264.decoderConfiguration(H264ParameterSets(sequence: [[0x67]], picture: [Self.pps])) == nil)
     }
 
-
     @Test func opusHeadIsByteExact() {
         #expect(
             EBMLTests.hex(Opus.head(channels: 2, preSkip: 312, inputSampleRate: 48_000))
@@ -262,12 +260,14 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        ([0x00], 10_000_000), ([0x18], 60_000_000), ([0x60], 10_000_000), ([0x78], 20_000_000),
-        ([0x80], 2_500_000), ([0xF8], 20_000_000), ([0xF9], 40_000_000), ([0xFA], 40_000_000),
-        ([0xFB, 0x03], 60_000_000), ([0xFB, 0x86], 120_000_000), ([0xFB, 0x07], nil), ([0xFB, 0x00], nil),
-        ([0x1B, 0x02], 120_000_000), ([0x1B, 0x03], nil), ([0xFB], nil), ([], nil),
-    ] as [([UInt8], Int64?)])
+    @Test(
+        arguments: [
+            ([0x00], 10_000_000), ([0x18], 60_000_000), ([0x60], 10_000_000), ([0x78], 20_000_000),
+            ([0x80], 2_500_000), ([0xF8], 20_000_000), ([0xF9], 40_000_000), ([0xFA], 40_000_000),
+            ([0xFB, 0x03], 60_000_000), ([0xFB, 0x86], 120_000_000), ([0xFB, 0x07], nil), ([0xFB, 0x00], nil),
+            ([0x1B, 0x02], 120_000_000), ([0x1B, 0x03], nil), ([0xFB], nil), ([], nil),
+        ] as [([UInt8], Int64?)]
+    )
     func opusDurations(packet: [UInt8], expected: Int64?) {
         #expect(packet.withUnsafeBytes { Opus.durationNanoseconds(of: $0) } == expected)
         #expect(Self.inspect(.opus, packet)?.durationNanoseconds == expected)
@@ -281,8 +281,12 @@ import Testing
     }
 
     @Test func g711WaveFormatIsByteExact() {
-        #expect(EBMLTests.hex(G711.privateData(.pcmu)) == "0700" + "0100" + "401f0000" + "401f0000" + "0100" + "08000000")
-        #expect(EBMLTests.hex(G711.privateData(.pcma, channels: 2)).hasPrefix("0600" + "0200" + "401f0000" + "803e0000"))
+        #expect(
+            EBMLTests.hex(G711.privateData(.pcmu)) == "0700" + "0100" + "401f0000" + "401f0000" + "0100" + "08000000"
+        )
+        #expect(
+            EBMLTests.hex(G711.privateData(.pcma, channels: 2)).hasPrefix("0600" + "0200" + "401f0000" + "803e0000")
+        )
         for codec in [Codec.pcmu, .pcma] { #expect(G711.codec(privateData: G711.privateData(codec)) == codec) }
         #expect(G711.codec(privateData: [1, 0]) == nil)
         #expect(G711.codec(privateData: [UInt8](repeating: 1, count: 18)) == nil)
@@ -291,11 +295,11 @@ import Testing
         #expect(Self.inspect(.pcma, [UInt8](repeating: 0, count: 80))?.durationNanoseconds == 10_000_000)
     }
 
-
     @Test func randomUnitsNeverTrap() {
         var random = SeededGenerator(seed: 7)
         let starts: [[UInt8]] = [
-            [], [0, 0, 1, 0x67, 100, 0, 31], [0, 0, 1, 0x67, 244], [0x50, 0, 0, 0x9D, 1, 0x2A], [0x82, 0x49, 0x83, 0x42],
+            [], [0, 0, 1, 0x67, 100, 0, 31], [0, 0, 1, 0x67, 244], [0x50, 0, 0, 0x9D, 1, 0x2A],
+            [0x82, 0x49, 0x83, 0x42],
             [0, 0, 0, 30, 0x67, 100],
         ]
         var understood = 0

@@ -15,12 +15,14 @@ import Testing
         return Self.hex(bytes)
     }
 
-    @Test(arguments: [
-        (0, "80"), (1, "81"), (126, "fe"), (127, "407f"), (16_382, "7ffe"), (16_383, "203fff"),
-        (2_097_150, "3ffffe"), (2_097_151, "101fffff"), (0xFFF_FFFE, "1ffffffe"), (0xFFF_FFFF, "080fffffff"),
-        (0x7_FFFF_FFFE, "0ffffffffe"), (0x3FF_FFFF_FFFE, "07fffffffffe"), (0x1_FFFF_FFFF_FFFE, "03fffffffffffe"),
-        (0x1_FFFF_FFFF_FFFF, "0101ffffffffffff"), ([UInt8].maximumElementSize, "01fffffffffffffe"),
-    ] as [(UInt64, String)])
+    @Test(
+        arguments: [
+            (0, "80"), (1, "81"), (126, "fe"), (127, "407f"), (16_382, "7ffe"), (16_383, "203fff"),
+            (2_097_150, "3ffffe"), (2_097_151, "101fffff"), (0xFFF_FFFE, "1ffffffe"), (0xFFF_FFFF, "080fffffff"),
+            (0x7_FFFF_FFFE, "0ffffffffe"), (0x3FF_FFFF_FFFE, "07fffffffffe"), (0x1_FFFF_FFFF_FFFE, "03fffffffffffe"),
+            (0x1_FFFF_FFFF_FFFF, "0101ffffffffffff"), ([UInt8].maximumElementSize, "01fffffffffffffe"),
+        ] as [(UInt64, String)]
+    )
     func sizesTakeTheFewestBytes(size: UInt64, expected: String) {
         #expect(Self.encoded { $0.appendElementSize(size) } == expected)
         var bytes: [UInt8] = []
@@ -102,10 +104,13 @@ import Testing
         #expect(head.length + Int(try #require(head.size)) == total)
     }
 
-    @Test(arguments: [
-        [], [0x00], [0x00, 0x81], [0xEC], [0x40, 0x00, 0x81], [0xFF, 0x81], [0x08, 0, 0, 0, 1, 0x81], [0x1A, 0x45, 0xDF],
-        [0x7F, 0xFF, 0x81], [0xEC, 0x00], [0xEC, 0x40], [0xEC, 0x01, 0, 0, 0, 0, 0, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x00], [0x00, 0x81], [0xEC], [0x40, 0x00, 0x81], [0xFF, 0x81], [0x08, 0, 0, 0, 1, 0x81],
+            [0x1A, 0x45, 0xDF],
+            [0x7F, 0xFF, 0x81], [0xEC, 0x00], [0xEC, 0x40], [0xEC, 0x01, 0, 0, 0, 0, 0, 0],
+        ] as [[UInt8]]
+    )
     func brokenHeadsAreRefused(bytes: [UInt8]) {
         #expect(ElementHead(bytes[...]) == nil)
     }

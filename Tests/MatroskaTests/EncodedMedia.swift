@@ -30,7 +30,8 @@ struct EncodedMedia: Sendable {
             [
                 "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2", "-f", "lavfi", "-i",
                 "testsrc2=size=640x360:rate=25:duration=1", "-f", "lavfi", "-i", "sine=frequency=440:duration=2",
-                "-map", "0:v", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "25", path + "/vp8.ivf",
+                "-map", "0:v", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "25",
+                path + "/vp8.ivf",
                 "-map", "0:v", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "25",
                 path + "/vp9.ivf",
                 "-map", "0:v",
@@ -109,7 +110,7 @@ extension SampleFile {
     }
 
     static func track(_ codec: Codec, number: Int, _ inspection: UnitInspection) throws -> Track {
-        let uid = UInt64(number) * 1_001
+        let uid = UInt64(number) * 1_001 + (codec.kind == .audio ? 7 : 0)
         switch codec {
         case .vp8, .vp9, .h264:
             var codecPrivate: [UInt8] = []

@@ -199,10 +199,13 @@ import Testing
         #expect(refused > 0)
     }
 
-    @Test(arguments: [
-        [], [0x1A], Array("RIFF....WAVE".utf8), [0x1A, 0x45, 0xDF, 0xA3, 0x80, 0x18, 0x53, 0x80, 0x67, 0xFF],
-        [0x1A, 0x45, 0xDF, 0xA3, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE], [UInt8](repeating: 0, count: 1_000),
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x1A], Array("RIFF....WAVE".utf8), [0x1A, 0x45, 0xDF, 0xA3, 0x80, 0x18, 0x53, 0x80, 0x67, 0xFF],
+            [0x1A, 0x45, 0xDF, 0xA3, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE],
+            [UInt8](repeating: 0, count: 1_000),
+        ] as [[UInt8]]
+    )
     func otherFilesAreRefused(bytes: [UInt8]) {
         let error = #expect(throws: MatroskaError.self) { try Reader(MemorySource(bytes)) }
         #expect(error?.code == .notMatroska)
@@ -283,12 +286,14 @@ import Testing
         #expect(try SampleFile.read(head).units.map(\.isKeyframe) == [true, false])
     }
 
-    @Test(arguments: [
-        // Xiph, EBML and fixed lacing of three 20 ms packets.
-        (UInt8(0x02), [2, 1, 2, 0xF8, 0xF8, 1, 0xF8, 2, 3], [1, 2, 3]),
-        (0x06, [2, 0x81, 0xC0, 0xF8, 0xF8, 1, 0xF8, 2, 3], [1, 2, 3]),
-        (0x04, [2, 0xF8, 1, 0xF8, 2, 0xF8, 3], [2, 2, 2]),
-    ] as [(UInt8, [UInt8], [Int])])
+    @Test(
+        arguments: [
+            // Xiph, EBML and fixed lacing of three 20 ms packets.
+            (UInt8(0x02), [2, 1, 2, 0xF8, 0xF8, 1, 0xF8, 2, 3], [1, 2, 3]),
+            (0x06, [2, 0x81, 0xC0, 0xF8, 0xF8, 1, 0xF8, 2, 3], [1, 2, 3]),
+            (0x04, [2, 0xF8, 1, 0xF8, 2, 0xF8, 3], [2, 2, 2]),
+        ] as [(UInt8, [UInt8], [Int])]
+    )
     func lacesAreSplit(flags: UInt8, payload: [UInt8], sizes: [Int]) throws {
         let bytes = Self.foreignFile { $0.appendBinary(ElementID.simpleBlock, Self.block(flags: flags, payload)) }
         let units = try SampleFile.read(bytes).units
@@ -314,11 +319,15 @@ import Testing
         #expect(try SampleFile.read(grouped).units.map(\.time) == [1_005_000_000, 1_020_000_000])
     }
 
-    @Test(arguments: [
-        Self.block(flags: 0x02, []), Self.block(flags: 0x02, [3, 255, 255]), Self.block(flags: 0x02, [1, 9, 0]),
-        Self.block(flags: 0x04, [2, 0, 0]), Self.block(flags: 0x06, [2, 0x81]), Self.block(flags: 0x06, [2, 0x81, 0x80, 0]),
-        Self.block(flags: 0x06, [1, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE]), [0x41, 0x2C, 0], [0x80, 0, 0, 0], [],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            Self.block(flags: 0x02, []), Self.block(flags: 0x02, [3, 255, 255]), Self.block(flags: 0x02, [1, 9, 0]),
+            Self.block(flags: 0x04, [2, 0, 0]), Self.block(flags: 0x06, [2, 0x81]),
+            Self.block(flags: 0x06, [2, 0x81, 0x80, 0]),
+            Self.block(flags: 0x06, [1, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE]), [0x41, 0x2C, 0],
+            [0x80, 0, 0, 0], [],
+        ] as [[UInt8]]
+    )
     func brokenBlocksEndTheWalk(content: [UInt8]) throws {
         let bytes = Self.foreignFile { cluster in
             cluster.appendBinary(ElementID.simpleBlock, Self.block(flags: 0, [0xF8]))
@@ -330,9 +339,11 @@ import Testing
         #expect(read.tornTailOffset == UInt64(bytes.count - 8 - content.count - 2))
     }
 
-    @Test(arguments: [
-        (UInt64.max, 1_000_000), (UInt64(Int64.max) / 1_000_000, 1_000_000), (5, 0), (5, 1 << 60),
-    ] as [(UInt64, UInt64)])
+    @Test(
+        arguments: [
+            (UInt64.max, 1_000_000), (UInt64(Int64.max) / 1_000_000, 1_000_000), (5, 0), (5, 1 << 60),
+        ] as [(UInt64, UInt64)]
+    )
     func hugeTimesAreRefused(ticks: UInt64, scale: UInt64) {
         var bytes: [UInt8] = []
         bytes.appendMaster(ElementID.ebml) { $0.appendString(ElementID.docType, "matroska") }

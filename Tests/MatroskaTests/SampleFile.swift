@@ -93,7 +93,12 @@ struct SampleFile {
             let time = Int64(index) * 100_000_000
             let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ index) }
             try file.append(payload, track: 1, time: time, isKeyframe: index % 15 == 0)
-            try file.append([0xF8, UInt8(truncatingIfNeeded: index)], track: 2, time: time + 7_000_000, isKeyframe: true)
+            try file.append(
+                [0xF8, UInt8(truncatingIfNeeded: index)],
+                track: 2,
+                time: time + 7_000_000,
+                isKeyframe: true
+            )
         }
         return file
     }

@@ -3,7 +3,9 @@
 import Foundation
 import Testing
 
-/// Runs the foreign programs that our files are tried on. One that is missing fails the test.
+/// Runs the foreign programs that our files are tried on.
+///
+/// One that is missing fails the test.
 enum Tool {
     struct Result {
         var status: Int32
@@ -33,11 +35,14 @@ enum Tool {
     }
 
     /// Runs a program to its end; its output goes through files, so that no pipe fills up.
+    ///
+    /// One that hangs is
+    /// killed after 20 s.
     static func run(_ program: String, _ arguments: [String]) throws -> Result {
         let folder = try Folder()
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+        process.arguments = ["-s", "KILL", "20", program] + arguments
         process.standardInput = FileHandle.nullDevice
         var handles: [FileHandle] = []
         for name in ["output", "errors"] {
@@ -110,7 +115,9 @@ enum Tool {
     /// The number of buffers that GStreamer's demuxer gives out, over all its pads.
     static func gstreamerBuffers(_ path: String, pads: [String]) throws -> Int {
         var arguments = ["-v", "filesrc", "location=\(path)", "!", "matroskademux", "name=d"]
-        for pad in pads { arguments += ["d.\(pad)", "!", "queue", "!", "fakesink", "silent=false", "sync=false"] }
+        for pad in pads {
+            arguments += ["d.\(pad)", "!", "queue", "!", "fakesink", "silent=false", "sync=false", "async=false"]
+        }
         let result = try Self.run("gst-launch-1.0", arguments)
         #expect(result.status == 0, "gst-launch-1.0: \(result.errors)")
         return result.output.split(separator: "\n").count { $0.contains("last-message = chain") }

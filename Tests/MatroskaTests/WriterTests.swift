@@ -82,16 +82,18 @@ import Testing
         return track
     }
 
-    @Test(arguments: [
-        [], [Self.vp8, Self.vp8], [Self.vp8, Self.changed(Self.vp8) { $0.number = 2 }],
-        [Self.changed(Self.vp8) { $0.number = 127 }], [Self.changed(Self.vp8) { $0.number = 0 }],
-        [Self.changed(Self.vp8) { $0.uid = 0 }], [Self.changed(Self.vp8) { $0.video = nil }],
-        [Self.changed(Self.vp8) { $0.codecPrivate = [1] }],
-        [.video(uid: 1, codec: .vp9, width: 0, height: 2)], [.video(uid: 1, codec: .h264, width: 2, height: 2)],
-        [Self.changed(.opus(uid: 1)) { $0.codecPrivate = [] }], [Self.changed(.opus(uid: 1)) { $0.audio = nil }],
-        [Self.changed(.opus(uid: 1)) { $0.audio?.sampleRate = .nan }],
-        [Self.changed(.g711(uid: 1, codec: .pcmu)) { $0.codec = .pcma }],
-    ] as [[Track]])
+    @Test(
+        arguments: [
+            [], [Self.vp8, Self.vp8], [Self.vp8, Self.changed(Self.vp8) { $0.number = 2 }],
+            [Self.changed(Self.vp8) { $0.number = 127 }], [Self.changed(Self.vp8) { $0.number = 0 }],
+            [Self.changed(Self.vp8) { $0.uid = 0 }], [Self.changed(Self.vp8) { $0.video = nil }],
+            [Self.changed(Self.vp8) { $0.codecPrivate = [1] }],
+            [.video(uid: 1, codec: .vp9, width: 0, height: 2)], [.video(uid: 1, codec: .h264, width: 2, height: 2)],
+            [Self.changed(.opus(uid: 1)) { $0.codecPrivate = [] }], [Self.changed(.opus(uid: 1)) { $0.audio = nil }],
+            [Self.changed(.opus(uid: 1)) { $0.audio?.sampleRate = .nan }],
+            [Self.changed(.g711(uid: 1, codec: .pcmu)) { $0.codec = .pcma }],
+        ] as [[Track]]
+    )
     func badTracksAreRefused(tracks: [Track]) {
         let error = #expect(throws: MatroskaError.self) { try Self.writer(tracks) }
         #expect(error?.code == .invalidDescription)

@@ -4,7 +4,8 @@
 ///
 /// The caller writes `header()` at the start of an empty file and then, for each coded unit, the bytes of `blockHead`
 /// and the payload itself, in one gathering write. Nothing else may be written between. When the recording ends it
-/// appends `finish().append` and applies `finish().patches` in order.
+/// appends `finish().append` and applies `finish().patches` in order. If a write fails, the writer is ahead of the
+/// file: close it, and complete it with `Repair.plan(_:)`, which cuts off what was written of the last block.
 ///
 /// Until then Segment and clusters have unknown size (RFC 9559 section 4.4), so a file cut anywhere loses only the
 /// block that the cut is in. A new cluster begins after 1 s, after 32 MB, or where a block's time does not fit into
