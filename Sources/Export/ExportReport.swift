@@ -113,7 +113,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
         for track in self.tracks {
             rows.append([
                 String(track.number),
-                String(track.name.prefix(32).map { $0.isNewline || $0.isWhitespace ? " " : $0 }),
+                printable(track.name),
                 track.media.rawValue,
                 track.codec,
                 track.width.flatMap { width in track.height.map { "\(width)x\($0)" } } ?? "-",
@@ -131,6 +131,17 @@ public struct ExportReport: Sendable, Hashable, Codable {
             return String(line.reversed().drop { $0 == " " }.reversed())
         }.joined(separator: "\n")
     }
+}
+
+/// The beginning of a peer's name without what could steer a terminal.
+private func printable(_ name: String) -> String {
+    let scalars = name.unicodeScalars.prefix(32).map { scalar -> Unicode.Scalar in
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
+        default: scalar
+        }
+    }
+    return String(String.UnicodeScalarView(scalars))
 }
 
 /// For example `12.345 s`.

@@ -24,7 +24,8 @@ public final class TrackFileWriter {
 
     /// The unit of the file's block times in nanoseconds.
     ///
-    /// Much finer than the distance of frames, and clusters of 1 s still fit its 16-bit offsets (RFC 9559, 10.2). Players that were tried take it as well as 1 ms.
+    /// Much finer than the distance of frames, and clusters of 1 s still fit its 16-bit offsets (RFC 9559, 10.2).
+    /// ffmpeg, mkvmerge and matroskademux take it as well as 1 ms.
     public static let timestampScaleNanoseconds: UInt64 = 100_000
     private static let maximumUnitSize = 32 << 20
     private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
@@ -72,8 +73,8 @@ public final class TrackFileWriter {
 
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
     ///
-    /// After an error the file holds whole units only, but no index, and takes no more; the track may go on under
-    /// another number.
+    /// After an error that names the track's file, the file holds whole units only, but no index, and takes no more;
+    /// the track may go on under another number. After one that names the journal, writing may go on.
     ///
     /// - Parameters:
     ///   - unit: the bytes; only read during the call.
@@ -155,7 +156,9 @@ public final class TrackFileWriter {
             for patch in finish.patches { try open.file.write(patch.bytes, at: patch.offset) }
             try open.file.synchronise()
         } catch {
-            try open.file.truncate(to: open.writer.offset)
+            // Both are best effort: what matters is in the file, and the first error is the one to tell.
+            try? open.file.truncate(to: open.writer.offset)
+            try? self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: monotonicNanoseconds)
             throw error
         }
         try self.journalEnd(reason: reason, monotonicNanoseconds: monotonicNanoseconds)
@@ -216,6 +219,7 @@ public final class TrackFileWriter {
             firstRTPTime: rtpTime
         )
         try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
+        self.state = .closed
         let file = try File(self.absolutePath, .create)
         try file.write(writer.header(), at: 0)
         self.state = .writing(OpenFile(file: file, writer: writer, firstRTPTime: rtpTime))

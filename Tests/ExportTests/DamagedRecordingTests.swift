@@ -181,4 +181,14 @@ import Timeline
             #expect(error.code == .nothingRecorded || error.code == .storage, "\(error)")
         }
     }
+
+    @Test func printsHostileNamesHarmlessly() throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.audio("\u{1B}[2J\n\u{202E}mallory", media.opus)])
+        let report = try Exporter.run(folder: recording.folder)
+        let table = report.table()
+        #expect(table.split(separator: "\n").count == 2)
+        #expect(!table.unicodeScalars.contains("\u{1B}") && !table.unicodeScalars.contains("\u{202E}"))
+        #expect(try Probe(report.output).streams.count == 1)
+    }
 }

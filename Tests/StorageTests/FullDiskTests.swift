@@ -41,11 +41,16 @@ struct FullDiskTests {
     @Test func keepsWholeUnitsWhenTheDiskIsFull() throws {
         let disk = try SmallFileSystem()
         let folder = try RecordingFolder.create(
-            storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
+            storage: disk.path,
+            room: "r",
+            start: UTCTime(nanosecondsSince1970: 0)
+        )
         let journal = try JournalWriter(folder: folder)
         let writer = TrackFileWriter(
-            folder: folder, journal: journal,
-            track: TrackDescription(number: 1, participant: "p", codec: .vp8, clockRateHz: 90_000))
+            folder: folder,
+            journal: journal,
+            track: TrackDescription(number: 1, participant: "p", codec: .vp8, clockRateHz: 90_000)
+        )
         var failure: StorageError?
         for index in 0..<200 where failure == nil {
             do {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import Matroska
 import Storage
 import Testing
@@ -58,6 +59,25 @@ import Timeline
             if index.isMultiple(of: 50) { #expect(try self.blocks(writer).count == index + 1) }
         }
         #expect(writer.relativePath == "tracks/001-alice-audio.mka")
+    }
+
+    @Test func losesNothingThatWasWrittenBeforeAKill() async throws {
+        let path = self.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let folder = try RecordingFolder.open(path: path)
+            let writer = TrackFileWriter(
+                folder: folder,
+                journal: try JournalWriter(folder: folder),
+                track: TrackDescription(number: 1, participant: "alice", codec: .opus, clockRateHz: 48_000)
+            )
+            for index in 0..<100 { _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960) }
+            kill(getpid(), SIGKILL)
+        }
+        var reader = try Reader(File(path + "/tracks/001-alice-audio.mka", .read))
+        var units = 0
+        while try reader.nextHead() != nil { units += 1 }
+        #expect(units == 100)
+        #expect(try self.records().count == 2)
     }
 
     @Test func closesWithDurationAndRecord() throws {

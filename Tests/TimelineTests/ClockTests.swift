@@ -63,12 +63,26 @@ import Timeline
         #expect(anchors.map(\.rtpTime) == [0, 400, 1400])
     }
 
+    @Test func givesTheFirstUnitAfterAPause() {
+        var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 1000))
+        let milliseconds: [Int64] = [0, 200, 400, 5000, 5200, 5900, 6100]
+        let anchors = milliseconds.compactMap { time in
+            // The sender's clock stood still in the pause.
+            sampler.observe(
+                ClockSample(rtpTime: time < 5000 ? time : time - 4000, monotonicNanoseconds: time * 1_000_000)
+            )
+        }
+        #expect(anchors.map(\.rtpTime) == [0, 1000, 1200])
+    }
+
     @Test func survivesNonsense() {
         var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 90_000))
         for value in [Int64.min, .max, 0, -1, .max, .min] {
             _ = sampler.observe(ClockSample(rtpTime: value, monotonicNanoseconds: value))
         }
-        #expect(sampler.observe(ClockSample(rtpTime: 0, monotonicNanoseconds: 0)) == nil)
+        let usual = ClockSample(rtpTime: 0, monotonicNanoseconds: 0)
+        _ = sampler.observe(usual)
+        #expect(sampler.observe(usual) == nil)
     }
 }
 

@@ -16,12 +16,15 @@ public struct ClockSample: Sendable, Hashable {
 
 /// Picks the clock anchors of a track: the first unit at once, then for each second the unit that was least late.
 ///
+/// The first unit after a pause is one as well: there a sender's timeline may have stood still or jumped.
+///
 /// The least late unit is the one that tells most about the sender's clock: queues only ever add delay.
 public struct ClockAnchorSampler: Sendable {
     private let clock: RTPClock
     private let intervalNanoseconds: Int64
     private var origin: ClockSample?
     private var windowStart: Int64 = 0
+    private var lastArrival: Int64 = 0
     private var best: (sample: ClockSample, lateness: Int64)?
 
     /// A sampler for one track that gives at most one anchor in each interval.
@@ -35,6 +38,14 @@ public struct ClockAnchorSampler: Sendable {
         guard let origin = self.origin else {
             self.origin = sample
             self.windowStart = sample.monotonicNanoseconds
+            self.lastArrival = sample.monotonicNanoseconds
+            return sample
+        }
+        let pause = sample.monotonicNanoseconds &- self.lastArrival
+        self.lastArrival = sample.monotonicNanoseconds
+        if pause >= self.intervalNanoseconds {
+            self.windowStart = sample.monotonicNanoseconds
+            self.best = nil
             return sample
         }
         let elapsed = sample.monotonicNanoseconds &- origin.monotonicNanoseconds

@@ -92,7 +92,9 @@ public struct RTPClockMap: Sendable {
 }
 
 extension RTPClockMap {
-    /// A track placed by its arrivals, with its reports unwrapped, those without a wall clock or of another timeline left out.
+    /// A track placed by its arrivals, with its reports unwrapped.
+    ///
+    /// Reports without a wall clock or of another RTP timeline are left out.
     private struct PlacedTrack {
         let data: TrackClockData
         let reports: [SenderReportLine.Report]
