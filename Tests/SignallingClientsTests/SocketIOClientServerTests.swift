@@ -119,6 +119,8 @@ extension AllSignallingClients {
             var b = RunningClient(Self.configuration(server))
             let bID = try #require(await b.joined())
             #expect(await a.next() == .peerArrived(bID))
+            a.client.send(.offer(to: bID, sdp: "v=0"))
+            #expect(await b.next() == .offerReceived(from: aID, sdp: "v=0"))
             a.client.send(.resetCall(bID))
             #expect(await a.next() == .peerLeft(bID))
             #expect(await b.next() == .peerLeft(aID))
@@ -133,7 +135,7 @@ extension AllSignallingClients {
             let server = try PythonRoomServer(kind)
             var a = RunningClient(Self.configuration(server), policy: .persistent)
             _ = try #require(await a.joined())
-            server.kill()
+            server.stop()
             guard case .signallingLost = await a.next() else {
                 Issue.record("The loss was not reported")
                 return
