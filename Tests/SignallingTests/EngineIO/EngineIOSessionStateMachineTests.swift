@@ -65,10 +65,11 @@ import Testing
         #expect(machine.frameReceived(.text("3probe")) == [.startTimer(.upgrade, after: Machine.upgradeTimeout)])
         #expect(machine.postCompleted(status: 200).isEmpty)
         #expect(
-            machine.pollCompleted(status: 200, body: Self.body([EngineIOPacket(.message, "x"), EngineIOPacket(.noop)])) == [
-                Self.silence, .received(.text("x")), .cancelTimer(.upgrade), .sendFrame(.text("5")), .upgraded,
-                .sendFrame(.text("42a")),
-            ]
+            machine.pollCompleted(status: 200, body: Self.body([EngineIOPacket(.message, "x"), EngineIOPacket(.noop)]))
+                == [
+                    Self.silence, .received(.text("x")), .cancelTimer(.upgrade), .sendFrame(.text("5")), .upgraded,
+                    .sendFrame(.text("42a")),
+                ]
         )
         #expect(machine.frameReceived(.text("2")) == [Self.silence, .sendFrame(.text("3"))])
     }
@@ -220,7 +221,9 @@ import Testing
         var machine = Self.machine(.polling)
         var end: Action?
         for _ in 0...(Machine.maximumQueuedPackets + 1) where end == nil {
-            end = machine.send(EngineIOPacket(.message, "x")).last.flatMap { if case .finished = $0 { $0 } else { nil } }
+            end = machine.send(EngineIOPacket(.message, "x")).last.flatMap {
+                if case .finished = $0 { $0 } else { nil }
+            }
         }
         #expect(end == .finished(.overloaded))
         var large = Self.machine(.webSocket)

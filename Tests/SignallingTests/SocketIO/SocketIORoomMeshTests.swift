@@ -55,7 +55,9 @@ import Testing
         var machine = Self.machine()
         _ = machine.received(.event("otherjoin", ["r", "q"]))
         #expect(
-            machine.received(.event("otherjoin", ["r", "q"])) == [.event(.peerLeft(Self.q)), .event(.peerArrived(Self.q))]
+            machine.received(.event("otherjoin", ["r", "q"])) == [
+                .event(.peerLeft(Self.q)), .event(.peerArrived(Self.q)),
+            ]
         )
     }
 

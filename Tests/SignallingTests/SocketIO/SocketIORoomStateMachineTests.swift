@@ -74,9 +74,10 @@ import Testing
         }
     }
 
-    static let finished: [Action] = cancels + [
-        .send(SocketIOPacket(.disconnect)), .event(.left), .finish(.left),
-    ]
+    static let finished: [Action] =
+        cancels + [
+            .send(SocketIOPacket(.disconnect)), .event(.left), .finish(.left),
+        ]
     static let finishedSilently: [Action] = cancels + [.event(.left), .finish(.left)]
     static let lost: [Action] = cancels + [.event(.signallingLost(reason: "x"))]
     static let joins: [Action] = [join, .startTimer(.join, after: .seconds(5))]
@@ -86,8 +87,9 @@ import Testing
         .event("message", ["r", .object(["type": "offer", "sdp": "v=1", "from": "d", "to": "p"])])
     )
 
-    /// Every pair that does something: the state afterwards and the actions. Every other pair changes nothing and at
-    /// most reports that something was ignored.
+    /// Every pair that does something: the state afterwards and the actions.
+    ///
+    /// Every other pair changes nothing and at most reports that something was ignored.
     static let table: [Phase: [Input: (Phase, [Action])]] = [
         .offline: [
             .opened: (.connecting, []),
@@ -322,10 +324,13 @@ import Testing
         #expect(machine.received(.event("message", ["r", data])).isEmpty)
     }
 
-    @Test(arguments: [
-        [], ["r"], ["r", .null], ["r", "text"], ["r", .object([:])], ["r", .object(["type": "dance"])],
-        ["r", .object(["type": "offer"])], ["r", .array([.integer(1)])], [.null, .object(["type": "answer", "sdp": .null])],
-    ] as [[JSONValue]])
+    @Test(
+        arguments: [
+            [], ["r"], ["r", .null], ["r", "text"], ["r", .object([:])], ["r", .object(["type": "dance"])],
+            ["r", .object(["type": "offer"])], ["r", .array([.integer(1)])],
+            [.null, .object(["type": "answer", "sdp": .null])],
+        ] as [[JSONValue]]
+    )
     func brokenMessagesAreIgnored(_ arguments: [JSONValue]) {
         var machine = Self.machine(.joinedConnected)
         let actions = machine.received(.event("message", arguments))
