@@ -190,7 +190,7 @@ extension AllSignallingClients {
         }
 
         @Test(.timeLimit(.minutes(1)), arguments: PythonRoomServer.Kind.allCases)
-        func wrongVersionAndTransportAreRefused(_ kind: PythonRoomServer.Kind) async throws {
+        func wrongTransportIsRefused(_ kind: PythonRoomServer.Kind) async throws {
             let server = try PythonRoomServer(kind, ["--polling-only"])
             defer { server.stop() }
             let a = RunningClient(Self.configuration(server, transport: .webSocket))
@@ -198,6 +198,42 @@ extension AllSignallingClients {
             var b = RunningClient(Self.configuration(server))
             _ = try #require(await b.joined())
             #expect(await b.leave() == nil)
+        }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: PythonRoomServer.Kind.allCases,
+            Transport.allCases
+        )
+        func takesTheVersionAskedFor(
+            _ kind: PythonRoomServer.Kind,
+            _ transport: Transport
+        ) async throws {
+            let version: EngineIOVersion = kind == .engineIO3 ? .three : .four
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server, transport: transport, version: version))
+            _ = try #require(await a.joined())
+            #expect(await a.leave() == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+        func wrongVersionIsRefused(_ transport: Transport) async throws {
+            let server = try PythonRoomServer(.engineIO4)
+            defer { server.stop() }
+            let a = RunningClient(Self.configuration(server, transport: transport, version: .three))
+            let error = await a.run.value
+            #expect(error?.code == .refused)
+            #expect(error?.message.contains("eio=3 or eio=4") == true)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func persistentRunWaitsForAFullRoom() async throws {
+            let server = try PythonRoomServer(.engineIO4, ["--variant", "full-until:2"])
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server), policy: .persistent)
+            #expect(await a.next() == .full)
+            _ = try #require(await a.joined())
+            #expect(await a.leave() == nil)
         }
 
         /// 200 connects leave no descriptor behind.
@@ -212,7 +248,7 @@ extension AllSignallingClients {
             }
             for transport in Transport.allCases { try await connect(transport) }
             let before = try OpenDescriptors.count()
-            for index in 0..<100 { try await connect(Transport.allCases[index % 3]) }
+            for index in 0..<200 { try await connect(Transport.allCases[index % 3]) }
             #expect(try OpenDescriptors.count() <= before)
         }
     }

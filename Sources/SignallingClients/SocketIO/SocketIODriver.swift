@@ -251,7 +251,11 @@ final class SocketIODriver {
         case .refused(let status, let body):
             self.perform(self.engine.webSocketRefused(status: status, body: body), &group)
         case .violation(let error):
-            self.perform(self.engine.violationSeen(error), &group)
+            // A bad WebSocket ends the upgrade only, as long as polling works.
+            let actions =
+                self.engine.isOnPolling
+                ? self.engine.webSocketClosed(failed: true) : self.engine.violationSeen(error)
+            self.perform(actions, &group)
         case .closed(let failure):
             if !self.engine.isOnPolling { self.loss = self.loss ?? failure }
             self.perform(self.engine.webSocketClosed(failed: failure != nil), &group)

@@ -386,4 +386,30 @@ import Testing
         #expect(SocketIORoomDialect(text: "stock") == SocketIORoomDialect())
         for text in ["", "join", "join:", "dance:x", "room:list"] { #expect(SocketIORoomDialect(text: text) == nil) }
     }
+
+    /// Altered packets in every state: never a trap, and never `leave` from a server's doing.
+    @Test(arguments: Phase.allCases)
+    func survivesNoise(_ phase: Phase) {
+        var generator = SplitMix64(seed: 0x726f_6f6d)
+        let seeds = [
+            #"0{"sid":"d"}"#, "1", #"2["joined","r","d",{"mesh":true,"peers":["p","q"]}]"#, #"2["otherjoin","r","q"]"#,
+            #"2["bye","r","p"]"#, #"2["leaved","r","d"]"#, #"2["full","r","d"]"#,
+            #"2["message","r",{"type":"offer","sdp":"v=0","from":"p","to":"d"}]"#,
+            #"27["message","r",{"type":"candidate","label":"0","id":null,"candidate":"x"}]"#,
+        ].map { [UInt8]($0.utf8) }
+        var read = 0
+        for _ in 0..<200 {
+            var machine = Self.machine(phase)
+            for _ in 0..<20 {
+                guard var bytes = seeds.randomElement(using: &generator) else { continue }
+                for _ in 0..<Int.random(in: 0...1, using: &generator) {
+                    bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 32...126, using: &generator)
+                }
+                guard let packet = try? SocketIOPacket(text: String(decoding: bytes, as: UTF8.self)) else { continue }
+                read += 1
+                #expect(!machine.received(packet).contains(Self.leave))
+            }
+        }
+        #expect(read > 1000)
+    }
 }
