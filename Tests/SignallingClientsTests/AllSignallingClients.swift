@@ -9,7 +9,10 @@ import Testing
 
 /// What this process has open.
 enum OpenDescriptors {
-    static func count() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    /// The targets of every descriptor, such as `socket:[4711]`.
+    static func list() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? "closed"
+        }
     }
 }

@@ -46,17 +46,12 @@ final class PythonRoomServer: Sendable {
         self.port = port
     }
 
-    /// Ends the server and waits for it.
+    /// Ends the server at once, as a crash would, and waits for it.
+    ///
+    /// SIGKILL, because children of a Swift thread pool inherit its blocked signals.
     func stop() {
         guard self.process.isRunning else { return }
-        self.process.terminate()
-        self.process.waitUntilExit()
-    }
-
-    /// Kills the server without its goodbyes.
-    func kill() {
-        guard self.process.isRunning else { return }
-        Foundation.kill(self.process.processIdentifier, SIGKILL)
+        kill(self.process.processIdentifier, SIGKILL)
         self.process.waitUntilExit()
     }
 

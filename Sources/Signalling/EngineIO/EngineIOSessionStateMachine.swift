@@ -65,7 +65,9 @@ public struct EngineIOSessionStateMachine: ~Copyable {
     public static let maximumQueuedPackets = 2048
     /// Most packets in one POST; python-engineio takes 16 and ends the session on more.
     public static let maximumPacketsPerPost = 16
-    /// Limit for the probe and again for the drain. The server's own limit is 10 s.
+    /// Limit for the probe and again for the drain.
+    ///
+    /// The server's own limit is 10 s.
     public static let upgradeTimeout = Duration.seconds(5)
     /// Limit for a graceful close.
     public static let closeTimeout = Duration.seconds(1)
@@ -135,7 +137,9 @@ public struct EngineIOSessionStateMachine: ~Copyable {
 
     // MARK: - What the user of the session does
 
-    /// Begins the handshake. Once only; a second call returns nothing.
+    /// Begins the handshake.
+    ///
+    /// Once only; a second call returns nothing.
     public mutating func start() -> [Action] {
         switch self.state {
         case .idle:
@@ -153,7 +157,9 @@ public struct EngineIOSessionStateMachine: ~Copyable {
         }
     }
 
-    /// Queues a packet. Before `.opened` and after `.finished` it is lost.
+    /// Queues a packet.
+    ///
+    /// Before `.opened` and after `.finished` it is lost.
     public mutating func send(_ packet: EngineIOPacket) -> [Action] {
         switch self.state {
         case .polling(var polling):
@@ -199,7 +205,9 @@ public struct EngineIOSessionStateMachine: ~Copyable {
 
     // MARK: - What the driver reports
 
-    /// A GET was answered. Error bodies are the server's JSON or text.
+    /// A GET was answered.
+    ///
+    /// Error bodies are the server's JSON or text.
     public mutating func pollCompleted(status: Int, body: [UInt8]) -> [Action] {
         switch self.state {
         case .handshaking(let handshake):
@@ -453,7 +461,8 @@ extension EngineIOSessionStateMachine {
 
     /// The reason in an error body: `{"code":n,"message":s}`, a JSON string, or short plain text.
     private static func message(of body: [UInt8]) -> String? {
-        guard body.count <= 4096, let text = String(validating: body, as: UTF8.self), text.utf8.first != UInt8(ascii: "<")
+        guard body.count <= 4096, let text = String(validating: body, as: UTF8.self),
+            text.utf8.first != UInt8(ascii: "<")
         else { return nil }
         let json = try? JSONValue(parsing: text)
         return String((json?["message"]?.string ?? json?.string ?? text).prefix(200))
@@ -604,7 +613,9 @@ extension EngineIOSessionStateMachine {
         return actions
     }
 
-    /// Takes packets of an open session. Answers are queued in the session.
+    /// Takes packets of an open session.
+    ///
+    /// Answers are queued in the session.
     /// - Returns: The reason if the session is over.
     private static func receive(
         _ packets: [EngineIOPacket],

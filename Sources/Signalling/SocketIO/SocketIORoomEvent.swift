@@ -47,7 +47,8 @@ struct SocketIORoomEvent: Equatable {
         switch value {
         case .string(let room): room
         case .integer(let room): String(room)
-        case .object(let object): (object["room"] ?? object["receiver"]).flatMap { $0.string ?? $0.integer.map(String.init) }
+        case .object(let object):
+            (object["room"] ?? object["receiver"]).flatMap { $0.string ?? $0.integer.map(String.init) }
         case .null, .bool, .number, .array: nil
         }
     }

@@ -56,7 +56,9 @@ struct SocketIORoomPeers: Equatable {
         return .added(replacing: old)
     }
 
-    /// A member left. `id` is nil if the server does not say who.
+    /// A member left.
+    ///
+    /// `id` is nil if the server does not say who.
     /// - Returns: The member as the session knows it.
     mutating func left(_ id: PeerID?) -> PeerID? {
         if self.isMesh { return id.flatMap { self.remove($0) } }

@@ -140,7 +140,9 @@ public struct SocketIORoomStateMachine: ~Copyable {
         }
     }
 
-    /// The connection is open. Version 3 grants the default namespace unasked; asking would connect us twice.
+    /// The connection is open.
+    ///
+    /// Version 3 grants the default namespace unasked; asking would connect us twice.
     public mutating func opened(sessionID: String, version: EngineIOVersion) -> [Action] {
         switch self.state {
         case .offline:
@@ -164,7 +166,9 @@ public struct SocketIORoomStateMachine: ~Copyable {
         }
     }
 
-    /// The connection is gone. Peers are remembered: their media may live on (protocols.md 1.7).
+    /// The connection is gone.
+    ///
+    /// Peers are remembered: their media may live on (protocols.md 1.7).
     public mutating func closed(reason: String) -> [Action] {
         switch self.state {
         case .offline, .left:
@@ -510,8 +514,9 @@ extension SocketIORoomStateMachine {
         .event(self.dialect.leaveEvent, [self.dialect.argument(room: self.room)])
     }
 
-    /// Leaves and joins again, so that the other one closes its peer connection and starts anew. With more than one
-    /// peer that would end the others' calls: there the session offers again by itself.
+    /// Leaves and joins again, so that the other one closes its peer connection and starts anew.
+    ///
+    /// With more than one peer that would end the others' calls: there the session offers again by itself.
     private mutating func resetCall(_ peer: PeerID) -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound:

@@ -7,7 +7,9 @@ internal import NIOPosix
 internal import NIOSSL
 internal import Signalling
 
-/// The requests of one polling session. Each call is one request; the task's cancellation ends it.
+/// The requests of one polling session.
+///
+/// Each call is one request; the task's cancellation ends it.
 struct PollingTransport: Sendable {
     /// What came of a request.
     enum Outcome: Sendable {
@@ -65,7 +67,9 @@ struct PollingTransport: Sendable {
         }
     }
 
-    /// Closes every connection. Once, after the last request.
+    /// Closes every connection.
+    ///
+    /// Once, after the last request.
     func shutdown() async throws {
         try await self.client.shutdown()
     }

@@ -21,7 +21,9 @@ extension SocketIOClient {
         public var version: EngineIOVersion?
         /// What the server calls the events.
         public var dialect: SocketIORoomDialect
-        /// Takes any certificate. Only by explicit choice of the operator.
+        /// Takes any certificate.
+        ///
+        /// Only by explicit choice of the operator.
         public var isInsecure: Bool
         /// PEM file of certificates that are trusted beside the system's.
         public var trustedCertificatesFile: String?

@@ -71,7 +71,9 @@ public final class SocketIOClient: Signaller {
         if let failure { throw failure }
     }
 
-    /// Queues a command. Never blocks; callable from any thread.
+    /// Queues a command.
+    ///
+    /// Never blocks; callable from any thread.
     public func send(_ command: RoomCommand) {
         self.inbox.put(.command(command))
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -147,7 +146,9 @@ final class SocketIODriver {
 
     // MARK: - Connection
 
-    /// Makes one connection and stays on it. Returns after all of it is closed.
+    /// Makes one connection and stays on it.
+    ///
+    /// Returns after all of it is closed.
     private func runConnection() async -> SignallingError {
         self.connection += 1
         self.engine = Engine(transport: self.configuration.transport, version: self.configuration.version)
@@ -250,7 +251,11 @@ final class SocketIODriver {
         case .refused(let status, let body):
             self.perform(self.engine.webSocketRefused(status: status, body: body), &group)
         case .violation(let error):
-            self.perform(self.engine.violationSeen(error), &group)
+            // A bad WebSocket ends the upgrade only, as long as polling works.
+            let actions =
+                self.engine.isOnPolling
+                ? self.engine.webSocketClosed(failed: true) : self.engine.violationSeen(error)
+            self.perform(actions, &group)
         case .closed(let failure):
             if !self.engine.isOnPolling { self.loss = self.loss ?? failure }
             self.perform(self.engine.webSocketClosed(failed: failure != nil), &group)
@@ -333,7 +338,7 @@ final class SocketIODriver {
 
     private func received(_ body: EngineIOPacket.Body) {
         guard case .text(let text) = body else {
-            self.tell(.ignored(what: "A binary message was ignored", detail: ""))
+            self.work.append(.room(.event(.ignored(what: "A binary message was ignored", detail: ""))))
             return
         }
         do {
@@ -341,7 +346,8 @@ final class SocketIODriver {
             self.work += self.room.received(packet).map { .room($0) }
         } catch {
             guard self.room.phase == .connecting else {
-                self.tell(.ignored(what: "A message that is no Socket.IO packet was ignored", detail: "\(error)"))
+                let what = "A message that is no Socket.IO packet was ignored"
+                self.work.append(.room(.event(.ignored(what: what, detail: "\(error)"))))
                 return
             }
             self.loss = self.failures.notSocketIO(error)
@@ -409,7 +415,8 @@ final class SocketIODriver {
             )
             self.polling = polling
         }
-        let url = "\(self.configuration.isSecure ? "https" : "http")://\(self.configuration.address)"
+        let url =
+            "\(self.configuration.isSecure ? "https" : "http")://\(self.configuration.address)"
             + self.configuration.target(transport: "polling", version: version, sessionID: sessionID)
         // The heartbeat ends a poll that hangs; this is the net below it.
         let patience = self.open.map { $0.pingInterval + $0.pingTimeout + Self.postTimeout }

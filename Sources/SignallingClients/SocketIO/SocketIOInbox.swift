@@ -17,7 +17,9 @@ final class SocketIOInbox: Sendable {
         case retry
     }
 
-    /// One thing that happened. Numbers tell late ones of earlier connections.
+    /// One thing that happened.
+    ///
+    /// Numbers tell late ones of earlier connections.
     enum Input: Sendable {
         /// The session wants something.
         case command(RoomCommand)
@@ -31,10 +33,14 @@ final class SocketIOInbox: Sendable {
         case timer(Timer, serial: Int)
     }
 
-    /// Most inputs that wait. Network and timers have a few outstanding, so only commands can fill it.
+    /// Most inputs that wait.
+    ///
+    /// Network and timers have a few outstanding, so only commands can fill it.
     static let maximumInputs = 4096
 
-    /// What waits. One reader.
+    /// What waits.
+    ///
+    /// One reader.
     let inputs: AsyncStream<Input>
     private let continuation: AsyncStream<Input>.Continuation
     private let overflow = Mutex(false)
@@ -49,7 +55,9 @@ final class SocketIOInbox: Sendable {
     /// Whether something was lost; then the run cannot go on.
     var hasOverflowed: Bool { self.overflow.withLock { $0 } }
 
-    /// Adds an input. Never blocks; callable from any thread.
+    /// Adds an input.
+    ///
+    /// Never blocks; callable from any thread.
     func put(_ input: Input) {
         if case .dropped = self.continuation.yield(input) {
             self.overflow.withLock { $0 = true }

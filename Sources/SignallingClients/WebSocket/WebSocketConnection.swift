@@ -8,8 +8,9 @@ internal import NIOWebSocket
 internal import Signalling
 internal import Synchronization
 
-/// One WebSocket of a client (RFC 6455). `run` opens it and returns when it is closed; the other methods are called
-/// from any thread meanwhile.
+/// One WebSocket of a client (RFC 6455).
+///
+/// `run` opens it and returns when it is closed; the other methods are called from any thread meanwhile.
 ///
 /// Reading stops after each batch of messages until `read()`, so a server cannot fill our memory.
 final class WebSocketConnection: Sendable {
@@ -65,7 +66,9 @@ final class WebSocketConnection: Sendable {
         self.request = request
     }
 
-    /// Connects and waits until the connection is closed. Cancelling the task closes it at once.
+    /// Connects and waits until the connection is closed.
+    ///
+    /// Cancelling the task closes it at once.
     ///
     /// - Parameter yield: Called on the connection's event loop and, for `closed`, on the caller's executor.
     func run(yield: @escaping @Sendable (Event) -> Void) async {
@@ -85,7 +88,9 @@ final class WebSocketConnection: Sendable {
         yield(.closed(failure))
     }
 
-    /// Sends a message. Lost if the connection is not open.
+    /// Sends a message.
+    ///
+    /// Lost if the connection is not open.
     func send(_ frame: EngineIOFrame) {
         guard let channel = self.state.withLock({ $0.open }) else { return }
         var data: ByteBuffer

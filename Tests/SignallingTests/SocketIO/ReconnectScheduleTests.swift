@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+import Testing
+
+@Suite struct ReconnectScheduleTests {
+    static let down = SignallingError(.unreachable, "down", blame: .network)
+    static let refused = SignallingError(.refused, "no", blame: .peer)
+    static let tls = SignallingError(.tlsFailed, "expired", blame: .configuration)
+
+    @Test func countedPolicyEnds() {
+        var schedule = ReconnectSchedule(policy: .oneShot)
+        for _ in 0..<4 {
+            #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) == .seconds(1))
+        }
+        #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) == nil)
+        #expect(schedule.failedAttempts == 5)
+        #expect(schedule.delay(after: Self.down, joinedFor: .seconds(1), random: 0.5) == .seconds(1))
+    }
+
+    @Test func countedPolicyEndsAtHopelessErrors() {
+        var schedule = ReconnectSchedule(policy: .oneShot)
+        #expect(schedule.delay(after: Self.tls, joinedFor: nil, random: 0.5) == nil)
+    }
+
+    @Test func endlessPolicyGrowsAndStartsAnew() {
+        var schedule = ReconnectSchedule(policy: .persistent)
+        let delays = (0..<12).map { _ in schedule.delay(after: Self.tls, joinedFor: .seconds(59), random: 0.5) }
+        #expect(delays[0] == .seconds(1))
+        #expect(delays[1] == .milliseconds(1500))
+        #expect(delays[2] == .milliseconds(2250))
+        #expect(delays[11] == .seconds(30))
+        #expect(schedule.delay(after: Self.down, joinedFor: .seconds(60), random: 0) == .milliseconds(500))
+        #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 1) == .milliseconds(2250))
+        #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 1) == nil)
+    }
+}

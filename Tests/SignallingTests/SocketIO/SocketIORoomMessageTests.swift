@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+import Testing
+
+@Suite struct SocketIORoomMessageTests {
+    static let body = "1 1 udp 2130706431 192.0.2.7 50000 typ host"
+    static let line = "candidate:" + body
+
+    static func candidate(_ index: Int?, _ mid: String?) -> SocketIORoomMessage.Content {
+        .candidate(ICECandidate(line: line, mLineIndex: index, mid: mid))
+    }
+
+    @Test(arguments: [
+        (#"{"type":"candidate","label":0,"id":"audio","candidate":"LINE"}"#, candidate(0, "audio")),
+        (#"{"type":"candidate","label":"1","id":"video","candidate":"LINE"}"#, candidate(1, "video")),
+        (#"{"type":"candidate","label":1.0,"id":"","sdp":"LINE"}"#, candidate(1, nil)),
+        (#"{"type":"candidate","id":null,"candidate":"a=LINE\r\n"}"#, candidate(nil, nil)),
+        (#"{"type":"candidate","label":-1,"candidate":" BODY "}"#, candidate(nil, nil)),
+        (#"{"type":"candidate","label":1e300,"candidate":"","sdp":"LINE"}"#, candidate(nil, nil)),
+        (#"{"type":"candidate","candidate":{"candidate":"LINE","sdpMLineIndex":2,"sdpMid":"x"}}"#, candidate(2, "x")),
+        (#"{"candidate":"LINE","sdpMLineIndex":0,"sdpMid":"0"}"#, candidate(0, "0")),
+        (#"{"type":"candidate","candidate":""}"#, .endOfCandidates),
+        (#"{"type":"candidate","candidate":null}"#, .endOfCandidates),
+        (#"{"type":"candidate"}"#, .endOfCandidates),
+        (#"{"type":"candidate","candidate":"candidate:"}"#, .endOfCandidates),
+        (#"{"type":"offer","sdp":"v=0"}"#, .offer(sdp: "v=0")),
+        (#"{"type":"answer","sdp":{"type":"answer","sdp":"v=0"}}"#, .answer(sdp: "v=0")),
+    ])
+    func reads(_ text: String, _ content: SocketIORoomMessage.Content) throws {
+        let json = text.replacing("LINE", with: Self.line).replacing("BODY", with: Self.body)
+        #expect(try SocketIORoomMessage(JSONValue(parsing: json)).content == content)
+    }
+
+    @Test(arguments: [
+        ("7", SocketIORoomMessage.ReadingError.notAnObject),
+        ("{}", .unknownType("")),
+        (#"{"type":"dance"}"#, .unknownType("dance")),
+        (#"{"type":"offer"}"#, .missingDescription),
+        (#"{"type":"offer","sdp":""}"#, .missingDescription),
+        (#"{"type":"candidate","candidate":"nonsense"}"#, .invalidCandidate),
+        (#"{"type":"candidate","candidate":"candidate:1 1 udp x 192.0.2.7 50000 typ host"}"#, .invalidCandidate),
+        (#"{"type":"candidate","candidate":"candidate:1 1 udp 1 h\n 50000 typ host"}"#, .invalidCandidate),
+    ])
+    func refuses(_ text: String, _ error: SocketIORoomMessage.ReadingError) throws {
+        let json = try JSONValue(parsing: text)
+        #expect(throws: error) { try SocketIORoomMessage(json) }
+    }
+
+    @Test func refusesLongDescriptions() {
+        let sdp = String(repeating: "x", count: SocketIORoomMessage.maximumDescriptionBytes + 1)
+        #expect(throws: SocketIORoomMessage.ReadingError.missingDescription) {
+            try SocketIORoomMessage(.object(["type": "offer", "sdp": .string(sdp)]))
+        }
+    }
+
+    @Test func writesTheSuperset() {
+        let message = SocketIORoomMessage(Self.candidate(0, "audio"), to: PeerID("p"), from: PeerID("d"))
+        #expect(
+            message.data?.text
+                == #"{"candidate":"LINE","from":"d","id":"audio","label":0,"sdp":"LINE","to":"p","type":"candidate"}"#
+                .replacing("LINE", with: Self.line)
+        )
+        #expect(SocketIORoomMessage(Self.candidate(nil, nil)).data?["id"] == "0")
+        #expect(SocketIORoomMessage(.endOfCandidates).data == nil)
+        #expect(SocketIORoomMessage(.answer(sdp: "é😀")).data?.text == #"{"sdp":"\u00e9\ud83d\ude00","type":"answer"}"#)
+    }
+}
