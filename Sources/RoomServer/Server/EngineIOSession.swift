@@ -19,7 +19,7 @@ final class EngineIOSession {
 
     private unowned let hub: RoomServerHub
     private let transport: EngineIORequest.Transport
-    private var machine: EngineIOSessionStateMachine
+    private var machine: EngineIOServerSessionStateMachine
     private var connection: SocketIOServerConnection
     private var poll: HTTPRequestHandler?
     private var post: HTTPRequestHandler?
@@ -28,7 +28,7 @@ final class EngineIOSession {
     private var timers: [Timer: Scheduled<Void>] = [:]
 
     private enum Timer: Hashable {
-        case engine(EngineIOSessionStateMachine.Timer)
+        case engine(EngineIOServerSessionStateMachine.Timer)
         case connect
     }
 
@@ -45,7 +45,7 @@ final class EngineIOSession {
         self.socketID = socketID
         self.transport = transport
         self.hub = hub
-        self.machine = EngineIOSessionStateMachine(
+        self.machine = EngineIOServerSessionStateMachine(
             version: version,
             transport: transport,
             configuration: hub.sessionConfiguration
@@ -184,11 +184,11 @@ final class EngineIOSession {
         }
     }
 
-    private func run(_ actions: [EngineIOSessionStateMachine.Action]) {
+    private func run(_ actions: [EngineIOServerSessionStateMachine.Action]) {
         for action in actions { self.run(action) }
     }
 
-    private func run(_ action: EngineIOSessionStateMachine.Action) {
+    private func run(_ action: EngineIOServerSessionStateMachine.Action) {
         switch action {
         case .answerPoll(let packets):
             self.poll?.respond(.payload(packets, version: self.version))
@@ -229,7 +229,7 @@ final class EngineIOSession {
         }
     }
 
-    private func end(_ reason: EngineIOSessionStateMachine.EndReason) {
+    private func end(_ reason: EngineIOServerSessionStateMachine.EndReason) {
         self.run(self.connection.sessionEnded())
         for timer in self.timers.values { timer.cancel() }
         self.timers = [:]

@@ -49,8 +49,8 @@ final class RoomServerHub {
     }
 
     /// Times and bounds for sessions.
-    var sessionConfiguration: EngineIOSessionStateMachine.Configuration {
-        EngineIOSessionStateMachine.Configuration(
+    var sessionConfiguration: EngineIOServerSessionStateMachine.Configuration {
+        EngineIOServerSessionStateMachine.Configuration(
             pingInterval: self.configuration.pingInterval,
             pingTimeout: self.configuration.pingTimeout,
             upgradeTimeout: RoomServerConfiguration.upgradeTimeout,
@@ -107,7 +107,7 @@ final class RoomServerHub {
     func session(_ id: String) -> EngineIOSession? { self.sessions[id] }
 
     /// A session ended.
-    func sessionEnded(_ session: EngineIOSession, reason: EngineIOSessionStateMachine.EndReason) {
+    func sessionEnded(_ session: EngineIOSession, reason: EngineIOServerSessionStateMachine.EndReason) {
         self.sessions[session.id] = nil
         self.logger.debug(
             "Session ended",

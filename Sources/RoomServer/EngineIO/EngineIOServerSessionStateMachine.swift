@@ -12,7 +12,7 @@ import Signalling
 /// ```
 /// `polling`, `probing` and `probed` share the data of `Polling`. The driver holds the pending poll's connection and the
 /// WebSockets; the machine says when to use them. Events in `ended` are harmless races and have no effect.
-struct EngineIOSessionStateMachine: ~Copyable {
+struct EngineIOServerSessionStateMachine: ~Copyable {
     /// Times and bounds of a session.
     struct Configuration: Hashable, Sendable {
         /// Time between two heartbeats.

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RoomServer
 
-@Suite struct EngineIOSessionStateMachineTests {
-    private typealias Machine = EngineIOSessionStateMachine
+@Suite struct EngineIOServerSessionStateMachineTests {
+    private typealias Machine = EngineIOServerSessionStateMachine
 
     private static let handshake = EngineIOOpenPacket(
         sessionID: "s1",
