@@ -206,14 +206,8 @@ class Stage:
 
     def serve(self, *flags):
         """The embedded room server; has `port`, speaks Engine.IO 4 to our peers."""
-        port = free_port()
-        server = self.tapedeck("serve", "--listen", f"127.0.0.1:{port}", *flags)
-        server.port, server.eio = port, 4
-
-        def answers():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                return True
-        server.wait_for("listening socket", answers, 15)
+        server = self.tapedeck("serve", "--listen", "127.0.0.1:0", "--json", *flags)
+        server.port, server.eio = server.wait_for_port(), 4
         return server
 
     # The end.
