@@ -86,7 +86,7 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     proxy = hostile_proxy(stage, server, "--every", "0", "--case", case)
-    exported, recorder = record(stage, room_url(proxy, ROOM, transport="websocket", eio=4), 10)
+    exported, recorder = record(stage, room_url(proxy, ROOM, transport="websocket", eio=4), 7)
     assert proxy.event("injected")["case"] in (case, "harmless")
     assert any(fact.get("case") == case for fact in proxy.facts), proxy.story()
     assert_plays(exported)
