@@ -30,6 +30,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def json_objects(lines):
+    """The JSON objects among lines of text; a line that is being written is none yet."""
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                found.append(value)
+    return found
+
+
 class Running:
     """A process whose standard output is read line by line, and whose standard error goes to a file."""
 
@@ -65,13 +76,7 @@ class Running:
         """The JSON objects printed so far, one a line; other lines are left out."""
         with self.changed:
             lines = list(self.lines)
-        found = []
-        for line in lines:
-            with contextlib.suppress(ValueError):
-                value = json.loads(line)
-                if isinstance(value, dict):
-                    found.append(value)
-        return found
+        return json_objects(lines)
 
     def event(self, name):
         """The last fact with this event; None if there is none yet."""
@@ -101,9 +106,6 @@ class Running:
 
     def wait_for_event(self, name, timeout=20):
         return self.wait_for(f"event {name!r}", lambda: self.event(name), timeout)
-
-    def wait_for_message(self, text, timeout=20):
-        return self.wait_for(f"message {text!r}", lambda: text in self.messages, timeout)
 
     def wait_for_port(self):
         """The port a server of ours says it listens on."""
@@ -168,9 +170,8 @@ class Stage:
     def members(self, server, room, count, timeout=20):
         """Waits until so many members are in a room of `room_server`."""
         def have_joined():
-            facts = [json.loads(line) for line in server.messages.splitlines() if line.startswith("{")]
             sids = set()
-            for fact in facts:
+            for fact in json_objects(server.messages.splitlines()):
                 if fact.get("room") == room and fact["event"] == "join":
                     sids.add(fact["sid"])
                 elif fact["event"] in ("leave", "disconnect"):
@@ -206,14 +207,8 @@ class Stage:
 
     def serve(self, *flags):
         """The embedded room server; has `port`, speaks Engine.IO 4 to our peers."""
-        port = free_port()
-        server = self.tapedeck("serve", "--listen", f"127.0.0.1:{port}", *flags)
-        server.port, server.eio = port, 4
-
-        def answers():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                return True
-        server.wait_for("listening socket", answers, 15)
+        server = self.tapedeck("serve", "--listen", "127.0.0.1:0", "--json", *flags)
+        server.port, server.eio = server.wait_for_port(), 4
         return server
 
     # The end.

@@ -2,6 +2,7 @@
 """What hostile peers and servers send costs a log line at most: never a crash, a hang, or another peer's track."""
 
 import signal
+import time
 
 import media
 import pytest
@@ -85,7 +86,7 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     proxy = hostile_proxy(stage, server, "--every", "0", "--case", case)
-    exported, recorder = record(stage, room_url(proxy, ROOM, transport="websocket", eio=4), 10)
+    exported, recorder = record(stage, room_url(proxy, ROOM, transport="websocket", eio=4), 7)
     assert proxy.event("injected")["case"] in (case, "harmless")
     assert any(fact.get("case") == case for fact in proxy.facts), proxy.story()
     assert_plays(exported)
@@ -111,3 +112,18 @@ def test_a_peer_that_vanishes_does_not_end_the_daemon_side(stage):
     assert_plays(exported)
     sent = peer.event("closed")["framesSent"]
     assert video_packets(exported) >= MINIMUM_FRAME_SHARE * sent, media.describe(exported) + recorder.story()
+
+
+def test_a_peer_that_vanishes_is_noticed_within_ten_seconds(stage):
+    server = stage.room_server(5)
+    vanishing = stage.aiortc(server, ROOM, "--send", "synthetic")
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--directory",
+                              stage.folder / "storage", "--output", exported, "--json")
+    vanishing.wait_for_event("connected", 20)
+    recorder.wait_for("recorded media", lambda: list((stage.folder / "storage").rglob("*.mkv")), 10)
+    time.sleep(2)
+    vanishing.kill()
+    # Ten seconds to notice, the rest to export.
+    assert recorder.wait(15) == 0, recorder.story()
+    assert_plays(exported)

@@ -215,6 +215,14 @@ class Connection:
         await self.pc.setLocalDescription(await self.pc.createAnswer())
         return self.local_description()
 
+    def is_session_of(self, message):
+        """Whether an offer renegotiates this connection: the same o= line but for its version."""
+        origin = r"(?m)^o=(\S+ \S+)"
+        remote = self.pc.remoteDescription
+        ours = re.search(origin, remote.sdp) if remote else None
+        theirs = re.search(origin, message["sdp"])
+        return bool(ours and theirs and ours[1] == theirs[1])
+
     async def take_answer(self, message):
         if self.pc.signalingState == "have-local-offer":
             await self.pc.setRemoteDescription(RTCSessionDescription(sdp=message["sdp"], type="answer"))
@@ -323,7 +331,9 @@ class Peer:
             kind = message.get("type")
             connection = self.connections.get(member)
             if kind == "offer":
-                await self.send(member, await (await self.replace_connection(member)).answer(message))
+                if not (connection and connection.is_session_of(message)):
+                    connection = await self.replace_connection(member)
+                await self.send(member, await connection.answer(message))
             elif kind == "answer" and connection:
                 await connection.take_answer(message)
             elif kind == "candidate" and connection:
