@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "SDP", swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
         .target(name: "Signalling", swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Signalling", "SDP"], swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
         .target(name: "Timeline", swiftSettings: settings),
         .target(name: "Observability", dependencies: [logging], swiftSettings: settings),
 
@@ -95,7 +95,7 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Export", "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Export", "GStreamer", "Matroska", "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Timeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ],
             swiftSettings: settings
@@ -105,23 +105,39 @@ let package = Package(
         .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
         .testTarget(name: "SignallingTests", dependencies: ["Signalling"], swiftSettings: settings),
-        .testTarget(name: "SessionTests", dependencies: ["Session", "Signalling", "SDP"], swiftSettings: settings),
+        .testTarget(name: "SessionTests", dependencies: ["Session", "Signalling"], swiftSettings: settings),
         .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: settings),
-        .testTarget(name: "StorageTests", dependencies: ["Storage", "Matroska", "Timeline"], swiftSettings: settings),
-        .testTarget(name: "ExportTests", dependencies: ["Export", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
-        .testTarget(name: "GStreamerTests", dependencies: ["GStreamer", "CTapedeck"], swiftSettings: settings),
-        .testTarget(name: "MediaTests", dependencies: ["Media", "GStreamer", "SDP", "Storage"], swiftSettings: settings),
+        .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .testTarget(
+            name: "ExportTests",
+            dependencies: ["Export", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "GStreamerTests", dependencies: ["CTapedeck", "GStreamer", "Timeline"], swiftSettings: settings),
+        .testTarget(
+            name: "MediaTests",
+            dependencies: ["GStreamer", "Matroska", "Media", "SDP", "Session", "Signalling", "Storage", logging],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "SignallingClientsTests",
-            dependencies: ["SignallingClients", "Signalling", "RoomServer"],
+            dependencies: [
+                "Signalling", "SignallingClients", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RoomServerTests",
             dependencies: [
-                "RoomServer", "Signalling",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "Observability", "RoomServer", "Signalling", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),

@@ -25,7 +25,8 @@ struct CTapedeckFanOut {
     GPtrArray *consumers;
     uint64_t next_id;
     uint64_t count;
-    GstElement *appsink;
+    // Weak: the appsink holds the fan-out through its callbacks.
+    GWeakRef appsink;
     GstClockTime base_time;
     int64_t last_request;
     bool request_pending;
@@ -44,12 +45,14 @@ CTapedeckFanOut *CTapedeck_fan_out_new(bool keyframes) {
     fan_out->keyframes = keyframes;
     fan_out->consumers = g_ptr_array_new_with_free_func(free_consumer);
     fan_out->next_id = 1;
+    g_weak_ref_init(&fan_out->appsink, NULL);
     return fan_out;
 }
 
 void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out) {
     if (!g_atomic_ref_count_dec(&fan_out->references)) return;
     g_ptr_array_unref(fan_out->consumers);
+    g_weak_ref_clear(&fan_out->appsink);
     g_mutex_clear(&fan_out->mutex);
     g_free(fan_out);
 }
@@ -58,12 +61,14 @@ static void release_fan_out(gpointer fan_out) { CTapedeck_fan_out_unref(fan_out)
 
 // The appsink to ask, with a reference, if a request is due now. Mutex held.
 static GstElement *due_request(CTapedeckFanOut *fan_out) {
-    if (!fan_out->request_pending || fan_out->appsink == NULL) return NULL;
+    if (!fan_out->request_pending) return NULL;
     int64_t now = CTapedeck_monotonic_nanoseconds();
     if (fan_out->last_request != 0 && now - fan_out->last_request < KEYFRAME_SPACING_NANOSECONDS) return NULL;
+    GstElement *appsink = g_weak_ref_get(&fan_out->appsink);
+    if (appsink == NULL) return NULL;
     fan_out->last_request = now;
     fan_out->request_pending = false;
-    return gst_object_ref(fan_out->appsink);
+    return appsink;
 }
 
 // Sends the event outside the mutex: it runs through the encoder's pads.
@@ -126,23 +131,14 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     return GST_FLOW_OK;
 }
 
-static void detach(gpointer user) {
-    CTapedeckFanOut *fan_out = user;
-    g_mutex_lock(&fan_out->mutex);
-    fan_out->appsink = NULL;
-    g_mutex_unlock(&fan_out->mutex);
-    CTapedeck_fan_out_unref(fan_out);
-}
-
 void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time) {
     g_mutex_lock(&fan_out->mutex);
-    fan_out->appsink = appsink;
+    g_weak_ref_set(&fan_out->appsink, appsink);
     fan_out->base_time = base_time;
     g_mutex_unlock(&fan_out->mutex);
     g_atomic_ref_count_inc(&fan_out->references);
     GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
-    // The appsink releases the callbacks before it is freed, so `fan_out->appsink` never dangles.
-    gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, fan_out, detach);
+    gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, fan_out, release_fan_out);
 }
 
 uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstClockTime base_time,

@@ -108,19 +108,3 @@ GstWebRTCSessionDescription *CGst_session_description_new(GstWebRTCSDPType type,
     if (gst_sdp_message_new_from_text(text, &message) != GST_SDP_OK) return NULL;
     return gst_webrtc_session_description_new(type, message);
 }
-
-guint CGst_live_object_count(void) {
-    guint count = 0;
-    GList *tracers = gst_tracing_get_active_tracers();
-    for (GList *item = tracers; item != NULL; item = item->next) {
-        GstStructure *live = NULL;
-        if (g_signal_lookup("get-live-objects", G_OBJECT_TYPE(item->data)) == 0) continue;
-        g_signal_emit_by_name(item->data, "get-live-objects", &live);
-        if (live == NULL) continue;
-        const GValue *list = gst_structure_get_value(live, "live-objects-list");
-        if (list != NULL) count += gst_value_list_get_size(list);
-        gst_structure_free(live);
-    }
-    g_list_free_full(tracers, gst_object_unref);
-    return count;
-}

@@ -39,8 +39,14 @@ public enum Runtime {
         CTapedeck_monotonic_nanoseconds()
     }
 
-    /// Live GStreamer objects counted by the `leaks` tracer; 0 unless `GST_TRACERS=leaks` is set. For tests.
+    /// Starts counting live GStreamer objects: elements, pads, buses, clocks. For tests and soak runs.
+    public static func startCountingObjects() throws(GStreamerError) {
+        try Self.initialise()
+        CTapedeck_start_counting_objects()
+    }
+
+    /// GstObjects made since `startCountingObjects()` that are still alive.
     public static var liveObjectCount: Int {
-        Int(CGst_live_object_count())
+        Int(CTapedeck_live_object_count())
     }
 }

@@ -105,7 +105,8 @@ public final class RoomRecorder: Sendable {
         var description: TrackDescription
         var writer: TrackFileWriter
         var keyframes: KeyframePolicy
-        let requestKeyframe: @Sendable () -> Void
+        /// Holds the pad to ask, and with it the whole peer connection: dropped when the track closes.
+        var requestKeyframe: (@Sendable () -> Void)?
         var isOpen = true
     }
 
@@ -270,7 +271,7 @@ public final class RoomRecorder: Sendable {
         defer { self.state.tracks[unit.tap] = track }
         let now = UInt64(clamping: unit.arrivalNanoseconds)
         let isVideo = track.description.codec.kind == .video
-        if isVideo, unit.lostPackets > 0, track.keyframes.lossDetected(at: now) { track.requestKeyframe() }
+        if isVideo, unit.lostPackets > 0, track.keyframes.lossDetected(at: now) { track.requestKeyframe?() }
         self.attempt { () throws(StorageError) in
             let result = try track.writer.write(
                 bytes,
@@ -327,7 +328,7 @@ public final class RoomRecorder: Sendable {
         let now = Runtime.monotonicNanoseconds
         for id in self.state.tracks.keys {
             guard let track = self.state.tracks[id], track.isOpen, track.description.codec.kind == .video else { continue }
-            if self.state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true { track.requestKeyframe() }
+            if self.state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true { track.requestKeyframe?() }
         }
         guard let recording = self.state.recording else { return }
         if now - self.state.lastSynchronised >= self.settings.synchroniseEvery.nanoseconds {
@@ -363,6 +364,7 @@ public final class RoomRecorder: Sendable {
             try track.writer.close(reason: reason, monotonicNanoseconds: now)
         }
         self.state.tracks[id]?.isOpen = false
+        self.state.tracks[id]?.requestKeyframe = nil
     }
 
     /// Runs a write; its failure is logged once and kept, and the other tracks go on.

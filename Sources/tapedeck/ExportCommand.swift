@@ -32,7 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
-            let folder = try RecordingFolder.find(storage: self.directory, id: self.id)
+            let folder = try RecordingFolder.find(storage: self.directory, self.id)
             let progress = ExportProgressBar(isShown: !self.common.json)
             let report = try Exporter.run(folder: folder, layout: self.layout.layout, output: self.output) {
                 progress.draw($0)

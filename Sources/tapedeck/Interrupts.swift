@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+@preconcurrency import Dispatch
 import Foundation
 import Synchronization
 

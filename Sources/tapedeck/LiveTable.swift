@@ -2,6 +2,7 @@
 
 import Export
 import Foundation
+import Matroska
 import Media
 
 /// The table that a person watches while a call is recorded: a line per track, drawn once a second on a terminal.

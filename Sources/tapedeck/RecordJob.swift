@@ -8,6 +8,7 @@ import Media
 import Session
 import Signalling
 import Storage
+import Timeline
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import GStreamer
 import Logging
 import Media
@@ -63,12 +62,6 @@ final class LoopbackSignaller: Signaller {
 
 /// Builds sessions for tests: loopback addresses only.
 enum TestSession {
-    /// Loads GStreamer with the tracer that counts live objects.
-    static func initialise() throws {
-        setenv("GST_TRACERS", "leaks", 1)
-        try Runtime.initialise()
-    }
-
     static let logger = Logger(label: "test") { label in
         var handler = StreamLogHandler.standardError(label: label)
         handler.logLevel = .warning
@@ -81,7 +74,7 @@ enum TestSession {
         camera: CameraSource? = nil,
         preferred: CameraCodec = .vp8
     ) throws -> PeerConnectionContext {
-        try Self.initialise()
+        try Runtime.initialise()
         var settings = WebRTCSettings()
         settings.hostAddresses = ["127.0.0.1"]
         return PeerConnectionContext(

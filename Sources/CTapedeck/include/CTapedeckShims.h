@@ -57,7 +57,4 @@ char *CGst_reply_error(const GstStructure *reply);
 /// Transfer full; NULL if the text does not parse.
 GstWebRTCSessionDescription *CGst_session_description_new(GstWebRTCSDPType type, const char *text);
 
-/// The names of the live GStreamer objects that the `leaks` tracer counts; 0 if the tracer is not active.
-guint CGst_live_object_count(void);
-
 #endif
