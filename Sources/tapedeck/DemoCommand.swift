@@ -85,7 +85,7 @@ struct DemoCommand: AsyncParsableCommand {
         _ interrupts: Interrupts,
         _ logger: Logger
     ) async throws -> RecordResult {
-        let url = try RoomArgument.parse("socketio+http://\(address)/demo")
+        let url = try RoomArgument.parse("socketio+http://\(address.host):\(address.port)/demo")
         let network = try NetworkOptions.parse(["--host-address", "127.0.0.1"])
         let job = RecordJob(
             url: url,

@@ -43,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await server.run { address in
-                        let url = "http://\(address)/"
+                        let url = address.description
                         if json {
                             try? Output.json(Listening(host: address.host, port: address.port, url: url))
                         } else {
