@@ -33,10 +33,15 @@ let package = Package(
             pkgConfig: "gstreamer-webrtc-1.0",
             providers: [.apt(["libgstreamer-plugins-bad1.0-dev"])]
         ),
-        .target(name: "CTapedeck", dependencies: ["CGStreamer"], linkerSettings: [
-            .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
-            .linkedLibrary("crypto"),
-        ]),
+        .target(
+            name: "CTapedeck",
+            dependencies: ["CGStreamer"],
+            linkerSettings: [
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"),
+                .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
+            ]
+        ),
 
         // Pure: value types, no I/O, no clocks, no C
         .target(name: "SDP", swiftSettings: settings),
@@ -59,7 +64,8 @@ let package = Package(
         .target(
             name: "Media",
             dependencies: [
-                "GStreamer", "Matroska", "Observability", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+                "GStreamer", "Matroska", "Observability", "SDP", "Session", "Signalling", "Storage", "Timeline",
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -95,7 +101,8 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Export", "GStreamer", "Matroska", "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Timeline",
+                "Export", "GStreamer", "Matroska", "Media", "Observability", "RoomServer", "Session", "Signalling",
+                "SignallingClients", "Storage", "Timeline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ],
             swiftSettings: settings
@@ -113,7 +120,11 @@ let package = Package(
             dependencies: ["Export", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
-        .testTarget(name: "GStreamerTests", dependencies: ["CTapedeck", "GStreamer", "Timeline"], swiftSettings: settings),
+        .testTarget(
+            name: "GStreamerTests",
+            dependencies: ["CTapedeck", "GStreamer", "Timeline"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "MediaTests",
             dependencies: ["GStreamer", "Matroska", "Media", "SDP", "Session", "Signalling", "Storage", logging],

@@ -200,7 +200,8 @@ enum EncoderLaunch {
                 bitrate=\(kilobits) ! \(h264Caps)
                 """
         case .h264 where Runtime.missingElements(["openh264enc"]).isEmpty:
-            return "openh264enc complexity=low bitrate=\(settings.bitsPerSecond) gop-size=\(keyframeDistance) ! \(h264Caps)"
+            return
+                "openh264enc complexity=low bitrate=\(settings.bitsPerSecond) gop-size=\(keyframeDistance) ! \(h264Caps)"
         case .vp8 where Runtime.missingElements(["vp8enc"]).isEmpty:
             return """
                 vp8enc deadline=1 cpu-used=16 end-usage=cbr keyframe-max-dist=\(keyframeDistance) threads=1 \

@@ -345,7 +345,8 @@ public final class PeerConnection: Sendable {
     private func adaptSenders(_ bin: WebRTCBin) throws {
         for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
             guard let sender = self.state.withLock({ $0.senders[media.kind] }), let format = SendFormat(media),
-                let codec = CameraCodec(media.codec.codec), SendFormat(media.codec.codec) != format || sender.codec != codec
+                let codec = CameraCodec(media.codec.codec),
+                SendFormat(media.codec.codec) != format || sender.codec != codec
             else { continue }
             let branch = try bin.replace(sender.branch, with: format)
             self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
@@ -430,7 +431,9 @@ public final class PeerConnection: Sendable {
         self.state.withLock { $0.verdict = isGenuine ? .genuine : .forged }
         if !isGenuine {
             self.onEvent(
-                .authenticityFailed(reason: "the certificate of the DTLS handshake is not the one of the description")
+                .authenticityFailed(
+                    reason: "the certificate of the DTLS handshake does not have the fingerprint of the description"
+                )
             )
         }
         return isGenuine

@@ -327,8 +327,12 @@ public final class RoomRecorder: Sendable {
     private func tick() {
         let now = Runtime.monotonicNanoseconds
         for id in self.state.tracks.keys {
-            guard let track = self.state.tracks[id], track.isOpen, track.description.codec.kind == .video else { continue }
-            if self.state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true { track.requestKeyframe?() }
+            guard let track = self.state.tracks[id], track.isOpen, track.description.codec.kind == .video else {
+                continue
+            }
+            if self.state.tracks[id]?.keyframes.requestIsDue(at: UInt64(clamping: now)) == true {
+                track.requestKeyframe?()
+            }
         }
         guard let recording = self.state.recording else { return }
         if now - self.state.lastSynchronised >= self.settings.synchroniseEvery.nanoseconds {

@@ -73,7 +73,9 @@ struct RoomURLParts {
         guard !portText.isEmpty else { return (host, nil) }
         guard portText.hasPrefix(":"), portText.dropFirst().utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
             let port = Int(portText.dropFirst()), (1...65535).contains(port)
-        else { throw Self.error("port: what follows the host and : is not a number from 1 to 65535") }
+        else {
+            throw Self.error("port: \"\(Self.excerpt(String(portText.dropFirst())))\" is not a number from 1 to 65535")
+        }
         return (host, port)
     }
 

@@ -60,6 +60,7 @@ struct CameraCommand: AsyncParsableCommand {
         var framesCaptured: UInt64
         var framesEncoded: [String: UInt64]
         var framesSent: [String: UInt64]
+        var audioPacketsSent: [String: UInt64]
         var counters: [String: Int]
     }
 
@@ -103,18 +104,24 @@ struct CameraCommand: AsyncParsableCommand {
         let outcome = await ended
         try await control.run("stopping the camera") { camera.stop() }
         if case .failed(let error) = outcome { throw error }
+        func named(_ counts: [CameraCodec: UInt64]) -> [String: UInt64] {
+            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
+        }
+        let status = session.status
         let result = Result(
             framesCaptured: counts.captured,
-            framesEncoded: Dictionary(uniqueKeysWithValues: counts.encoded.map { ($0.key.rawValue, $0.value) }),
-            framesSent: Dictionary(uniqueKeysWithValues: session.status.sent.map { ($0.key.rawValue, $0.value) }),
-            counters: session.status.counters
+            framesEncoded: named(counts.encoded),
+            framesSent: named(status.sent.filter { $0.key != .opus }),
+            audioPacketsSent: named(status.sent.filter { $0.key == .opus }),
+            counters: status.counters
         )
         if self.common.json {
             try Output.json(result)
         } else {
             for (codec, count) in result.framesSent.sorted(by: { $0.key < $1.key }) {
-                Output.result("\(codec): \(count) sent")
+                Output.result("\(codec): \(count) frames sent")
             }
+            for (codec, count) in result.audioPacketsSent { Output.result("\(codec): \(count) packets sent") }
         }
     }
 

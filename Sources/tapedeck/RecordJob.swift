@@ -185,7 +185,10 @@ struct RecordJob: Sendable {
         if case .failed(let error) = outcome { return CommandFailure(error) }
         if end == .interrupted { return CommandFailure(.interrupted, "interrupted before anything was recorded") }
         guard status.hasJoined else {
-            return CommandFailure(.notJoined, "could not join \(self.url): no answer within \(self.wait)")
+            return CommandFailure(
+                .notJoined,
+                "could not join \(self.url): timed out, the room did not answer within \(self.wait)"
+            )
         }
         let reason = status.lastRefusal.map { " (last refused: \($0))" } ?? ""
         let peers = status.everConnected.isEmpty ? "nobody connected" : "the peers sent nothing that can be recorded"
@@ -195,7 +198,9 @@ struct RecordJob: Sendable {
     private func problems(_ recorder: RoomRecorder) -> [String] {
         var problems: [String] = []
         if let failure = recorder.failure { problems.append(failure.message) }
-        if recorder.droppedUnits > 0 { problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow") }
+        if recorder.droppedUnits > 0 {
+            problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow")
+        }
         return problems
     }
 

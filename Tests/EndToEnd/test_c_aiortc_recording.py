@@ -11,7 +11,8 @@ ROOM = "123123"
 
 @pytest.mark.parametrize("codec", ["vp8", "h264"])
 def test_every_frame_of_aiortc_is_recorded(stage, codec):
-    server = stage.room_server(4, "--polling-only")
+    # The peer's own client, python-engineio 3, loses its session when it has nothing to say for the ping time-out.
+    server = stage.room_server(4, "--polling-only", "--ping-timeout", "60")
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", codec, transport="polling")
     exported, recorder = record(stage, room_url(server, ROOM, transport="polling", eio=3), 20)
     closed = peer.wait_for_event("closed", 10)

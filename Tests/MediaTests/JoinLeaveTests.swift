@@ -73,7 +73,9 @@ struct JoinLeaveTests {
         }
         let deadline = ContinuousClock.now + .seconds(10)
         let name = "camera-\(number)"
-        while recorder.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2, ContinuousClock.now < deadline {
+        while recorder.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2,
+            ContinuousClock.now < deadline
+        {
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(recorder.tracks.filter { $0.participant == name && $0.units > 0 }.count == 2)

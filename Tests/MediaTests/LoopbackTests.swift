@@ -83,7 +83,9 @@ struct LoopbackTests {
         let forge: @Sendable (String) -> String = { sdp in
             sdp.replacing(/a=fingerprint:sha-256 ../, with: "a=fingerprint:sha-256 00")
         }
-        let result = try await self.record(cameraOffers: true, codec: .vp8, seconds: 1, alteration: forge) { _, session in
+        let result = try await self.record(cameraOffers: true, codec: .vp8, seconds: 1, alteration: forge) {
+            _,
+            session in
             session.status.counters["peer_refused"] != nil
         }
         #expect(result.recording.status.counters["peer_refused"] == 1)

@@ -271,6 +271,8 @@ class Peer:
     def __init__(self, options):
         self.options = options
         self.connections = {}
+        # Our own descriptions: some servers send every message back to its sender too.
+        self.own_descriptions = set()
         self.closed = []
         self.ended = asyncio.Event()
         self.exit_code = 0
@@ -284,6 +286,7 @@ class Peer:
 
     async def send(self, member, message):
         addressee = {"to": member} if self.is_mesh else {}
+        self.own_descriptions.add(message.get("sdp"))
         await self.sio.emit("message", (self.options.room, {**message, **addressee}))
 
     def member(self, sid):
@@ -326,6 +329,8 @@ class Peer:
 
     async def on_message(self, room, *rest):
         message = next((value for value in reversed(rest) if isinstance(value, dict)), {})
+        if message.get("sdp") in self.own_descriptions:
+            return
         member = self.member(message.get("from"))
         async with self.lock:
             kind = message.get("type")

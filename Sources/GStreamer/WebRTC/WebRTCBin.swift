@@ -368,28 +368,37 @@ private let handleElementAdded:
 
 private let handleTransceiver:
     @convention(c) (UnsafeMutablePointer<GstElement>?, UnsafeMutableRawPointer?, gpointer?) -> Void = {
-        _, transceiver, user in
+        _,
+        transceiver,
+        user in
         guard let transceiver else { return }
         CallbackBox<UnsafeMutableRawPointer>.from(user)?.call(transceiver)
     }
 
 private let handleCandidate:
     @convention(c) (UnsafeMutablePointer<GstElement>?, guint, UnsafePointer<CChar>?, gpointer?) -> Void = {
-        _, mLineIndex, line, user in
+        _,
+        mLineIndex,
+        line,
+        user in
         guard let line else { return }
         CallbackBox<(guint, String)>.from(user)?.call((mLineIndex, String(cString: line)))
     }
 
 private let handlePad:
     @convention(c) (UnsafeMutablePointer<GstElement>?, UnsafeMutablePointer<GstPad>?, gpointer?) -> Void = {
-        _, pad, user in
+        _,
+        pad,
+        user in
         guard let pad, gst_pad_get_direction(pad) == GST_PAD_SRC else { return }
         CallbackBox<Pad>.from(user)?.call(Pad(referencing: pad))
     }
 
 private let handleState:
     @convention(c) (UnsafeMutablePointer<GstElement>?, UnsafeMutableRawPointer?, gpointer?) -> Void = {
-        bin, _, user in
+        bin,
+        _,
+        user in
         guard let bin else { return }
         CallbackBox<Element>.from(user)?.call(Element(referencing: bin))
     }
