@@ -2,11 +2,12 @@
 #
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
 #   make test    installs what the tests need, and runs all of them
+#   make figures what recording one room costs on this machine, in about three minutes
 #   make build   the optimised binary, .build/release/tapedeck
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test build lint format packages venvs end-to-end
+.PHONY: demo test figures build lint format packages venvs end-to-end
 
 demo:
 	@.ci/install-packages demo
@@ -15,6 +16,9 @@ demo:
 
 test:
 	@.ci/test
+
+figures: build
+	python3 Tests/Benchmarks/recording_cost.py
 
 build:
 	swift build --configuration release --product tapedeck

@@ -14,7 +14,9 @@ final class CallbackBox<Value>: Sendable {
         self.call = call
     }
 
-    /// Gives C its reference. Balanced by `releaseClosure` or `release`.
+    /// Gives C its reference.
+    ///
+    /// Balanced by `releaseClosure` or `release`.
     func retained() -> UnsafeMutableRawPointer {
         Unmanaged.passRetained(self).toOpaque()
     }

@@ -6,10 +6,14 @@ internal import CTapedeck
 ///
 /// webrtcbin's own is RSA, and peers that offer only ECDSA suites fail with it (gstreamer.md fact 122).
 public struct Certificate: Sendable {
-    /// Certificate and private key, PEM. Never logged.
+    /// Certificate and private key, PEM.
+    ///
+    /// Never logged.
     let pem: String
 
-    /// Makes a new one, valid for 30 days. Costs about a millisecond.
+    /// Makes a new one, valid for 30 days.
+    ///
+    /// Costs about a millisecond.
     public static func generate() throws(GStreamerError) -> Certificate {
         guard let pem = CTapedeck_certificate_new() else {
             throw GStreamerError(.certificate, "libcrypto could not make an ECDSA P-256 certificate")

@@ -34,7 +34,9 @@ public final class ControlThread: Sendable {
         }
     }
 
-    /// Queues `body` without waiting for it. Callable from any callback.
+    /// Queues `body` without waiting for it.
+    ///
+    /// Callable from any callback.
     public func enqueue(_ body: @escaping @Sendable () -> Void) {
         self.queue.async(execute: body)
     }

@@ -55,7 +55,9 @@ public final class Element: @unchecked Sendable {
     }
 }
 
-/// Sets a property of any GObject from text. `gst_util_set_object_arg` ignores an unknown property in silence.
+/// Sets a property of any GObject from text.
+///
+/// `gst_util_set_object_arg` ignores an unknown property in silence.
 func setProperty(of object: UnsafeMutableRawPointer, _ property: String, _ text: String) throws(GStreamerError) {
     guard CGst_has_property(object, property) != 0 else {
         throw GStreamerError(.property, "no property '\(property)' to set to '\(text)'")

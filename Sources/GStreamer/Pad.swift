@@ -3,7 +3,9 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Owner of one reference to a GstPad. Pads are thread-safe for everything used here.
+/// Owner of one reference to a GstPad.
+///
+/// Pads are thread-safe for everything used here.
 public final class Pad: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<GstPad>
 
@@ -43,7 +45,9 @@ public final class Pad: @unchecked Sendable {
         gst_pad_unlink(self.pointer, sink.pointer)
     }
 
-    /// Asks the sender for a keyframe: a PLI, never a FIR. Any thread; the request is not waited for.
+    /// Asks the sender for a keyframe: a PLI, never a FIR.
+    ///
+    /// Any thread; the request is not waited for.
     public func requestKeyframe() {
         _ = CGst_request_keyframe(self.pointer)
     }
@@ -61,7 +65,9 @@ public final class Pad: @unchecked Sendable {
     }
 }
 
-/// A blocked pad. Removing the block lets the data flow; closing the pipeline ends it as well.
+/// A blocked pad.
+///
+/// Removing the block lets the data flow; closing the pipeline ends it as well.
 final class PadBlock: Sendable {
     private let pad: Pad
     private let id: gulong

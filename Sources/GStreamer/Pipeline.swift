@@ -33,7 +33,9 @@ public final class Pipeline: @unchecked Sendable {
         CGStreamer.gst_object_unref(bus)
     }
 
-    /// An empty pipeline. `onBus` is called on GStreamer's threads: it must not block nor call GStreamer.
+    /// An empty pipeline.
+    ///
+    /// `onBus` is called on GStreamer's threads: it must not block nor call GStreamer.
     public convenience init(name: String, onBus: @escaping @Sendable (BusEvent) -> Void) throws(GStreamerError) {
         guard let pipeline = gst_pipeline_new(name) else {
             throw GStreamerError(.initialisation, "no pipeline")
@@ -81,7 +83,9 @@ public final class Pipeline: @unchecked Sendable {
         UInt64(gst_element_get_base_time(self.pointer))
     }
 
-    /// Starts on the system clock. With `baseTimeNanoseconds` given, running time counts from there; otherwise from now.
+    /// Starts on the system clock.
+    ///
+    /// With `baseTimeNanoseconds` given, running time counts from there; otherwise from now.
     ///
     /// Control thread only.
     public func play(baseTimeNanoseconds: UInt64? = nil) throws(GStreamerError) {
@@ -97,7 +101,9 @@ public final class Pipeline: @unchecked Sendable {
         }
     }
 
-    /// Frees everything that the pipeline holds: threads, sockets, files. Blocks until it is done.
+    /// Frees everything that the pipeline holds: threads, sockets, files.
+    ///
+    /// Blocks until it is done.
     ///
     /// Control thread only, never from a callback of the pipeline (gstreamer.md fact 61).
     public func stop() {
@@ -125,7 +131,9 @@ private func parse(launch: String, asBin: Bool) throws(GStreamerError) -> Unsafe
     return parsed
 }
 
-/// Bus sync handler. Any GStreamer thread; owns the message, because the reply is DROP.
+/// Bus sync handler.
+///
+/// Any GStreamer thread; owns the message, because the reply is DROP.
 private func handleBusMessage(
     _ bus: UnsafeMutablePointer<GstBus>?,
     _ message: UnsafeMutablePointer<GstMessage>?,

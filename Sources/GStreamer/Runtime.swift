@@ -18,7 +18,9 @@ public enum Runtime {
         return .success(text.map { String(cString: $0) } ?? "GStreamer")
     }()
 
-    /// Loads the library and its registry; later calls cost nothing. Any thread.
+    /// Loads the library and its registry; later calls cost nothing.
+    ///
+    /// Any thread.
     /// - Returns: the version, for example `GStreamer 1.22.0`.
     @discardableResult
     public static func initialise() throws(GStreamerError) -> String {
@@ -39,7 +41,9 @@ public enum Runtime {
         CTapedeck_monotonic_nanoseconds()
     }
 
-    /// Starts counting live GStreamer objects: elements, pads, buses, clocks. For tests and soak runs.
+    /// Starts counting live GStreamer objects: elements, pads, buses, clocks.
+    ///
+    /// For tests and soak runs.
     public static func startCountingObjects() throws(GStreamerError) {
         try Self.initialise()
         CTapedeck_start_counting_objects()

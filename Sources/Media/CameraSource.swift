@@ -186,8 +186,9 @@ public final class CameraSource: Sendable {
     }
 }
 
-/// Launch text of the encoders, best first by what is installed. The settings are those that browsers decoded without
-/// loss (gstreamer.md facts 104, 105).
+/// Launch text of the encoders, best first by what is installed.
+///
+/// The settings are those that browsers decoded without loss (gstreamer.md facts 104, 105).
 enum EncoderLaunch {
     static func text(for codec: CameraCodec, _ settings: CameraSettings) -> String? {
         let keyframeDistance = settings.framesPerSecond * 2

@@ -68,6 +68,8 @@ public final class PeerConnection: Sendable {
         var negotiation: NegotiationState
         var bin: WebRTCBin?
         var isClosed = false
+        /// When the first offer of either side was there.
+        var offerNanoseconds: Int64?
         var verdict = Verdict.pending
         var isConnected = false
         var localCandidates: [String] = []
@@ -156,6 +158,7 @@ public final class PeerConnection: Sendable {
     public func createOffer() async {
         await self.perform("offer") {
             guard let bin = self.bin else { return }
+            self.noteOffer()
             try await self.context.control.run("preparing an offer") { try self.prepareOffer(bin) }
             let inner = try await bin.createOffer()
             let (toSet, outer) = try self.state.withLock { try $0.negotiation.offerCreated(inner: inner) }
@@ -168,6 +171,7 @@ public final class PeerConnection: Sendable {
     public func applyOffer(_ sdp: String) async {
         await self.perform("answer") {
             guard let bin = self.bin else { return }
+            self.noteOffer()
             let decision: OnOffer
             do {
                 decision = try self.state.withLock { state throws(SDPError) in
@@ -238,7 +242,9 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    /// Ends everything and releases it; `closed` follows. Safe to call once, in any state.
+    /// Ends everything and releases it; `closed` follows.
+    ///
+    /// Safe to call once, in any state.
     public func close(reason: String) async {
         let (bin, consumers, taps, wait) = self.state.withLock { state in
             state.isClosed = true
@@ -269,14 +275,18 @@ public final class PeerConnection: Sendable {
         self.onEvent(.closed)
     }
 
-    /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first. Any thread.
+    /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first.
+    ///
+    /// Any thread.
     public var lastHeardNanoseconds: Int64? {
         let (bin, taps) = self.state.withLock { ($0.bin, $0.taps) }
         let times = taps.compactMap(\.counters.lastPacketNanoseconds) + [bin?.lastReportNanoseconds].compactMap { $0 }
         return times.max()
     }
 
-    /// Buffers sent so far, by codec. Any thread.
+    /// Buffers sent so far, by codec.
+    ///
+    /// Any thread.
     public var sent: [CameraCodec: ConsumerCounters] {
         self.state.withLock { $0.consumers.mapValues(\.counters) }
     }
@@ -284,6 +294,11 @@ public final class PeerConnection: Sendable {
     // MARK: Steps of the negotiation
 
     private var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+
+    private func noteOffer() {
+        let now = Runtime.monotonicNanoseconds
+        self.state.withLock { $0.offerNanoseconds = $0.offerNanoseconds ?? now }
+    }
 
     private func perform(_ what: String, _ body: () async throws -> Void) async {
         do {
@@ -416,8 +431,10 @@ public final class PeerConnection: Sendable {
 
     // MARK: Control thread
 
-    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not
-    /// (gstreamer.md facts 1, 20). Nothing is read from or sent to a peer before this said yes.
+    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not (gstreamer.md facts
+    /// 1, 20).
+    ///
+    /// Nothing is read from or sent to a peer before this said yes.
     private func isGenuine(_ bin: WebRTCBin) -> Bool {
         let (verdict, expected) = self.state.withLock { ($0.verdict, $0.negotiation.remoteFingerprints) }
         guard case .pending = verdict else { return verdict == .genuine }
@@ -483,7 +500,8 @@ public final class PeerConnection: Sendable {
             channels: depayloader.channels,
             ssrc: ssrc,
             payloadType: format.payloadType,
-            mid: media?.mid
+            mid: media?.mid,
+            offerNanoseconds: self.state.withLock { $0.offerNanoseconds }
         )
         let target = bin.keyframeTarget(of: stream)
         let tap = try recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }

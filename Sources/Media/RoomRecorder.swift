@@ -50,6 +50,8 @@ public struct TrackStatus: Sendable, Hashable {
     public var duration: Duration
     /// Whether the track still receives.
     public var isOpen: Bool
+    /// From the offer to the first unit in the file; nil before it and if it is not known.
+    public var firstUnitDelay: Duration?
 
     fileprivate init(_ track: RoomRecorder.Track) {
         let statistics = track.writer.statistics
@@ -63,6 +65,7 @@ public struct TrackStatus: Sendable, Hashable {
         self.lostPackets = track.tap.counters.lostPackets
         self.duration = .nanoseconds(statistics.durationNanoseconds)
         self.isOpen = track.isOpen
+        self.firstUnitDelay = track.firstUnitDelay
     }
 }
 
@@ -76,7 +79,9 @@ public final class RoomRecorder: Sendable {
     public let queue = UnitQueue()
     private let settings: RecorderSettings
     private let logger: Logger
-    /// Guards `state`. Held while a unit is written, so that a track is never closed in the middle of one.
+    /// Guards `state`.
+    ///
+    /// Held while a unit is written, so that a track is never closed in the middle of one.
     private let lock = NSLock()
     nonisolated(unsafe) private var state = State()
     private let ended = DispatchSemaphore(value: 0)
@@ -108,6 +113,9 @@ public final class RoomRecorder: Sendable {
         /// Holds the pad to ask, and with it the whole peer connection: dropped when the track closes.
         var requestKeyframe: (@Sendable () -> Void)?
         var isOpen = true
+        /// When the offer was made or came.
+        let offerNanoseconds: Int64?
+        var firstUnitDelay: Duration?
     }
 
     /// Starts the recorder's thread.
@@ -185,7 +193,8 @@ public final class RoomRecorder: Sendable {
             description: description,
             writer: writer,
             keyframes: KeyframePolicy(trackAppearedAt: UInt64(clamping: now)),
-            requestKeyframe: requestKeyframe
+            requestKeyframe: requestKeyframe,
+            offerNanoseconds: track.offerNanoseconds
         )
         self.queue.wake()
         return tap
@@ -226,7 +235,9 @@ public final class RoomRecorder: Sendable {
         }
     }
 
-    /// Writes what is queued, closes every file and ends the thread. Blocks; off the cooperative pool.
+    /// Writes what is queued, closes every file and ends the thread.
+    ///
+    /// Blocks; off the cooperative pool.
     public func finish(reason: String) {
         self.lock.withLock { self.state.isFinishing = true }
         self.queue.wake()
@@ -250,7 +261,9 @@ public final class RoomRecorder: Sendable {
 
     // The recorder's thread. What follows runs with the lock held, but for `turn`.
 
-    /// Handles one item, or a tick when none comes. False ends the thread.
+    /// Handles one item, or a tick when none comes.
+    ///
+    /// False ends the thread.
     private func turn(_ queue: UnitQueue) -> Bool {
         let came = queue.next(timeout: .milliseconds(100)) { item, bytes in
             self.lock.withLock {
@@ -281,6 +294,9 @@ public final class RoomRecorder: Sendable {
             switch result {
             case .written(let isKeyframe):
                 if isVideo, isKeyframe { track.keyframes.keyframeArrived() }
+                if track.firstUnitDelay == nil, let offer = track.offerNanoseconds {
+                    track.firstUnitDelay = .nanoseconds(Runtime.monotonicNanoseconds - offer)
+                }
             case .needsKeyframe, .malformed:
                 break
             case .discontinuity:
@@ -399,6 +415,8 @@ public struct ReceivedTrack: Sendable, Hashable {
     public var payloadType: Int
     /// Identification tag of the m-line, if the description has one.
     public var mid: String?
+    /// `CLOCK_MONOTONIC` when the offer was made or came; nil if it is not known.
+    public var offerNanoseconds: Int64?
 }
 
 extension Duration {

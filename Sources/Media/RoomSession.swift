@@ -78,7 +78,9 @@ public final class RoomSession: Sendable {
         (self.inputs, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16_384))
     }
 
-    /// What is going on. Any thread.
+    /// What is going on.
+    ///
+    /// Any thread.
     public var status: RoomSessionStatus {
         self.state.withLock { state in
             var status = state.status
@@ -91,12 +93,16 @@ public final class RoomSession: Sendable {
         }
     }
 
-    /// Leaves the room and ends `run()`. Any thread.
+    /// Leaves the room and ends `run()`.
+    ///
+    /// Any thread.
     public func stop() {
         self.feed.yield(.stop)
     }
 
-    /// Joins and stays until `stop()` or until nothing is left to stay for. Returns after everything is released.
+    /// Joins and stays until `stop()` or until nothing is left to stay for.
+    ///
+    /// Returns after everything is released.
     public func run() async -> SessionOutcome {
         var machine = RoomSessionStateMachine(configuration: self.configuration)
         var outcome = SessionOutcome.stopped
@@ -137,7 +143,9 @@ public final class RoomSession: Sendable {
 
     // MARK: Inputs
 
-    /// Queues an input. An overflow ends the session: what was dropped could have been the end of something.
+    /// Queues an input.
+    ///
+    /// An overflow ends the session: what was dropped could have been the end of something.
     private func input(_ input: SessionInput) {
         guard case .dropped = self.feed.yield(input) else { return }
         self.logger.critical("session is overloaded and ends")

@@ -2,8 +2,9 @@
 
 /// One trickled ICE candidate, as every protocol's message is normalised to (protocols.md 1.1).
 public struct ICECandidate: Hashable, Sendable {
-    /// The attribute value, beginning with `candidate:` (RFC 8839 section 5.1), without CR or LF. Never empty:
-    /// end-of-candidates is `RoomEvent.endOfCandidatesReceived`.
+    /// The attribute value, beginning with `candidate:` (RFC 8839 section 5.1), without CR or LF.
+    ///
+    /// Never empty: end-of-candidates is `RoomEvent.endOfCandidatesReceived`.
     public var line: String
     /// Zero-based index of the m-line in the sender's description, if it was given.
     public var mLineIndex: Int?

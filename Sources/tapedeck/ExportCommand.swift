@@ -37,7 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
             let report = try Exporter.run(folder: folder, layout: self.layout.layout, output: self.output) {
                 progress.draw($0)
             }
-            let result = RecordResult(folder: folder, report: report, problems: [], counters: [:])
+            let result = RecordResult(folder: folder, report: report)
             if self.common.json {
                 try Output.json(result)
             } else {

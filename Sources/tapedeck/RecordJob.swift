@@ -25,6 +25,8 @@ struct RecordResult: Encodable {
         var startSeconds: Double
         var durationSeconds: Double
         var gaps: Int
+        /// From the offer to the first unit in the file; only known to the process that recorded.
+        var firstUnitMilliseconds: Double?
     }
 
     var recording: String
@@ -40,7 +42,14 @@ struct RecordResult: Encodable {
         case recording, output, durationSeconds, isComplete = "complete", problems, tracks, counters
     }
 
-    init(folder: RecordingFolder, report: ExportReport, problems: [String], counters: [String: Int]) {
+    /// `recorded`: the tracks as the recorder knows them, if it was this process.
+    init(
+        folder: RecordingFolder,
+        report: ExportReport,
+        problems: [String] = [],
+        counters: [String: Int] = [:],
+        recorded: [TrackStatus] = []
+    ) {
         self.recording = folder.path
         self.output = report.output
         self.durationSeconds = Double(report.durationNanoseconds) / 1e9
@@ -61,7 +70,10 @@ struct RecordResult: Encodable {
                 lostPackets: track.packetsLost ?? 0,
                 startSeconds: Double(track.startNanoseconds) / 1e9,
                 durationSeconds: Double(track.durationNanoseconds) / 1e9,
-                gaps: track.gapCount
+                gaps: track.gapCount,
+                firstUnitMilliseconds: recorded.first { $0.number == track.sourceTrack }?.firstUnitDelay.map {
+                    Double($0.components.seconds) * 1000 + Double($0.components.attoseconds) / 1e15
+                }
             )
         }
     }
@@ -141,7 +153,8 @@ struct RecordJob: Sendable {
             folder: folder,
             report: report,
             problems: self.problems(recorder),
-            counters: session.status.counters
+            counters: session.status.counters,
+            recorded: recorder.tracks
         )
     }
 

@@ -10,8 +10,9 @@ import SignallingClients
 
 /// Composition: from a room URL to what joins the room.
 enum RoomConnection {
-    /// The client for the URL's protocol. A new protocol is a folder in `Signalling`, one in `SignallingClients`, and a
-    /// case here.
+    /// The client for the URL's protocol.
+    ///
+    /// A new protocol is a folder in `Signalling`, one in `SignallingClients`, and a case here.
     static func signaller(for url: RoomURL, policy: JoinPolicy, logger: Logger) -> any Signaller {
         switch url {
         case .socketIO(let room):

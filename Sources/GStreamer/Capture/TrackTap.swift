@@ -42,12 +42,16 @@ public final class TrackTap: @unchecked Sendable {
         CTapedeck_tap_attach_sink(self.pointer, appsink.pointer)
     }
 
-    /// Stops handing over units. Any thread.
+    /// Stops handing over units.
+    ///
+    /// Any thread.
     public func close() {
         CTapedeck_tap_close(self.pointer)
     }
 
-    /// The counters now. Any thread.
+    /// The counters now.
+    ///
+    /// Any thread.
     public var counters: TapCounters {
         let counters = CTapedeck_tap_counters(self.pointer)
         return TapCounters(

@@ -41,7 +41,9 @@ public final class UnitQueue: @unchecked Sendable {
     // The C queue locks for itself.
     let pointer: OpaquePointer
 
-    /// A queue for one reader. What exceeds the limits is dropped and counted.
+    /// A queue for one reader.
+    ///
+    /// What exceeds the limits is dropped and counted.
     public init(maximumItems: Int = 4096, maximumBytes: Int = 64 << 20) {
         self.pointer = CTapedeck_queue_new(UInt32(clamping: maximumItems), maximumBytes)
     }
@@ -85,7 +87,9 @@ public final class UnitQueue: @unchecked Sendable {
         return true
     }
 
-    /// Makes a waiting `next` return at once. Any thread.
+    /// Makes a waiting `next` return at once.
+    ///
+    /// Any thread.
     public func wake() {
         CTapedeck_queue_wake(self.pointer)
     }

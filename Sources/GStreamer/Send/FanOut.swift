@@ -77,7 +77,9 @@ public final class FanOut: @unchecked Sendable {
             ConsumerCounters(CTapedeck_fan_out_counters(self.fanOut.pointer, self.id))
         }
 
-        /// Ends the flow; after it returned nothing more is pushed. Returns what it got.
+        /// Ends the flow; after it returned nothing more is pushed.
+        ///
+        /// Returns what it got.
         @discardableResult
         public func remove() -> ConsumerCounters {
             ConsumerCounters(CTapedeck_fan_out_remove(self.fanOut.pointer, self.id))

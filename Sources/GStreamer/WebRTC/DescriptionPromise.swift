@@ -32,7 +32,9 @@ func awaitReply(
     }
 }
 
-/// `GstPromiseChangeFunc`. webrtcbin's thread; holds no lock of ours.
+/// `GstPromiseChangeFunc`.
+///
+/// webrtcbin's thread; holds no lock of ours.
 private func handlePromise(_ promise: UnsafeMutablePointer<GstPromise>?, _ user: gpointer?) {
     guard let promise else { return }
     CallbackBox<UnsafeMutablePointer<GstPromise>>.from(user)?.call(promise)

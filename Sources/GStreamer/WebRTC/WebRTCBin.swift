@@ -4,7 +4,9 @@ internal import CGStreamer
 internal import CTapedeck
 internal import Synchronization
 
-/// What webrtcbin says about itself. Delivered on GStreamer's threads, in order per thread.
+/// What webrtcbin says about itself.
+///
+/// Delivered on GStreamer's threads, in order per thread.
 public enum WebRTCEvent: Sendable {
     /// Gathering found a candidate of ours. `line` begins with `candidate:`.
     case localCandidate(mLineIndex: Int, line: String)
@@ -115,7 +117,9 @@ public final class WebRTCBin: Sendable {
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
     }
 
-    /// Frees everything. Control thread only.
+    /// Frees everything.
+    ///
+    /// Control thread only.
     public func stop() {
         self.pipeline.stop()
         self.transports.withLock { $0.removeAll() }
@@ -192,7 +196,9 @@ public final class WebRTCBin: Sendable {
 
     // MARK: Authenticity
 
-    /// The certificates that the peer showed in its DTLS handshakes, PEM. Control thread.
+    /// The certificates that the peer showed in its DTLS handshakes, PEM.
+    ///
+    /// Control thread.
     public var peerCertificates: [String] {
         self.transports.withLock { transports in
             transports.compactMap { transport in
@@ -203,14 +209,18 @@ public final class WebRTCBin: Sendable {
         }
     }
 
-    /// `CLOCK_MONOTONIC` of the last RTCP packet; nil before the first. Any thread.
+    /// `CLOCK_MONOTONIC` of the last RTCP packet; nil before the first.
+    ///
+    /// Any thread.
     public var lastReportNanoseconds: Int64? {
         self.watcher.lastReportNanoseconds
     }
 
     // MARK: Streams
 
-    /// Attaches a branch to a stream and lets its data flow. Control thread.
+    /// Attaches a branch to a stream and lets its data flow.
+    ///
+    /// Control thread.
     ///
     /// - Parameters:
     ///   - launch: a depayloader, without a sink.
@@ -310,7 +320,9 @@ public final class WebRTCBin: Sendable {
         }
     }
 
-    /// Gives the parts that webrtcbin makes for itself our settings. The thread that adds them; before they run.
+    /// Gives the parts that webrtcbin makes for itself our settings.
+    ///
+    /// The thread that adds them; before they run.
     private func configure(_ added: Element, certificate: Certificate) {
         switch added.factoryName {
         case "dtlssrtpdec":
