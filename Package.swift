@@ -37,7 +37,7 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"),
                 .linkedLibrary("gstvideo-1.0"),
                 .linkedLibrary("crypto"),
             ]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <gst/audio/audio.h>
 #include <gst/video/video.h>
 #include <string.h>
 
@@ -116,8 +117,12 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
         running_time =
             gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     }
+    // An Opus encoder's first packet is its pre-skip: shorter than the others in time but not in RTP, which has no way to
+    // say so. It holds no sound of ours.
+    GstAudioClippingMeta *clipping = buffer != NULL ? gst_buffer_get_audio_clipping_meta(buffer) : NULL;
+    bool is_preskip = clipping != NULL && clipping->start > 0;
     GstElement *asked = NULL;
-    if (GST_CLOCK_TIME_IS_VALID(running_time) && caps != NULL) {
+    if (GST_CLOCK_TIME_IS_VALID(running_time) && caps != NULL && !is_preskip) {
         g_mutex_lock(&fan_out->mutex);
         fan_out->count += 1;
         for (guint i = 0; i < fan_out->consumers->len; i++) {

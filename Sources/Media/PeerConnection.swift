@@ -266,11 +266,10 @@ public final class PeerConnection: Sendable {
         for tap in taps { tap.close() }
         self.state.withLock { $0.taps.removeAll() }
         let recorder = self.context.recorder
-        let peer = self.peer.rawValue
         let id = self.id.rawValue
         // Closing files waits for the disk: the control thread is the place for it.
         _ = try? await self.context.control.run("closing files") {
-            recorder?.close(connection: id, participant: peer, reason: reason)
+            recorder?.close(connection: id, reason: reason)
         }
         self.onEvent(.closed)
     }

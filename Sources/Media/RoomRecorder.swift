@@ -163,6 +163,19 @@ public final class RoomRecorder: Sendable {
     ) throws(StorageError) -> TrackTap {
         self.lock.lock()
         defer { self.lock.unlock() }
+        do throws(StorageError) {
+            return try self.openTrack(track, connection, requestKeyframe)
+        } catch {
+            self.state.failure = self.state.failure ?? error
+            throw error
+        }
+    }
+
+    private func openTrack(
+        _ track: ReceivedTrack,
+        _ connection: UInt64,
+        _ requestKeyframe: @escaping @Sendable () -> Void
+    ) throws(StorageError) -> TrackTap {
         let now = Runtime.monotonicNanoseconds
         let recording = try self.startedRecording(now)
         if self.state.joined.insert(track.participant).inserted {
@@ -218,18 +231,24 @@ public final class RoomRecorder: Sendable {
         return recording
     }
 
-    /// Closes every track of a peer connection that went away and notes that its participant left.
-    public func close(connection: UInt64, participant: String, reason: String) {
+    /// Closes every track of a peer connection that went away.
+    public func close(connection: UInt64, reason: String) {
         self.lock.withLock {
             let now = Runtime.monotonicNanoseconds
             for id in self.state.tracks.keys where self.state.tracks[id]?.connection == connection {
                 self.closeTrack(id, reason: reason, now)
             }
+        }
+    }
+
+    /// Notes that a participant left the room. One that was never recorded is not noted.
+    public func left(participant: String, reason: String) {
+        self.lock.withLock {
             guard self.state.joined.remove(participant) != nil else { return }
             self.attempt { () throws(StorageError) in
                 try self.state.recording?.journal.append(
                     .participantLeft(ParticipantLeft(participant: participant, reason: reason)),
-                    monotonicNanoseconds: now
+                    monotonicNanoseconds: Runtime.monotonicNanoseconds
                 )
             }
         }

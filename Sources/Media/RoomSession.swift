@@ -15,7 +15,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var hasEnded = false
     /// Peers with a live connection.
     public var connectedPeers: Set<PeerID> = []
-    /// Peers that are in the room, as far as we know.
+    /// Peers that are in the room, as far as we know; a silent one is taken for gone until it is heard again.
     public var presentPeers: Set<PeerID> = []
     /// Peers that were ever connected.
     public var everConnected: Set<PeerID> = []
@@ -33,6 +33,9 @@ public struct RoomSessionStatus: Sendable, Hashable {
 /// One consumer takes one input at a time and performs all its actions before it takes the next (style.md 6.5). Each
 /// peer connection performs its own actions in order, independent of the others.
 public final class RoomSession: Sendable {
+    /// Looked at once a second, so that silence is noticed within 10 s.
+    private static let silenceLimit = Duration.seconds(9)
+
     private let signaller: any Signaller
     private let context: PeerConnectionContext
     private let configuration: SessionConfiguration
@@ -50,6 +53,8 @@ public final class RoomSession: Sendable {
     private struct Connection {
         let connection: PeerConnection
         let commands: AsyncStream<ConnectionCommand>.Continuation
+        /// Why the connection ends, once that is decided.
+        var closeReason = "the session is over"
         var liveness: LivenessPolicy
     }
 
@@ -60,7 +65,6 @@ public final class RoomSession: Sendable {
         case applyOffer(String)
         case applyAnswer(String)
         case addCandidate(ICECandidate)
-        case close(reason: String)
     }
 
     /// A session that has not begun.
@@ -134,7 +138,7 @@ public final class RoomSession: Sendable {
             return (state.timers.values.map { $0 }, state.connections.keys.map { $0 })
         }
         for timer in timers { timer.cancel() }
-        for id in connections { self.command(id, .close(reason: "the session is over")) }
+        for id in connections { self.close(id, reason: "the session is over") }
         let deadline = ContinuousClock.now + .seconds(6)
         while !self.state.withLock({ $0.connections.isEmpty }), ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(20))
@@ -199,7 +203,7 @@ public final class RoomSession: Sendable {
         case .addCandidate(let id, let candidate):
             self.command(id, .addCandidate(candidate))
         case .closeConnection(let id, let reason):
-            self.command(id, .close(reason: reason))
+            self.close(id, reason: reason)
         case .send(let command):
             self.signaller.send(command)
         case .startTimer(let id, let duration):
@@ -238,7 +242,7 @@ public final class RoomSession: Sendable {
             $0.connections[id] = Connection(
                 connection: connection,
                 commands: continuation,
-                liveness: LivenessPolicy(startedAt: now)
+                liveness: LivenessPolicy(startedAt: now, limit: Self.silenceLimit)
             )
         }
         continuation.yield(.open)
@@ -246,12 +250,20 @@ public final class RoomSession: Sendable {
     }
 
     private func command(_ id: ConnectionID, _ command: ConnectionCommand) {
-        let commands = self.state.withLock { $0.connections[id]?.commands }
-        commands?.yield(command)
-        if case .close = command { commands?.finish() }
+        guard case .dropped = self.state.withLock({ $0.connections[id]?.commands })?.yield(command) else { return }
+        self.input(.connection(id, .negotiationFailed(reason: "more commands than a connection can take")))
     }
 
-    /// The life of one peer connection: its commands in order, until it is closed.
+    /// Ends the stream of commands; whoever serves the connection closes it then.
+    private func close(_ id: ConnectionID, reason: String) {
+        let commands = self.state.withLock { state in
+            state.connections[id]?.closeReason = reason
+            return state.connections[id]?.commands
+        }
+        commands?.finish()
+    }
+
+    /// The life of one peer connection: its commands in order, and its end.
     private func serve(
         _ connection: PeerConnection,
         _ id: ConnectionID,
@@ -264,14 +276,14 @@ public final class RoomSession: Sendable {
             case .applyOffer(let sdp): await connection.applyOffer(sdp)
             case .applyAnswer(let sdp): await connection.applyAnswer(sdp)
             case .addCandidate(let candidate): await connection.addCandidate(candidate)
-            case .close(let reason):
-                let sent = connection.sent
-                await connection.close(reason: reason)
-                self.state.withLock { state in
-                    state.connections[id] = nil
-                    for (codec, counters) in sent { state.status.sent[codec, default: 0] += counters.pushed }
-                }
             }
+        }
+        let sent = connection.sent
+        let reason = self.state.withLock { $0.connections[id]?.closeReason ?? "" }
+        await connection.close(reason: reason)
+        self.state.withLock { state in
+            state.connections[id] = nil
+            for (codec, counters) in sent { state.status.sent[codec, default: 0] += counters.pushed }
         }
     }
 
@@ -282,6 +294,17 @@ public final class RoomSession: Sendable {
             state.status.note(fact)
         }
         self.log(fact)
+        switch fact {
+        case .peerLeft(let peer): self.noteLeaving(peer, "left")
+        case .peerGivenUp(let peer, _): self.noteLeaving(peer, "given up")
+        default: break
+        }
+    }
+
+    /// Journals that a participant is gone; a file is written, so not on the session's own thread.
+    private func noteLeaving(_ peer: PeerID, _ reason: String) {
+        guard let recorder = self.context.recorder else { return }
+        self.context.control.enqueue { recorder.left(participant: peer.rawValue, reason: reason) }
     }
 
     private func log(_ fact: SessionFact) {
@@ -342,10 +365,12 @@ extension RoomSessionStatus {
             self.presentPeers.remove(peer)
             self.connectedPeers.remove(peer)
         case .peerConnected(let peer, _), .peerRecovered(let peer, _):
+            self.presentPeers.insert(peer)
             self.connectedPeers.insert(peer)
             self.everConnected.insert(peer)
         case .peerStale(let peer, _):
             self.count("peer_stale")
+            self.presentPeers.remove(peer)
             self.connectedPeers.remove(peer)
         case .callRebuilt(let peer, _, _):
             self.count("call_rebuilt")

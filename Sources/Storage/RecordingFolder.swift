@@ -80,7 +80,7 @@ public struct RecordingFolder: Sendable, Hashable {
         guard let folder = found.first else {
             throw StorageError(
                 .notFound,
-                "no recording \(name) in \(storage); `tapedeck recordings` lists them",
+                "no recording \(name) in \(storage)/recordings",
                 path: storage
             )
         }

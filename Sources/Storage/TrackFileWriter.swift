@@ -153,7 +153,10 @@ public final class TrackFileWriter {
         let finish = open.writer.finish()
         do throws(StorageError) {
             try open.file.write(finish.append, at: open.writer.offset)
-            for patch in finish.patches { try open.file.write(patch.bytes, at: patch.offset) }
+            // The last patch marks the file as finished: everything else is on the disk before it.
+            for patch in finish.patches.dropLast() { try open.file.write(patch.bytes, at: patch.offset) }
+            try open.file.synchronise()
+            for patch in finish.patches.suffix(1) { try open.file.write(patch.bytes, at: patch.offset) }
             try open.file.synchronise()
         } catch {
             // Both are best effort: what matters is in the file, and the first error is the one to tell.

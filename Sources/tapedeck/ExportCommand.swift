@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             Works on any recording, also on one that was cut off by a crash or still goes on.
 
-            Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2 --output call.mkv
+            Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
             """
     )
 

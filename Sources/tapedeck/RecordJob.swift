@@ -146,6 +146,7 @@ struct RecordJob: Sendable {
             recorder.finish(reason: "\(end)")
         }
         guard let folder = recorder.folder, recorder.tracks.contains(where: { $0.units > 0 }) else {
+            if let failure = recorder.failure { throw failure }
             throw self.failure(end, outcome, session.status)
         }
         let report = try self.export(folder)
@@ -185,7 +186,7 @@ struct RecordJob: Sendable {
             if let firstMedia {
                 if let duration = self.duration, now - firstMedia >= duration { return .duration }
                 if self.untilEmpty, status.presentPeers.isEmpty { return .empty }
-            } else if now - started >= self.wait {
+            } else if now - started >= self.wait || recorder.failure != nil {
                 return .noMedia
             }
             if self.showsProgress { live.draw(tracks, status, at: now) }

@@ -114,8 +114,9 @@ class BrowserPeer:
         await page.add_init_script(path=PAGE_FOLDER / "figures.js")
         query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
         await page.goto(f"{self.options.page}?{query}")
-        await page.wait_for_function("['joined', 'full', 'error'].includes(tapedeckRoom.state)", timeout=15_000)
-        state = await page.evaluate("tapedeckRoom.state")
+        await page.wait_for_function("() => ['joined', 'full', 'error'].includes(tapedeckRoom.state)",
+                                     timeout=15_000)
+        state = await page.evaluate("() => tapedeckRoom.state")
         self.on_report({"event": state, "room": self.options.room})
 
     async def watch_served_page(self, page):
@@ -143,7 +144,7 @@ class BrowserPeer:
         if self.options.page:
             await page.click("#leave")
         else:
-            await page.evaluate("leavePeer()")
+            await page.evaluate("() => leavePeer()")
 
     async def run(self):
         loop = asyncio.get_running_loop()

@@ -63,8 +63,9 @@ class Proxy:
                 await asyncio.sleep(self.options.after)
                 case = self.pending.pop(0)
                 frame = CASES[case]
-                await (client.send_bytes(frame) if isinstance(frame, bytes) else client.send_str(frame))
+                # Said first: the client may hang up in the middle of the frame.
                 print(json.dumps({"event": "injected", "case": case}), flush=True)
+                await (client.send_bytes(frame) if isinstance(frame, bytes) else client.send_str(frame))
             while self.options.every > 0:
                 await asyncio.sleep(self.options.every)
                 await self.inject_harmless(client)
