@@ -111,7 +111,9 @@ class BrowserPeer:
         await page.evaluate("given => startPeer(given)", self.page_options())
 
     async def use_served_page(self, page):
-        await page.add_init_script(path=PAGE_FOLDER / "figures.js")
+        # Playwright gives the script a scope of its own.
+        script = (PAGE_FOLDER / "figures.js").read_text()
+        await page.add_init_script(script=f"{script}\nwindow.figures = figures;")
         query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
         await page.goto(f"{self.options.page}?{query}")
         await page.wait_for_function("() => ['joined', 'full', 'error'].includes(tapedeckRoom.state)",
