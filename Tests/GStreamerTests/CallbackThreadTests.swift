@@ -112,8 +112,16 @@ extension AllGStreamer {
             #expect(await eventually { sender.isICEUp && receiver.isICEUp })
             #expect(await eventually { sender.isConnected && receiver.isConnected })
             // deep-element-added: each side shows the certificate that it was given.
-            #expect(sender.bin.peerCertificates.compactMap { Certificate.digest(ofPEM: $0, .sha256) } == [receiver.certificate.digest(.sha256)])
-            #expect(receiver.bin.peerCertificates.compactMap { Certificate.digest(ofPEM: $0, .sha256) } == [sender.certificate.digest(.sha256)])
+            #expect(
+                sender.bin.peerCertificates.compactMap { Certificate.digest(ofPEM: $0, .sha256) } == [
+                    receiver.certificate.digest(.sha256)
+                ]
+            )
+            #expect(
+                receiver.bin.peerCertificates.compactMap { Certificate.digest(ofPEM: $0, .sha256) } == [
+                    sender.certificate.digest(.sha256)
+                ]
+            )
 
             // pad-added, the pad's block, the tap.
             let consumer = try sender.bin.feed(branch, from: fanOut)

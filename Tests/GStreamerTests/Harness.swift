@@ -193,7 +193,8 @@ final class PacketFeed: Sendable {
     }
 
     /// The same in memory that tells when the last reference to it is gone.
-    func push(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8], onFree: @escaping @Sendable () -> Void) -> Bool {
+    func push(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8], onFree: @escaping @Sendable () -> Void) -> Bool
+    {
         let packet = Self.packet(sequence, timestamp, payload: payload)
         let memory = UnsafeMutableRawPointer.allocate(byteCount: packet.count, alignment: 16)
         memory.copyMemory(from: packet, byteCount: packet.count)

@@ -15,7 +15,9 @@ extension AllGStreamer {
             var testDescription: String { "\(self.width)x\(self.height)" }
         }
 
-        static let sizes = [Size(width: 1280, height: 720), Size(width: 640, height: 360), Size(width: 320, height: 180)]
+        static let sizes = [
+            Size(width: 1280, height: 720), Size(width: 640, height: 360), Size(width: 320, height: 180),
+        ]
 
         /// One I420 frame, read as the document says.
         struct Frame {

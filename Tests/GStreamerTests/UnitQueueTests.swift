@@ -118,7 +118,11 @@ extension AllGStreamer {
             let queue = UnitQueue()
             let feed = try PacketFeed(id: 1, queue: queue)
             for number in 0..<3 {
-                let isTaken = feed.push(UInt16(number), UInt32(number) * 160, payload: [UInt8](repeating: 9, count: 400)) {
+                let isTaken = feed.push(
+                    UInt16(number),
+                    UInt32(number) * 160,
+                    payload: [UInt8](repeating: 9, count: 400)
+                ) {
                     freed.append(number)
                 }
                 #expect(isTaken)
