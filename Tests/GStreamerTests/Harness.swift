@@ -133,7 +133,7 @@ final class HandFeed: Sendable {
     /// The pad that is fed.
     var pad: Pad { self.sink }
 
-    /// Pushes bytes; returns when the last element has seen them. True if no element refused them.
+    /// Pushes bytes and returns when the last element has seen them; true if no element refused them.
     @discardableResult
     func push(_ bytes: [UInt8], timeNanoseconds: UInt64 = .max, isKeyframe: Bool = true) -> Bool {
         let made = bytes.isEmpty ? gst_buffer_new() : gst_buffer_new_memdup(bytes, gsize(bytes.count))

@@ -9,7 +9,7 @@ import Timeline
 extension AllGStreamer {
     @Suite(.serialized)
     struct TrackTapTests {
-        /// How a codec goes into packets and out again. RTP time and sequence numbers wrap on the way.
+        /// How a codec goes into packets and out again, while RTP time and sequence numbers wrap.
         enum Track: String, CaseIterable, Sendable {
             case vp8, vp9, h264, opus, pcmu
 
