@@ -31,7 +31,7 @@ extension AllGStreamer {
         }
 
         @Test
-        func theBusLetsGoWhenThePipelineStops() throws {
+        func theBusLetsGoWhenThePipelineStops() async throws {
             try Runtime.initialise()
             weak var token: Token?
             let pipeline: Pipeline
@@ -43,7 +43,7 @@ extension AllGStreamer {
             try pipeline.play()
             #expect(token != nil)
             pipeline.stop()
-            #expect(token == nil)
+            #expect(await eventually { token == nil })
         }
 
         @Test
