@@ -2,6 +2,7 @@
 
 import CGStreamer
 import CTapedeck
+import Dispatch
 import Testing
 
 @testable import GStreamer
@@ -239,6 +240,37 @@ extension AllGStreamer {
             }
             #expect(source.requests.count == before + 1)
             consumer.remove()
+        }
+
+        /// Whoever stops a pipeline holds the state lock of a sink while it waits for the sink's streaming thread.
+        @Test
+        func aRequestFromTheStreamingThreadDoesNotWaitForAStateChange() async throws {
+            let source = try Source()
+            defer { source.feed.stop() }
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            let appsink = try source.feed.pipeline.element(named: "encoded")
+            // The sink has to have left its preroll: then nothing but the request needs a lock.
+            source.push(0, isKeyframe: true)
+            consumer.remove()
+            let waiting = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            let feed = source.feed
+            let isDone = await onForeignThread {
+                let done = DispatchSemaphore(value: 0)
+                g_rec_mutex_lock(&appsink.pointer.pointee.state_lock)
+                DispatchQueue(label: "streaming").async {
+                    feed.push(number: 1, timeNanoseconds: Self.frame, isKeyframe: false)
+                    done.signal()
+                }
+                let isDone = done.wait(timeout: .now() + 5) == .success
+                g_rec_mutex_unlock(&appsink.pointer.pointee.state_lock)
+                if !isDone { done.wait() }
+                return isDone
+            }
+            #expect(isDone)
+            #expect(source.requests.count == 1)
+            waiting.remove()
         }
 
         @Test
