@@ -72,10 +72,13 @@ static GstElement *due_request(CTapedeckFanOut *fan_out) {
     return appsink;
 }
 
-// Sends the event outside the mutex: it runs through the encoder's pads.
+// Sends the event outside the mutex: it runs through the encoder's pads. Not by gst_element_send_event, which takes the
+// state lock: whoever stops the pipeline holds that lock while it waits for the streaming thread, where we may be.
 static void send_request(GstElement *appsink) {
     if (appsink == NULL) return;
-    gst_element_send_event(appsink, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+    GstPad *pad = gst_element_get_static_pad(appsink, "sink");
+    gst_pad_push_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
+    gst_object_unref(pad);
     gst_object_unref(appsink);
 }
 

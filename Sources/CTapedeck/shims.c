@@ -14,6 +14,17 @@ gboolean CGst_has_property(gpointer object, const char *name) {
     return g_object_class_find_property(G_OBJECT_GET_CLASS(object), name) != NULL;
 }
 
+gboolean CGst_set_from_text(gpointer object, const char *name, const char *text) {
+    GParamSpec *property = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
+    if (property == NULL || !(property->flags & G_PARAM_WRITABLE)) return FALSE;
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, property->value_type);
+    gboolean fits = gst_value_deserialize_with_pspec(&value, text, property);
+    if (fits) g_object_set_property(object, property->name, &value);
+    g_value_unset(&value);
+    return fits;
+}
+
 void CGst_set_object(gpointer object, const char *name, gpointer value) { g_object_set(object, name, value, NULL); }
 
 int CGst_get_int(gpointer object, const char *name) {

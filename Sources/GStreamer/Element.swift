@@ -62,7 +62,9 @@ func setProperty(of object: UnsafeMutableRawPointer, _ property: String, _ text:
     guard CGst_has_property(object, property) != 0 else {
         throw GStreamerError(.property, "no property '\(property)' to set to '\(text)'")
     }
-    gst_util_set_object_arg(object.assumingMemoryBound(to: GObject.self), property, text)
+    guard CGst_set_from_text(object, property, text) != 0 else {
+        throw GStreamerError(.property, "property '\(property)' does not take '\(text)'")
+    }
 }
 
 /// The pad functions of GStreamer take typed pointers; GObject wants untyped ones.

@@ -48,7 +48,15 @@ public final class Pipeline: @unchecked Sendable {
         launch: String,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) {
-        self.init(sinking: try parse(launch: launch, asBin: false), onBus: onBus)
+        let parsed = try parse(launch: launch, asBin: false)
+        let instance = UnsafeMutableRawPointer(parsed).assumingMemoryBound(to: GTypeInstance.self)
+        guard g_type_check_instance_is_a(instance, gst_pipeline_get_type()) == 0 else {
+            self.init(sinking: parsed, onBus: onBus)
+            return
+        }
+        // One element alone, or a bin in brackets, is parsed without a pipeline around it.
+        try self.init(name: "pipeline", onBus: onBus)
+        gst_bin_add(self.bin, parsed)
     }
 
     deinit {

@@ -18,6 +18,10 @@ const char *CGst_message_source_name(const GstMessage *message);
 /// Whether `object` has a property of that name. G_OBJECT_GET_CLASS is a macro.
 gboolean CGst_has_property(gpointer object, const char *name);
 
+/// Sets a property from text, as gst_util_set_object_arg does, which is silent about failures. FALSE if there is no such
+/// property, or it is read-only, or it does not take the value. GValue needs macros.
+gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
+
 /// g_object_set and g_object_get are variadic. The property must exist and be of the type that the name says.
 void CGst_set_object(gpointer object, const char *name, gpointer value);
 int CGst_get_int(gpointer object, const char *name);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CGStreamer
+import Testing
+import Timeline
+
+@testable import GStreamer
+
+extension AllGStreamer {
+    @Suite(.serialized)
+    struct TrackTapTests {
+        /// How a codec goes into packets and out again, while RTP time and sequence numbers wrap.
+        enum Track: String, CaseIterable, Sendable {
+            case vp8, vp9, h264, opus, pcmu
+
+            private static let offsets = "pt=96 timestamp-offset=4294950000 seqnum-offset=65500 mtu=400"
+            private static let video = "videotestsrc num-buffers=60 ! video/x-raw,width=320,height=180,framerate=30/1"
+            private static let audio = "audiotestsrc num-buffers=90 samplesperbuffer=960"
+
+            var sender: String {
+                switch self {
+                case .vp8: "\(Self.video) ! vp8enc deadline=1 ! rtpvp8pay name=pay \(Self.offsets)"
+                case .vp9: "\(Self.video) ! vp9enc deadline=1 cpu-used=8 ! rtpvp9pay name=pay \(Self.offsets)"
+                case .h264:
+                    "\(Self.video) ! x264enc tune=zerolatency speed-preset=ultrafast ! rtph264pay name=pay "
+                        + "config-interval=-1 \(Self.offsets)"
+                case .opus: "\(Self.audio) ! audio/x-raw,rate=48000 ! opusenc ! rtpopuspay name=pay \(Self.offsets)"
+                case .pcmu: "\(Self.audio) ! audio/x-raw,rate=8000 ! mulawenc ! rtppcmupay name=pay \(Self.offsets)"
+                }
+            }
+
+            var depayloader: String {
+                switch self {
+                case .vp8: "rtpvp8depay name=depay"
+                case .vp9: "rtpvp9depay name=depay"
+                case .h264: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au"
+                case .opus: "rtpopusdepay name=depay"
+                case .pcmu: "rtppcmudepay name=depay"
+                }
+            }
+        }
+
+        /// What went through a pipeline.
+        struct Outcome {
+            var packets: [Packet]
+            var units: [(unit: CapturedItem.Unit, bytes: [UInt8])]
+            var counters: TapCounters
+            var errors: [BusEvent]
+            var reachedEnd: Bool
+
+            /// The unwrapped time of each run of packets with one time stamp.
+            var packetTimes: [Int64] {
+                var unwrapper = RTPTimestampUnwrapper()
+                var times: [Int64] = []
+                for packet in self.packets {
+                    let time = unwrapper.unwrap(packet.timestamp)
+                    if times.last != time { times.append(time) }
+                }
+                return times
+            }
+        }
+
+        struct Packet: Sendable {
+            var sequence: UInt16
+            var timestamp: UInt32
+            var size: Int
+
+            init(_ buffer: SeenBuffer) {
+                let bytes = buffer.bytes
+                self.sequence = bytes[2..<4].reduce(0) { $0 << 8 | UInt16($1) }
+                self.timestamp = bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
+                self.size = bytes.count
+            }
+        }
+
+        /// Runs a track to its end with the tap on the pad of `tapped`; `drops` says which packets are lost before it.
+        private func run(
+            _ track: Track,
+            queue: UnitQueue,
+            tapped: (element: String, pad: String),
+            between: String = "",
+            drops: (@Sendable (Int) -> Bool)? = nil
+        ) async throws -> Outcome {
+            try Runtime.initialise()
+            let bus = Log<BusEvent>()
+            let sink = "appsink name=units sync=false max-buffers=8"
+            let launch = [track.sender, between, track.depayloader, sink].filter { !$0.isEmpty }.joined(
+                separator: " ! "
+            )
+            let pipeline = try Pipeline(launch: launch) { bus.append($0) }
+            if let drops {
+                let passed = Log<Void>()
+                try pipeline.element(named: "loss").staticPad("src").observe { _ in
+                    passed.append(())
+                    return !drops(passed.count)
+                }
+            }
+            let packets = Log<Packet>()
+            let pad = try pipeline.element(named: tapped.element).staticPad(tapped.pad)
+            pad.observe { buffer in
+                packets.append(Packet(buffer))
+                return true
+            }
+            let tap = TrackTap(id: 3, ssrc: 4, queue: queue)
+            tap.attach(to: pad)
+            tap.attach(toSink: try pipeline.element(named: "units"))
+            try pipeline.play()
+            let reachedEnd = await eventually { bus.all.contains(.endOfStream) }
+            let outcome = Outcome(
+                packets: packets.all,
+                units: queue.drain(),
+                counters: tap.counters,
+                errors: bus.all.filter { $0 != .endOfStream },
+                reachedEnd: reachedEnd
+            )
+            pipeline.stop()
+            return outcome
+        }
+
+        /// At the payloader packets come in lists, at the depayloader one by one.
+        @Test(arguments: Track.allCases, [true, false])
+        func everyUnitHasTheTimeOfItsPackets(track: Track, inLists: Bool) async throws {
+            let start = Runtime.monotonicNanoseconds
+            let outcome = try await self.run(
+                track,
+                queue: UnitQueue(),
+                tapped: inLists ? ("pay", "src") : ("depay", "sink"),
+                between: inLists ? "" : "identity name=loss"
+            )
+            #expect(outcome.reachedEnd)
+            #expect(outcome.errors.isEmpty)
+            #expect(outcome.units.count >= 50)
+            #expect(outcome.units.map(\.unit.rtpTime) == outcome.packetTimes)
+            #expect(outcome.units.last.map { $0.unit.rtpTime > 0xFFFF_FFFF } == true, "the time went past its wrap")
+            #expect(outcome.units.allSatisfy { $0.unit.tap == 3 && $0.unit.lostPackets == 0 && !$0.bytes.isEmpty })
+            let arrivals = outcome.units.map(\.unit.arrivalNanoseconds)
+            #expect(arrivals == arrivals.sorted())
+            #expect(arrivals.allSatisfy { $0 >= start && $0 <= Runtime.monotonicNanoseconds })
+            #expect(outcome.counters.packets == UInt64(outcome.packets.count))
+            #expect(outcome.counters.bytes == UInt64(outcome.packets.map(\.size).reduce(0, +)))
+            #expect(outcome.counters.units == UInt64(outcome.units.count))
+            #expect(outcome.counters.lostPackets == 0)
+            #expect(outcome.counters.lastPacketNanoseconds.map { $0 >= (arrivals.last ?? 0) } == true)
+        }
+
+        @Test(arguments: Track.allCases)
+        func countsWhatIsLost(track: Track) async throws {
+            let outcome = try await self.run(
+                track,
+                queue: UnitQueue(),
+                tapped: ("depay", "sink"),
+                between: "identity name=loss",
+                drops: { $0 > 40 && ($0 % 9 == 4 || $0 % 31 == 5) }
+            )
+            #expect(outcome.reachedEnd)
+            #expect(outcome.errors.isEmpty)
+            let gaps = zip(outcome.packets, outcome.packets.dropFirst()).map { Int($1.sequence &- $0.sequence) - 1 }
+            let lost = gaps.reduce(0, +)
+            #expect(lost > 3)
+            #expect(outcome.counters.lostPackets == UInt64(lost))
+            #expect(outcome.counters.packets == UInt64(outcome.packets.count))
+            // Every loss is told with the next unit, so those before the last unit's packets are.
+            let told = outcome.units.map(\.unit.lostPackets).reduce(0, +)
+            let lastTime = outcome.units.last.map { UInt32(truncatingIfNeeded: $0.unit.rtpTime) }
+            let beforeLast = outcome.packets.firstIndex { $0.timestamp == lastTime } ?? 0
+            #expect(beforeLast > 0)
+            #expect((gaps.prefix(beforeLast).reduce(0, +)...lost).contains(told))
+            // What came out is of the packets that came in.
+            #expect(Set(outcome.units.map(\.unit.rtpTime)).isSubset(of: Set(outcome.packetTimes)))
+        }
+
+        @Test(arguments: [Track.vp8, .h264, .opus])
+        func aFullQueueIsNoError(track: Track) async throws {
+            let queue = UnitQueue(maximumItems: 1)
+            let outcome = try await self.run(track, queue: queue, tapped: ("pay", "src"))
+            #expect(outcome.reachedEnd)
+            #expect(outcome.errors.isEmpty)
+            #expect(outcome.units.count == 1)
+            #expect(outcome.counters.units == 1)
+            #expect(queue.droppedItems == UInt64(outcome.packetTimes.count - 1))
+            #expect(outcome.counters.packets == UInt64(outcome.packets.count))
+            #expect(outcome.counters.lostPackets == 0)
+        }
+
+        @Test
+        func unwrapsAcrossWrapsAndBackwardSteps() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            let timestamps: [UInt32] = [
+                0xFFFF_FF00, 0xFFFF_FFA0, 0x40, 0xFFFF_FFF0, 0xE0, 0x7000_0000, 0xE000_0000, 0x10,
+            ]
+            var unwrapper = RTPTimestampUnwrapper()
+            for (index, timestamp) in timestamps.enumerated() { feed.push(65_533 &+ UInt16(index), timestamp) }
+            #expect(queue.drain().map(\.unit.rtpTime) == timestamps.map { unwrapper.unwrap($0) })
+            #expect(feed.tap.counters.lostPackets == 0)
+        }
+
+        @Test
+        func aTimeBeforeTheFirstIsNegative() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            feed.push(1, 100)
+            feed.push(2, 0xFFFF_FFFF)
+            #expect(queue.drain().map(\.unit.rtpTime) == [100, -1])
+        }
+
+        @Test
+        func aPacketThatIsNoRTPIsNoUnit() throws {
+            let queue = UnitQueue()
+            let feed = try HandFeed(
+                launch: "identity name=in ! appsink name=units sync=false",
+                into: "in",
+                caps: "application/x-rtp"
+            )
+            defer { feed.stop() }
+            let tap = TrackTap(id: 1, ssrc: 1, queue: queue)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            for bytes in [[], [0x80], [UInt8](repeating: 0xFF, count: 40), [UInt8](repeating: 0, count: 12)] {
+                #expect(feed.push(bytes))
+            }
+            #expect(queue.drain().isEmpty)
+            #expect(tap.counters.packets == 0)
+            #expect(feed.push(PacketFeed.packet(9, 9, payload: [1])))
+            #expect(queue.drain().count == 1)
+        }
+
+        @Test
+        func aClosedTapHandsNothingOver() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            feed.push(0, 0)
+            feed.tap.close()
+            #expect(feed.push(1, 160))
+            #expect(queue.drain().count == 1)
+            #expect(queue.droppedItems == 0)
+            #expect(feed.tap.counters.packets == 2)
+            #expect(feed.tap.counters.units == 1)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTapedeck
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import GStreamer
+
+extension AllGStreamer {
+    @Suite(.serialized)
+    struct UnitQueueTests {
+        @Test
+        func keepsTheOrderAndDropsWhatExceedsTheItemLimit() throws {
+            let queue = UnitQueue(maximumItems: 3)
+            let feed = try PacketFeed(id: 5, queue: queue)
+            defer { feed.stop() }
+            for number in UInt16(0)..<5 {
+                #expect(feed.push(number, UInt32(number) * 160, payload: [UInt8(number)]), "a full queue is no error")
+            }
+            #expect(queue.droppedItems == 2)
+            let units = queue.drain()
+            #expect(units.map(\.bytes) == [[0], [1], [2]])
+            #expect(units.map(\.unit.rtpTime) == [0, 160, 320])
+            #expect(units.allSatisfy { $0.unit.tap == 5 && $0.unit.lostPackets == 0 })
+            // What the reader never saw is a loss to it.
+            feed.push(5, 800, payload: [5])
+            feed.push(6, 960, payload: [6])
+            let later = queue.drain()
+            #expect(later.map(\.unit.lostPackets) == [2, 0])
+            #expect(later.map(\.bytes) == [[5], [6]])
+            #expect(queue.droppedItems == 2)
+            #expect(feed.tap.counters.packets == 7)
+            #expect(feed.tap.counters.units == 5)
+            #expect(feed.tap.counters.lostPackets == 0)
+        }
+
+        @Test
+        func dropsWhatExceedsTheByteLimit() throws {
+            let queue = UnitQueue(maximumItems: 100, maximumBytes: 320)
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            let payload = [UInt8](repeating: 0xD5, count: 160)
+            for number in UInt16(0)..<3 { feed.push(number, UInt32(number) * 160, payload: payload) }
+            #expect(queue.droppedItems == 1)
+            #expect(queue.drain().count == 2)
+            // The bytes that were read are free again; one unit above the limit never fits.
+            feed.push(3, 480, payload: payload)
+            feed.push(4, 640, payload: [UInt8](repeating: 0, count: 321))
+            #expect(queue.drain().count == 1)
+            #expect(queue.droppedItems == 2)
+        }
+
+        @Test
+        func givesUpAfterTheTimeout() {
+            let queue = UnitQueue()
+            #expect(!queue.next(timeout: .milliseconds(10)) { _, _ in Issue.record("there is no item") })
+            #expect(!queue.next(timeout: .zero) { _, _ in Issue.record("there is no item") })
+        }
+
+        @Test
+        func isWokenFromAnotherThread() async {
+            let queue = UnitQueue()
+            async let woken = onForeignThread { queue.next(timeout: .seconds(60)) { _, _ in } }
+            queue.wake()
+            #expect(await woken == false)
+            // The call is used up.
+            #expect(!queue.next(timeout: .milliseconds(1)) { _, _ in })
+        }
+
+        @Test
+        func aWakeDoesNotHideAnItem() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            feed.push(0, 0)
+            queue.wake()
+            #expect(queue.drain().count == 1)
+        }
+
+        @Test
+        func takesFromManyThreadsAtOnce() async throws {
+            let writers = 8
+            let packets = 250
+            let queue = UnitQueue()
+            let feeds = try (0..<writers).map { try PacketFeed(id: UInt64($0), queue: queue) }
+            defer { for feed in feeds { feed.stop() } }
+            async let read = onForeignThread {
+                let read = Mutex<[UInt64: [Int64]]>([:])
+                var count = 0
+                while count < writers * packets,
+                    queue.next(
+                        timeout: .seconds(20),
+                        { item, bytes in
+                            guard case .unit(let unit) = item, bytes.count == 4 else { return }
+                            read.withLock { $0[unit.tap, default: []].append(unit.rtpTime) }
+                        }
+                    )
+                {
+                    count += 1
+                }
+                return read.withLock { $0 }
+            }
+            await onForeignThread {
+                DispatchQueue.concurrentPerform(iterations: writers) { index in
+                    for number in 0..<packets { feeds[index].push(UInt16(number), UInt32(number) * 160) }
+                }
+            }
+            let times = await read
+            #expect(queue.droppedItems == 0)
+            #expect(times.count == writers)
+            for writer in times.values { #expect(writer == (0..<packets).map { Int64($0) * 160 }) }
+        }
+
+        @Test
+        func holdsTheMemoryOfAnItemUntilItIsReleased() throws {
+            let freed = Log<Int>()
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            for number in 0..<3 {
+                let isTaken = feed.push(
+                    UInt16(number),
+                    UInt32(number) * 160,
+                    payload: [UInt8](repeating: 9, count: 400)
+                ) {
+                    freed.append(number)
+                }
+                #expect(isTaken)
+            }
+            // An appsink keeps its last sample until it stops.
+            feed.stop()
+            #expect(freed.all.isEmpty)
+            var item = CTapedeckItem()
+            #expect(CTapedeck_queue_pop(queue.pointer, &item, 0))
+            #expect(item.kind == CTAPEDECK_ITEM_UNIT)
+            #expect(item.size == 400)
+            #expect(UnsafeRawBufferPointer(start: item.data, count: item.size).allSatisfy { $0 == 9 })
+            #expect(freed.all.isEmpty)
+            CTapedeck_item_release(&item)
+            #expect(freed.all == [0])
+            CTapedeck_item_release(&item)
+            #expect(freed.all == [0], "a second release does nothing")
+            #expect(queue.next(timeout: .zero) { _, _ in })
+            #expect(freed.all == [0, 1])
+        }
+
+        @Test
+        func freesWhatIsLeftWithItself() async throws {
+            let freed = Log<Int>()
+            var queue: UnitQueue? = UnitQueue()
+            var feed: PacketFeed? = try queue.map { try PacketFeed(id: 1, queue: $0) }
+            #expect(feed?.push(0, 0, payload: [1]) { freed.append(0) } == true)
+            feed?.stop()
+            feed = nil
+            #expect(freed.all.isEmpty)
+            queue = nil
+            // The thread that made the pipeline play may hold it, and with it the tap, for a moment longer.
+            #expect(await eventually { freed.all == [0] })
+        }
+    }
+}
