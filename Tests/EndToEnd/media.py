@@ -34,7 +34,9 @@ def streams(path, kind=None):
 def decoder_messages(path):
     """What ffmpeg says while it decodes the file as a player would, then every stream of it; empty if all is well."""
     text = ""
-    for selection in ([], ["-map", "0"]):
+    # Beyond the first video, frames keep their own clock: ffmpeg would round it to a frame rate that it guesses, and
+    # complain of two frames in one tick.
+    for selection in ([], ["-map", "0", "-enc_time_base", "-1"]):
         result = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *selection, "-f", "null", "-"],
                                 capture_output=True, timeout=TIMEOUT, check=False)
         text += result.stderr.decode(errors="replace") + result.stdout.decode(errors="replace")
