@@ -37,9 +37,8 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"),
-                .linkedLibrary("gstvideo-1.0"),
-                .linkedLibrary("crypto"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"),
+                .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
             ]
         ),
 
@@ -122,7 +121,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GStreamerTests",
-            dependencies: ["CTapedeck", "GStreamer", "Timeline"],
+            dependencies: ["CGStreamer", "CTapedeck", "GStreamer", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -14,7 +14,7 @@ import sys
 import xml.etree.ElementTree
 
 # The runner behind a step writes files of this name.
-FILES = {"swift test": "swift", "pytest": "pytest"}
+FILES = {"swift test": "swift", "swift test with media": "media", "pytest": "pytest"}
 
 
 def read(path):

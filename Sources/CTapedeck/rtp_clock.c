@@ -11,6 +11,9 @@
 // arrival time.
 #define RTP_TIME_BIAS ((int64_t)1 << 62)
 
+// A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
+enum { MAXIMUM_MISORDER = 100 };
+
 struct CTapedeckTap {
     gatomicrefcount references;
     uint64_t id;
@@ -90,8 +93,10 @@ static bool note_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     if (step > 0) {
         tap->lost_since_unit += (uint32_t)(step - 1);
         atomic_fetch_add_explicit(&tap->lost, (uint64_t)(step - 1), memory_order_relaxed);
+        tap->last_sequence = sequence;
+    } else if (step < -MAXIMUM_MISORDER) {
+        tap->last_sequence = sequence;
     }
-    tap->last_sequence = sequence;
     if (time == tap->last_rtp_time) return false;
     tap->last_rtp_time = time;
     tap->unwrapped = CTapedeck_unwrap_rtp_time(tap->unwrapped, time);

@@ -60,10 +60,10 @@ public final class Element: @unchecked Sendable {
 /// `gst_util_set_object_arg` ignores an unknown property in silence.
 func setProperty(of object: UnsafeMutableRawPointer, _ property: String, _ text: String) throws(GStreamerError) {
     guard CGst_has_property(object, property) != 0 else {
-        throw GStreamerError(.property, "no property '\(property)' to set to '\(text)'")
+        throw GStreamerError(.property, "there is no property '\(property)'")
     }
     guard CGst_set_from_text(object, property, text) != 0 else {
-        throw GStreamerError(.property, "property '\(property)' does not take '\(text)'")
+        throw GStreamerError(.property, "property '\(property)' does not take the value")
     }
 }
 

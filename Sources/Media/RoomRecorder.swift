@@ -241,7 +241,9 @@ public final class RoomRecorder: Sendable {
         }
     }
 
-    /// Notes that a participant left the room. One that was never recorded is not noted.
+    /// Notes that a participant left the room.
+    ///
+    /// One that was never recorded is not noted.
     public func left(participant: String, reason: String) {
         self.lock.withLock {
             guard self.state.joined.remove(participant) != nil else { return }

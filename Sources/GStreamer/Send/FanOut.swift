@@ -7,7 +7,7 @@ internal import CTapedeck
 public struct ConsumerCounters: Sendable, Hashable {
     /// Buffers handed over.
     public var pushed: UInt64
-    /// Buffers left out because the consumer was too slow.
+    /// Buffers that did not fit because the consumer was too slow; those left out until the next keyframe come on top.
     public var dropped: UInt64
 
     init(_ counters: CTapedeckConsumerCounters) {
