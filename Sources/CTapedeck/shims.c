@@ -25,16 +25,8 @@ gboolean CGst_set_from_text(gpointer object, const char *name, const char *text)
     return fits;
 }
 
-void CGst_set_object(gpointer object, const char *name, gpointer value) { g_object_set(object, name, value, NULL); }
-
 int CGst_get_int(gpointer object, const char *name) {
     int value = 0;
-    g_object_get(object, name, &value, NULL);
-    return value;
-}
-
-guint64 CGst_get_uint64(gpointer object, const char *name) {
-    guint64 value = 0;
     g_object_get(object, name, &value, NULL);
     return value;
 }
@@ -47,12 +39,6 @@ gpointer CGst_get_object(gpointer object, const char *name) {
 
 char *CGst_get_string(gpointer object, const char *name) {
     char *value = NULL;
-    g_object_get(object, name, &value, NULL);
-    return value;
-}
-
-GstStructure *CGst_get_structure(gpointer object, const char *name) {
-    GstStructure *value = NULL;
     g_object_get(object, name, &value, NULL);
     return value;
 }

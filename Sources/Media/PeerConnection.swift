@@ -58,7 +58,6 @@ public struct PeerConnectionContext: Sendable {
 public final class PeerConnection: Sendable {
     private let id: ConnectionID
     private let peer: PeerID
-    private let role: CallRole
     private let context: PeerConnectionContext
     private let logger: Logger
     private let onEvent: @Sendable (ConnectionEvent) -> Void
@@ -115,14 +114,12 @@ public final class PeerConnection: Sendable {
     public init(
         id: ConnectionID,
         peer: PeerID,
-        role: CallRole,
         context: PeerConnectionContext,
         logger: Logger,
         onEvent: @escaping @Sendable (ConnectionEvent) -> Void
     ) {
         self.id = id
         self.peer = peer
-        self.role = role
         self.context = context
         var logger = logger
         logger[key: .peerID] = "\(peer)"

@@ -192,8 +192,9 @@ public final class RoomSession: Sendable {
 
     private func perform(_ action: SessionAction, in group: inout DiscardingTaskGroup) {
         switch action {
-        case .openConnection(let id, let peer, let role):
-            self.open(id, peer, role, in: &group)
+        case .openConnection(let id, let peer, _):
+            // Whether it offers or answers shows in what it is told next.
+            self.open(id, peer, in: &group)
         case .createOffer(let id):
             self.command(id, .createOffer)
         case .applyOffer(let id, let sdp):
@@ -228,12 +229,12 @@ public final class RoomSession: Sendable {
         }
     }
 
-    private func open(_ id: ConnectionID, _ peer: PeerID, _ role: CallRole, in group: inout DiscardingTaskGroup) {
+    private func open(_ id: ConnectionID, _ peer: PeerID, in group: inout DiscardingTaskGroup) {
         let (commands, continuation) = AsyncStream.makeStream(
             of: ConnectionCommand.self,
             bufferingPolicy: .bufferingOldest(1024)
         )
-        let connection = PeerConnection(id: id, peer: peer, role: role, context: self.context, logger: self.logger) {
+        let connection = PeerConnection(id: id, peer: peer, context: self.context, logger: self.logger) {
             [weak self] event in
             self?.input(.connection(id, event))
         }

@@ -59,14 +59,12 @@ struct DirectionChangeTests {
         let offerer = PeerConnection(
             id: ConnectionID(1),
             peer: PeerID("recorder"),
-            role: .offerer,
             context: try TestSession.context(control: control, camera: camera),
             logger: TestSession.logger
         ) { sentFeed.yield($0) }
         let answerer = PeerConnection(
             id: ConnectionID(2),
             peer: PeerID("camera"),
-            role: .answerer,
             context: try TestSession.context(control: control, recorder: recorder),
             logger: TestSession.logger
         ) { receivedFeed.yield($0) }

@@ -145,7 +145,6 @@ struct HostilePeerTests {
             let connection = PeerConnection(
                 id: ConnectionID(1),
                 peer: Self.mallory,
-                role: .answerer,
                 context: try TestSession.context(control: control, recorder: recorder),
                 logger: TestSession.logger
             ) { feed.yield($0) }

@@ -47,14 +47,12 @@ struct JoinLeaveTests {
         let offerer = PeerConnection(
             id: ConnectionID(number * 2),
             peer: PeerID("recorder"),
-            role: .offerer,
             context: sending,
             logger: TestSession.logger
         ) { offererFeed.yield($0) }
         let answerer = PeerConnection(
             id: ConnectionID(number * 2 + 1),
             peer: PeerID("camera-\(number)"),
-            role: .answerer,
             context: receiving,
             logger: TestSession.logger
         ) { answererFeed.yield($0) }

@@ -22,16 +22,12 @@ gboolean CGst_has_property(gpointer object, const char *name);
 /// property, or it is read-only, or it does not take the value. GValue needs macros.
 gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
 
-/// g_object_set and g_object_get are variadic. The property must exist and be of the type that the name says.
-void CGst_set_object(gpointer object, const char *name, gpointer value);
+/// g_object_get is variadic. The property must exist and be of the type that the name says.
 int CGst_get_int(gpointer object, const char *name);
-guint64 CGst_get_uint64(gpointer object, const char *name);
 /// Transfer full; NULL if the property holds none.
 gpointer CGst_get_object(gpointer object, const char *name);
 /// Transfer full (g_free); NULL if the property holds none.
 char *CGst_get_string(gpointer object, const char *name);
-/// Transfer full (gst_structure_free); NULL if the property holds none.
-GstStructure *CGst_get_structure(gpointer object, const char *name);
 
 /// g_signal_connect_data wants a GCallback: any function pointer is taken as void *.
 gulong CGst_connect(gpointer object, const char *signal, void *callback, gpointer user, GClosureNotify destroy);
