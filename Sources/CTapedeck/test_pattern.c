@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <gst/video/video.h>
+#include <math.h>
 #include <string.h>
 
 #include "CTapedeckSend.h"
@@ -62,4 +63,31 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer u
 
 void CTapedeck_paint_test_pattern(GstPad *pad, uint32_t frames_per_second) {
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, GUINT_TO_POINTER(frames_per_second), NULL);
+}
+
+enum { SAMPLE_RATE = 48000, CHANNELS = 2, BEEP_HERTZ = 1000, BEEP_PEAK = 16384 };
+
+// Streaming thread of the capture pipeline. Owns the buffer in `info` while it runs.
+static GstPadProbeReturn on_sound(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    uint32_t beep_samples = SAMPLE_RATE / GPOINTER_TO_UINT(user);
+    GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+    info->data = buffer;
+    GstMapInfo map;
+    if (!GST_BUFFER_PTS_IS_VALID(buffer) || !gst_buffer_map(buffer, &map, GST_MAP_WRITE)) return GST_PAD_PROBE_OK;
+    uint64_t first = gst_util_uint64_scale_round(GST_BUFFER_PTS(buffer), SAMPLE_RATE, GST_SECOND);
+    int16_t *samples = (int16_t *)map.data;
+    for (size_t i = 0; i < map.size / (CHANNELS * sizeof(int16_t)); i++) {
+        uint64_t phase = (first + i) % SAMPLE_RATE;
+        // None at time 0: the encoder's pre-skip would cut it.
+        bool beeps = phase < beep_samples && first + i >= SAMPLE_RATE;
+        double level = beeps ? sin(2 * G_PI * BEEP_HERTZ * (double)phase / SAMPLE_RATE) : 0;
+        for (int channel = 0; channel < CHANNELS; channel++) samples[i * CHANNELS + channel] = (int16_t)(BEEP_PEAK * level);
+    }
+    gst_buffer_unmap(buffer, &map);
+    return GST_PAD_PROBE_OK;
+}
+
+void CTapedeck_paint_test_sound(GstPad *pad, uint32_t frames_per_second) {
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_sound, GUINT_TO_POINTER(frames_per_second), NULL);
 }

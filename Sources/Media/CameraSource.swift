@@ -141,9 +141,8 @@ public final class CameraSource: Sendable {
         if settings.sendsAudio {
             branches.append(
                 """
-                audiotestsrc is-live=true wave=ticks freq=1000 volume=0.5 tick-interval=1000000000 \
-                sine-periods-per-tick=\(1000 / settings.framesPerSecond) samplesperbuffer=960 \
-                ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! opusenc bitrate=64000 \
+                audiotestsrc is-live=true wave=silence samplesperbuffer=960 \
+                ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! identity name=sound ! opusenc bitrate=64000 \
                 ! appsink name=opus sync=false max-buffers=16
                 """
             )
@@ -152,6 +151,9 @@ public final class CameraSource: Sendable {
         let picture = FanOut(startsAtKeyframe: false)
         if settings.sendsVideo {
             try pipeline.paintTestPattern(on: "picture", framesPerSecond: settings.framesPerSecond)
+        }
+        if settings.sendsAudio {
+            try pipeline.paintTestSound(on: "sound", framesPerSecond: settings.framesPerSecond)
         }
         try pipeline.play()
         if settings.sendsVideo { try picture.attach(to: pipeline, sink: "raw") }

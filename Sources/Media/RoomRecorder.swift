@@ -85,6 +85,7 @@ public final class RoomRecorder: Sendable {
     private let lock = NSLock()
     nonisolated(unsafe) private var state = State()
     private let ended = DispatchSemaphore(value: 0)
+    private static let pauseAfterFailure = Duration.seconds(5)
 
     private struct State {
         var recording: Recording?
@@ -113,6 +114,8 @@ public final class RoomRecorder: Sendable {
         /// Holds the pad to ask, and with it the whole peer connection: dropped when the track closes.
         var requestKeyframe: (@Sendable () -> Void)?
         var isOpen = true
+        /// After a failed write: when to go on in a new file, on the clock of arrivals.
+        var resumesAt: Int64?
         /// When the offer was made or came.
         let offerNanoseconds: Int64?
         var firstUnitDelay: Duration?
@@ -305,13 +308,30 @@ public final class RoomRecorder: Sendable {
         defer { self.state.tracks[unit.tap] = track }
         let now = UInt64(clamping: unit.arrivalNanoseconds)
         let isVideo = track.description.codec.kind == .video
+        if let resumesAt = track.resumesAt {
+            guard unit.arrivalNanoseconds >= resumesAt else { return }
+            track.resumesAt = nil
+            self.attempt { () throws(StorageError) in
+                try self.startNextFile(&track, unit.arrivalNanoseconds, reason: "write failed")
+            }
+        }
         if isVideo, unit.lostPackets > 0, track.keyframes.lossDetected(at: now) { track.requestKeyframe?() }
         self.attempt { () throws(StorageError) in
-            let result = try track.writer.write(
-                bytes,
-                rtpTime: unit.rtpTime,
-                arrivalNanoseconds: unit.arrivalNanoseconds
-            )
+            let result: TrackFileWriter.WriteResult
+            do throws(StorageError) {
+                result = try track.writer.write(
+                    bytes,
+                    rtpTime: unit.rtpTime,
+                    arrivalNanoseconds: unit.arrivalNanoseconds
+                )
+            } catch {
+                // A failed file takes no more: the track goes on in the next one when the disk may have recovered. If
+                // only the journal failed, the file goes on.
+                if error.path.hasSuffix(track.writer.relativePath) {
+                    track.resumesAt = unit.arrivalNanoseconds + Self.pauseAfterFailure.nanoseconds
+                }
+                throw error
+            }
             switch result {
             case .written(let isKeyframe):
                 if isVideo, isKeyframe { track.keyframes.keyframeArrived() }
@@ -321,15 +341,15 @@ public final class RoomRecorder: Sendable {
             case .needsKeyframe, .malformed:
                 break
             case .discontinuity:
-                try self.startNextFile(&track, unit.arrivalNanoseconds)
+                try self.startNextFile(&track, unit.arrivalNanoseconds, reason: "RTP time jumped")
             }
         }
     }
 
-    /// The sender's RTP clock started anew: the track goes on in a file of its own.
-    private func startNextFile(_ track: inout Track, _ now: Int64) throws(StorageError) {
+    /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
+    private func startNextFile(_ track: inout Track, _ now: Int64, reason: String) throws(StorageError) {
         guard let recording = self.state.recording else { return }
-        try track.writer.close(reason: "RTP time jumped", monotonicNanoseconds: now)
+        try track.writer.close(reason: reason, monotonicNanoseconds: now)
         track.description.number = self.state.nextNumber
         self.state.nextNumber += 1
         track.writer = TrackFileWriter(

@@ -46,4 +46,8 @@ void CTapedeck_fan_out_take_requests(CTapedeckFanOut *fan_out, GstPad *pad);
 /// Tests/Peers/test-pattern.md. The frame index is the running time times `frames_per_second`.
 void CTapedeck_paint_test_pattern(GstPad *pad, uint32_t frames_per_second);
 
+/// Writes the beep into every S16LE buffer of 48 kHz stereo that passes `pad`: 1 kHz from each full second of running
+/// time for one frame's time, silence otherwise. audiotestsrc's own ticks come one buffer early in 1.22.
+void CTapedeck_paint_test_sound(GstPad *pad, uint32_t frames_per_second);
+
 #endif

@@ -93,4 +93,10 @@ extension Pipeline {
         let pad = try self.element(named: name).staticPad("src")
         CTapedeck_paint_test_pattern(pad.pointer, UInt32(clamping: framesPerSecond))
     }
+
+    /// Writes the beep of the test pattern into the 48 kHz stereo S16LE sound that leaves the element's `src` pad.
+    public func paintTestSound(on name: String, framesPerSecond: Int) throws(GStreamerError) {
+        let pad = try self.element(named: name).staticPad("src")
+        CTapedeck_paint_test_sound(pad.pointer, UInt32(clamping: framesPerSecond))
+    }
 }

@@ -283,6 +283,9 @@ public final class WebRTCBin: Sendable {
     private func configureRTPBin(_ settings: WebRTCSettings) throws(GStreamerError) {
         guard let rtpbin = self.element.child(named: "rtpbin") else { return }
         try rtpbin.set("max-streams", "\(settings.maximumStreams)")
+        // Our sender reports say when media were captured, not when they were sent: picture and sound take different
+        // times to encode, and a receiver would put them apart by the difference.
+        try rtpbin.set("rtcp-sync-send-time", "false")
     }
 
     private func connect(
