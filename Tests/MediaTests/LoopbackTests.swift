@@ -11,11 +11,10 @@ import Testing
 /// Two room sessions of ours in one process: a camera and a recorder, over loopback.
 @Suite(.serialized)
 struct LoopbackTests {
-    /// Runs a camera and a recorder until the recorder has `seconds` of everything, then stops both.
+    /// Runs a camera and a recorder until `isDone` says so, then stops both.
     private func record(
         cameraOffers: Bool,
         codec: CameraCodec,
-        seconds: Double,
         alteration: @escaping @Sendable (String) -> String = { $0 },
         until isDone: @escaping @Sendable (RoomRecorder, RoomSession) -> Bool
     ) async throws -> (recorder: RoomRecorder, storage: String, recording: RoomSession, sent: [CameraCodec: UInt64]) {
@@ -63,7 +62,7 @@ struct LoopbackTests {
 
     @Test(arguments: [true, false], [CameraCodec.vp8, .h264])
     func recordsTheCamera(cameraOffers: Bool, codec: CameraCodec) async throws {
-        let result = try await self.record(cameraOffers: cameraOffers, codec: codec, seconds: 3) { recorder, _ in
+        let result = try await self.record(cameraOffers: cameraOffers, codec: codec) { recorder, _ in
             recorder.tracks.count == 2 && recorder.tracks.allSatisfy { $0.duration > .seconds(2) }
         }
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
@@ -83,7 +82,7 @@ struct LoopbackTests {
         let forge: @Sendable (String) -> String = { sdp in
             sdp.replacing(/a=fingerprint:sha-256 ../, with: "a=fingerprint:sha-256 00")
         }
-        let result = try await self.record(cameraOffers: true, codec: .vp8, seconds: 1, alteration: forge) {
+        let result = try await self.record(cameraOffers: true, codec: .vp8, alteration: forge) {
             _,
             session in
             session.status.counters["peer_refused"] != nil
