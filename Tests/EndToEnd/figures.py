@@ -34,7 +34,8 @@ def total(value):
 def assert_plays(path):
     """ffmpeg decodes the whole file without a word."""
     assert path.exists(), f"{path} was not written"
-    assert media.decoder_messages(path) == "", media.describe(path)
+    messages = media.decoder_messages(path)
+    assert messages == "", f"{messages}\n{media.describe(path)}"
 
 
 def video_packets(path):

@@ -31,16 +31,16 @@ def streams(path, kind=None):
     return [stream for stream in probe(path)["streams"] if kind in (None, stream["codec_type"])]
 
 
-def decoder_messages(path):
-    """What ffmpeg says while it decodes the file as a player would, then every stream of it; empty if all is well."""
-    text = ""
-    # Beyond the first video, frames keep their own clock: ffmpeg would round it to a frame rate that it guesses, and
-    # complain of two frames in one tick.
-    for selection in ([], ["-map", "0", "-enc_time_base", "-1"]):
-        result = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *selection, "-f", "null", "-"],
-                                capture_output=True, timeout=TIMEOUT, check=False)
-        text += result.stderr.decode(errors="replace") + result.stdout.decode(errors="replace")
-    return text
+# Frames keep their own clock: ffmpeg would round it to a frame rate that it guesses from the first ones, and complain
+# of two frames in one tick where a busy browser captured unevenly.
+EVERY_STREAM = ("-map", "0", "-enc_time_base", "-1")
+
+
+def decoder_messages(path, options=EVERY_STREAM):
+    """What ffmpeg says while it decodes the streams of the file; empty if all is well."""
+    result = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *options, "-f", "null", "-"],
+                            capture_output=True, timeout=TIMEOUT, check=False)
+    return result.stderr.decode(errors="replace") + result.stdout.decode(errors="replace")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,8 @@ def test_the_demo_exports_a_call_of_two(stage):
     assert any(path.endswith("call.mkv") for path in paths), f"the exported file is not named\n{demo.story()}"
     exported = next(stage.folder / path for path in paths if path.endswith("call.mkv"))
     assert_plays(exported)
+    # As a person would try it.
+    assert media.decoder_messages(exported, options=()) == "", media.describe(exported)
 
     found = media.streams(exported)
     story = media.describe(exported) + "\n" + demo.story()
