@@ -25,6 +25,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
     ],
     targets: [
         // C
@@ -48,7 +55,17 @@ let package = Package(
         .target(name: "Signalling", swiftSettings: settings),
         .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
         .target(name: "Timeline", swiftSettings: settings),
-        .target(name: "Observability", dependencies: [logging], swiftSettings: settings),
+        .target(name: "Supervision", swiftSettings: settings),
+        .target(
+            name: "ConfigurationFile",
+            dependencies: ["Signalling", .product(name: "Yams", package: "Yams")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Observability",
+            dependencies: [logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings
+        ),
 
         // Files
         .target(name: "Storage", dependencies: ["Matroska", "Timeline"], swiftSettings: settings),
@@ -96,12 +113,61 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The daemon: the worker process, and the supervisor with its catalogue, webhooks and HTTP interface
+        .target(
+            name: "Worker",
+            dependencies: [
+                "Export", "GStreamer", "Media", "Observability", "Session", "Signalling", "SignallingClients",
+                "Storage", "Supervision", "Timeline", logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Catalogue",
+            dependencies: ["Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Catalogue", "ConfigurationFile", "Observability", "Supervision", logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Control",
+            dependencies: [
+                "Observability", "Supervision", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Daemon",
+            dependencies: [
+                "Catalogue", "ConfigurationFile", "Control", "Observability", "Signalling", "Storage", "Supervision",
+                "Timeline", "Webhooks", logging,
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Commands and composition
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Export", "GStreamer", "Matroska", "Media", "Observability", "RoomServer", "Session", "Signalling",
-                "SignallingClients", "Storage", "Timeline",
+                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Export", "GStreamer", "Matroska", "Media",
+                "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
+                "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ],
             swiftSettings: settings
@@ -113,6 +179,53 @@ let package = Package(
         .testTarget(name: "SignallingTests", dependencies: ["Signalling"], swiftSettings: settings),
         .testTarget(name: "SessionTests", dependencies: ["Session", "Signalling"], swiftSettings: settings),
         .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: settings),
+        .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
+        .testTarget(
+            name: "ObservabilityTests",
+            dependencies: ["Observability", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ConfigurationFileTests",
+            dependencies: ["ConfigurationFile", .product(name: "Yams", package: "Yams")],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CatalogueTests",
+            dependencies: ["Catalogue", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "Catalogue", "ConfigurationFile", "Supervision", "Webhooks", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ControlTests",
+            dependencies: [
+                "Control", "Observability", "Supervision", logging,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: ["Matroska", "Media", "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: ["ConfigurationFile", "Control", "Daemon", "Supervision", logging],
+            swiftSettings: settings
+        ),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "ExportTests",

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a worker tells the supervisor: one JSON object a line on its standard output.
+///
+/// Log lines go to standard error.
+public enum WorkerEvent: Sendable, Hashable, Codable {
+    /// The first line: the worker takes commands from now on.
+    case ready(protocolVersion: Int, processID: Int32)
+    /// Once a second, sent by the thread that performs commands: a worker that hangs sends none.
+    case heartbeat(WorkerVitals)
+    /// We are a member of the room; again after each re-join.
+    case joined(room: String)
+    /// The room has no place for us, or its server is out of reach; the worker tries again by itself.
+    case notJoined(room: String, reason: String)
+    /// The worker is in the room no more; the last event about it.
+    case left(room: String, LeaveReason)
+    /// What the room looks like: after each change, at most once a second, and every 5 s.
+    case status(room: String, RoomStatus)
+    /// A recording, or the next part of one, began.
+    case recordingStarted(room: String, RecordingReference)
+    /// Every file of a recording is closed; it can be exported.
+    case recordingFinished(room: String, RecordingReference, reason: String)
+    /// Media are being lost on this side: the disk is full, broken or too slow.
+    case recordingDegraded(room: String, RecordingReference, reason: String)
+    /// Somebody came.
+    case participantJoined(room: String, participant: String)
+    /// Somebody went.
+    case participantLeft(room: String, participant: String, reason: String)
+    /// A peer was refused or given up, and why.
+    case peerRefused(room: String, participant: String, reason: String)
+    /// From a participant's offer to the first unit in the file.
+    case firstUnit(room: String, participant: String, kind: String, milliseconds: Double)
+    /// A JPEG image in base64, answering `.thumbnail`.
+    case thumbnail(room: String, participant: String, base64: String)
+    /// A pipeline's graph in the DOT language, answering `.graph`.
+    case graph(room: String, pipeline: String, dot: String)
+    /// A command could not be performed.
+    case commandFailed(room: String?, command: String, reason: String)
+}
+
+/// Why a worker is in a room no more.
+public enum LeaveReason: Sendable, Hashable, Codable {
+    /// It was told to.
+    case ordered
+    /// It cannot be in the room: the message says why, and `retriable` whether another try may help.
+    case failed(message: String, retriable: Bool)
+}
+
+/// How a worker process is.
+public struct WorkerVitals: Sendable, Hashable, Codable {
+    /// CPU seconds used since the start, user and system.
+    public var cpuSeconds: Double
+    /// Resident memory in bytes.
+    public var residentBytes: Int64
+    /// Threads.
+    public var threads: Int
+    /// Open file descriptors.
+    public var descriptors: Int
+
+    /// Vitals with each part given.
+    public init(cpuSeconds: Double, residentBytes: Int64, threads: Int, descriptors: Int) {
+        self.cpuSeconds = cpuSeconds
+        self.residentBytes = residentBytes
+        self.threads = threads
+        self.descriptors = descriptors
+    }
+}
+
+/// Which recording is spoken of.
+public struct RecordingReference: Sendable, Hashable, Codable {
+    /// Its id.
+    public var id: String
+    /// Its folder.
+    public var folder: String
+    /// The part, from 1: each worker that goes on with the recording adds one.
+    public var part: Int
+
+    /// A reference with each part given.
+    public init(id: String, folder: String, part: Int = 1) {
+        self.id = id
+        self.folder = folder
+        self.part = part
+    }
+}
