@@ -12,6 +12,12 @@ public enum LogKey: String, Sendable, CaseIterable {
     case peerID = "peer.id"
     /// A peer connection, by its number in the session.
     case connectionID = "connection.id"
+    /// A recording's id.
+    case recordingID = "recording.id"
+    /// A worker process, by its number in the daemon's life.
+    case workerID = "worker.id"
+    /// What happened, as the event stream names it.
+    case eventKind = "event.kind"
     /// The folder of a recording.
     case recordingPath = "recording.path"
     /// RTP encoding name of a track.
