@@ -44,7 +44,8 @@ public final class EventBus: Sendable {
         if let room = event.room { metadata[.roomID] = "\(room)" }
         if let recording = event.recording { metadata[.recordingID] = "\(recording)" }
         if !event.details.isEmpty {
-            metadata[.detail] = "\(event.details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))"
+            metadata[.detail] =
+                "\(event.details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))"
         }
         self.logger.log(level: event.kind.level, "event", metadata: .tagged(metadata))
     }

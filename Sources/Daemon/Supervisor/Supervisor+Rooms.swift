@@ -148,7 +148,11 @@ extension Supervisor {
         do throws(ConfigurationError) {
             return try body()
         } catch {
-            throw ControlError(.invalid, "the room's definition has errors", problems: error.problems.map(\.description))
+            throw ControlError(
+                .invalid,
+                "the room's definition has errors",
+                problems: error.problems.map(\.description)
+            )
         }
     }
 

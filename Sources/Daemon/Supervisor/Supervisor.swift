@@ -5,13 +5,14 @@ import Control
 import Foundation
 public import Logging
 import Observability
+public import ServiceLifecycle
 public import Supervision
 
 /// Keeps a worker in every room that is wanted: the fleet's decisions, the rooms' definitions, and the processes.
 ///
 /// An actor, since processes, interface, clock and configuration all come at their own time. Every mutation of the
 /// fleet performs all its actions before the next one; none of them waits.
-public actor Supervisor {
+public actor Supervisor: Service {
     /// Longest wait for a worker's answer to a request of the interface.
     private static let answerLimit = Duration.seconds(3)
     /// A worker writes graphs at once, one line each.
@@ -62,12 +63,20 @@ public actor Supervisor {
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Takes up every room and runs until `stop()` has come to its end.
-    public func run() async {
+    /// Takes up every room and runs until a graceful shutdown has come to its end.
+    public func run() async throws {
         for room in self.configuration.rooms.values { self.define(room, origin: .configuration) }
         self.updateWishes()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepTime() }
+            group.addTask {
+                do {
+                    try await gracefulShutdown()
+                    await self.stop()
+                } catch {
+                    // Cancelled: everything has ended already.
+                }
+            }
             for await id in self.starts {
                 guard let mailbox = self.mailboxes[id] else { continue }
                 group.addTask { await self.serve(id, mailbox) }
@@ -78,7 +87,7 @@ public actor Supervisor {
     }
 
     /// Finishes every recording, leaves every room; `run()` returns then.
-    public func stop() {
+    private func stop() {
         self.apply(.stop)
     }
 
@@ -232,7 +241,9 @@ public actor Supervisor {
     // MARK: Questions
 
     /// Sends a command and waits for what the worker says to it.
-    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: Waiter.Question) async -> Waiter.Answer {
+    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: Waiter.Question) async
+        -> Waiter.Answer
+    {
         guard self.waiters.count < Self.maximumWaiters else { return .silence }
         let limit = question == .graphs ? Self.graphLimit : Self.answerLimit
         return await withCheckedContinuation { continuation in
