@@ -52,6 +52,14 @@ public enum LogKey: String, Sendable, CaseIterable {
     case errorBlame = "error.blame"
     /// An error's sentence.
     case errorMessage = "error.message"
+    /// The method of an HTTP request.
+    case httpMethod = "http.method"
+    /// The path of an HTTP request; from outside, shortened.
+    case httpTarget = "http.target"
+    /// The status of an HTTP answer.
+    case httpStatus = "http.status"
+    /// The address of a client.
+    case clientAddress = "client.address"
     /// What was ignored or why; text from outside, shortened.
     case detail = "detail"
 }
