@@ -120,8 +120,8 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "Export", "GStreamer", "Media", "Observability", "Session", "Signalling", "SignallingClients",
-                "Storage", "Supervision", "Timeline", logging,
+                "Export", "GStreamer", "Matroska", "Media", "Observability", "Session", "Signalling",
+                "SignallingClients", "Storage", "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
         ),

@@ -103,6 +103,13 @@ public struct RecordingFolder: Sendable, Hashable {
         return folder
     }
 
+    /// The numbers that the names of track files begin with; other files are left out.
+    public func trackNumbers() throws(StorageError) -> [Int] {
+        try Self.entries(of: self.tracksPath).compactMap { name in
+            name.split(separator: "-", maxSplits: 1).first.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        }
+    }
+
     private init(path: String, id: RecordingID, compactStart: String) {
         self.path = path
         self.id = id
