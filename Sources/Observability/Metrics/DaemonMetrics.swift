@@ -12,6 +12,14 @@ public final class DaemonMetrics: Sendable {
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
         var rateSince: ContinuousClock.Instant
+        var shown = Shown()
+    }
+
+    /// Series of a room that come and go, by their labels.
+    private struct Shown {
+        var tracks: [[String]: Double] = [:]
+        var jitter: [[String]: Double] = [:]
+        var rates: [[String]: Double] = [:]
     }
 
     /// What scrapes are made of.
@@ -111,37 +119,50 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, rates) = self.measured.withLock { rooms in
+        let (growth, before, shown) = self.measured.withLock { rooms in
             var state = rooms[room] ?? Room(rateSince: now)
             let growth = state.growth.advance(to: measurement.tracks)
             for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
-            let rates = Self.rates(&state, at: now)
+            let before = state.shown
+            (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
+            if let rates = Self.rates(&state, at: now) {
+                state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
+            }
             rooms[room] = state
-            return (growth, rates)
+            return (growth, before, state.shown)
         }
         for (group, counts) in growth {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
             self.lostPackets.add(Double(counts.lostPackets), room, group.kind)
             self.keyframeRequests.add(Double(counts.keyframeRequests), room)
         }
-        if let rates {
-            let series = rates.map { ([room, $0.key], $0.value) }
-            self.receivedRate.replace(where: "room", is: room, with: Dictionary(uniqueKeysWithValues: series))
-        }
         self.participants.set(Double(measurement.participants), room)
         self.recording.set(measurement.isRecording ? 1 : 0, room)
         self.lag.set(measurement.recordingLagSeconds, room)
         self.roundTrip.set(measurement.roundTripSeconds, room)
+        self.show(shown, insteadOf: before)
+    }
+
+    private func show(_ shown: Shown, insteadOf before: Shown) {
+        self.tracks.change(from: before.tracks, to: shown.tracks)
+        self.jitter.change(from: before.jitter, to: shown.jitter)
+        self.receivedRate.change(from: before.rates, to: shown.rates)
+    }
+
+    /// How many tracks are open by kind and codec, and the worst jitter by kind.
+    private static func open(
+        _ tracks: [RoomMeasurement.Track],
+        _ room: String
+    ) -> (tracks: [[String]: Double], jitter: [[String]: Double]) {
         var open: [[String]: Double] = [:]
         var jitter: [[String]: Double] = [:]
-        for track in measurement.tracks where track.isOpen {
+        for track in tracks where track.isOpen {
             open[[room, track.kind, track.codec], default: 0] += 1
             if let seconds = track.jitterSeconds {
                 jitter[[room, track.kind]] = max(seconds, jitter[[room, track.kind]] ?? 0)
             }
         }
-        self.tracks.replace(where: "room", is: room, with: open)
-        self.jitter.replace(where: "room", is: room, with: jitter)
+        return (open, jitter)
     }
 
     /// Bytes a second by kind since the last rates; `nil` before a second has passed.
@@ -157,9 +178,9 @@ public final class DaemonMetrics: Sendable {
 
     /// The room is left, or its worker gone: what is measured inside it is unknown; its counters stay.
     public func left(room: String) {
-        self.measured.withLock { _ = $0.removeValue(forKey: room) }
+        let state = self.measured.withLock { $0.removeValue(forKey: room) }
         for gauge in [self.participants, self.recording, self.lag, self.roundTrip] { gauge.set(nil, room) }
-        for gauge in [self.tracks, self.jitter, self.receivedRate] { gauge.replace(where: "room", is: room, with: [:]) }
+        if let state { self.show(Shown(), insteadOf: state.shown) }
     }
 
     /// The room is known no more: nothing of it is shown from now on.
