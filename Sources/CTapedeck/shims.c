@@ -76,6 +76,12 @@ GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
     return transceiver;
 }
 
+gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url) {
+    gboolean added = FALSE;
+    g_signal_emit_by_name(webrtcbin, "add-turn-server", url, &added);
+    return added;
+}
+
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {
     gboolean added = FALSE;
     g_signal_emit_by_name(ice_agent, "add-local-ip-address", address, &added);

@@ -43,7 +43,7 @@ struct RecordingContents {
             case .trackClosed(let record): self.closed[record.track] = record
             case .packetsCounted(let record): self.packets[record.track] = record
             case .recordingFinished: self.isFinished = true
-            case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .marker: break
+            case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .marker: break
             }
         }
         if journal.skippedLines > 0 {

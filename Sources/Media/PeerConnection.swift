@@ -500,7 +500,7 @@ public final class PeerConnection: Sendable {
             offerNanoseconds: self.state.withLock { $0.offerNanoseconds }
         )
         let target = bin.keyframeTarget(of: stream)
-        let tap = try recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
+        let tap = recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
         self.state.withLock { $0.taps.append(tap) }
         try bin.receive(stream, through: depayloader.launch, into: tap)
         self.logger.info(

@@ -7,6 +7,7 @@ import Logging
 import Media
 import Session
 import Signalling
+import Worker
 
 /// `tapedeck camera`.
 struct CameraCommand: AsyncParsableCommand {
@@ -89,7 +90,7 @@ struct CameraCommand: AsyncParsableCommand {
             signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
             context: try RoomConnection.context(
                 url: url,
-                network: self.network,
+                network: self.network.settings,
                 control: control,
                 recorder: nil,
                 camera: camera,

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Logging
 import Signalling
+import Worker
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
@@ -35,6 +36,13 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(help: "Local UDP ports for media, for example 40000-49999.")
     var portRange: PortRange?
+
+    var settings: NetworkSettings {
+        var settings = NetworkSettings()
+        settings.hostAddresses = self.hostAddresses
+        settings.portRange = self.portRange?.ports
+        return settings
+    }
 }
 
 /// Two port numbers with a dash between them.

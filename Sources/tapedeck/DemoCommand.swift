@@ -9,6 +9,7 @@ import Media
 import RoomServer
 import Session
 import Signalling
+import Worker
 
 /// `tapedeck demo`.
 struct DemoCommand: AsyncParsableCommand {
@@ -106,7 +107,7 @@ struct DemoCommand: AsyncParsableCommand {
                 signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
                 context: try RoomConnection.context(
                     url: url,
-                    network: network,
+                    network: network.settings,
                     control: control,
                     recorder: nil,
                     camera: camera,

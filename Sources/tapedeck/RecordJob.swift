@@ -9,6 +9,7 @@ import Session
 import Signalling
 import Storage
 import Timeline
+import Worker
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {
@@ -132,7 +133,7 @@ struct RecordJob: Sendable {
             signaller: RoomConnection.signaller(for: self.url, policy: .oneShot, logger: self.logger),
             context: try RoomConnection.context(
                 url: self.url,
-                network: self.network,
+                network: self.network.settings,
                 control: control,
                 recorder: recorder,
                 camera: camera,

@@ -44,6 +44,8 @@ void CGst_webrtc_add_ice_candidate(GstElement *webrtcbin, guint m_line_index, co
 /// Transfer full.
 GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
                                                      GstWebRTCRTPTransceiverDirection direction, GstCaps *caps);
+/// FALSE if webrtcbin does not take the URL.
+gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 /// FALSE if the agent refused the address.
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
 /// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR (gstreamer.md fact 71).

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// What a token allows.
+public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
+    /// To see rooms, recordings, events and figures.
+    case read
+    /// To change things.
+    case control
+    /// To get pictures and files of recordings.
+    case media
+}
+
+/// A bearer token (RFC 6750), of which only the hash is kept.
+public struct APIToken: Sendable, Hashable {
+    /// The operator's name for it, for logs.
+    public let name: String
+    /// What it allows.
+    public let scopes: Set<Scope>
+    let hash: TokenHash
+
+    /// A token by its secret text, which is hashed at once and forgotten.
+    public init(name: String, secret: String, scopes: Set<Scope> = Set(Scope.allCases)) {
+        self.name = name
+        self.scopes = scopes
+        self.hash = TokenHash(of: secret)
+    }
+}
+
+/// The SHA-256 hash of a secret.
+///
+/// Tokens are long random texts, so a plain hash cannot be searched. Comparing takes the same time wherever two hashes
+/// differ.
+struct TokenHash: Sendable, Hashable {
+    private let digest: SHA256.Digest
+
+    init(of secret: String) {
+        self.digest = SHA256.hash(data: Array(secret.utf8))
+    }
+
+    /// Compares in constant time, as `SHA256.Digest` does.
+    static func == (left: TokenHash, right: TokenHash) -> Bool { left.digest == right.digest }
+
+    func hash(into hasher: inout Hasher) { self.digest.hash(into: &hasher) }
+}
+
+extension Sequence<APIToken> {
+    /// The token with this secret, if there is one; looks at every token, whichever fits.
+    func matching(_ secret: String) -> APIToken? {
+        self.matching(TokenHash(of: secret))
+    }
+
+    /// The token with this hash, if there is one.
+    func matching(_ hash: TokenHash) -> APIToken? {
+        var found: APIToken?
+        for token in self where token.hash == hash { found = token }
+        return found
+    }
+}
