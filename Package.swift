@@ -35,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
     ],
     targets: [
         // C
@@ -172,12 +173,23 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What `tapedeck doctor` finds out about this host
+        .target(
+            name: "Diagnosis",
+            dependencies: [
+                "GStreamer", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Commands and composition
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Export", "GStreamer", "Matroska", "Media",
-                "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
+                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Diagnosis", "Export", "GStreamer", "Matroska",
+                "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Supervision",
                 "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ],
@@ -242,6 +254,7 @@ let package = Package(
             dependencies: ["ConfigurationFile", "Control", "Daemon", "Supervision", logging],
             swiftSettings: settings
         ),
+        .testTarget(name: "DiagnosisTests", dependencies: ["Diagnosis", "GStreamer"], swiftSettings: settings),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "ExportTests",

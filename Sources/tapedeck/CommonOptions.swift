@@ -49,11 +49,17 @@ struct NetworkOptions: ParsableArguments {
 struct PortRange: ExpressibleByArgument {
     var ports: ClosedRange<UInt16>
 
+    init(ports: ClosedRange<UInt16>) {
+        self.ports = ports
+    }
+
     init?(argument: String) {
         let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
         guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
-        self.ports = first...last
+        self.init(ports: first...last)
     }
+
+    var defaultValueDescription: String { "\(self.ports.lowerBound)-\(self.ports.upperBound)" }
 }
 
 /// A length of time: `500ms`, `30s`, `5m`, `2h`, or bare seconds.

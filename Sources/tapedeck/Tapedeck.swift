@@ -17,7 +17,7 @@ struct Tapedeck: AsyncParsableCommand {
         version: "tapedeck 0.1.0",
         subcommands: [
             RecordCommand.self, CameraCommand.self, ServeCommand.self, ExportCommand.self, DemoCommand.self,
-            WorkerProcessCommand.self,
+            DoctorCommand.self, WorkerProcessCommand.self,
         ]
     )
 }

@@ -8,6 +8,7 @@
 
 #include "CTapedeckCapture.h"
 #include "CTapedeckCertificate.h"
+#include "CTapedeckHost.h"
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
