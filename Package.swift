@@ -191,6 +191,10 @@ let package = Package(
                 "Supervision",
                 "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
