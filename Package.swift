@@ -66,7 +66,7 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: [logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Timeline", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: settings
         ),
 
@@ -208,7 +208,11 @@ let package = Package(
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [
+                "Observability", "Timeline", logging,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

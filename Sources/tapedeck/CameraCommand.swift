@@ -5,6 +5,7 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Observability
 import Session
 import Signalling
 import Worker
@@ -76,7 +77,7 @@ struct CameraCommand: AsyncParsableCommand {
     private func send() async throws {
         try Runtime.initialise()
         let url = try RoomArgument.parse(self.url)
-        let logger = self.common.logger
+        let logger = self.common.logger.forSession()
         var settings = CameraSettings()
         settings.sendsVideo = self.video == .test
         settings.sendsAudio = self.audio == .test

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Export
 import Media
+import Observability
 import Signalling
 
 /// `tapedeck record`.
@@ -56,7 +57,7 @@ struct RecordCommand: AsyncParsableCommand {
             wait: self.wait.duration,
             network: self.network,
             showsProgress: !self.common.json,
-            logger: self.common.logger
+            logger: self.common.logger.forSession()
         )
         let result = try await job.run(interrupts: Interrupts())
         if self.common.json {
