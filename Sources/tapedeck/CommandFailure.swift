@@ -2,6 +2,7 @@
 
 import Export
 import GStreamer
+import Media
 import RoomServer
 import Signalling
 import Storage
@@ -37,6 +38,7 @@ struct CommandFailure: Error {
         case let error as StorageError: self.init(.usage, error.message)
         case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
         case let error as GStreamerError: self.init(.usage, error.message)
+        case let error as CaptureError: self.init(.usage, error.message)
         case let error as RoomServerError: self.init(.usage, error.message)
         default: self.init(.usage, "\(error)")
         }
