@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
+public import ArgumentParser
 import GStreamer
 import Logging
-import Media
+public import Media
 
 extension VideoInput: ExpressibleByArgument {
     /// `test`, `v4l2:/dev/video0`, `file:PATH` or `none`.
-    init?(argument: String) {
+    public init?(argument: String) {
         self.init(argument)
     }
 }
 
 extension AudioInput: ExpressibleByArgument {
     /// `test`, `alsa:default`, `file:PATH` or `none`.
-    init?(argument: String) {
+    public init?(argument: String) {
         self.init(argument)
     }
 }
