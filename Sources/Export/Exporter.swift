@@ -200,6 +200,7 @@ public enum Exporter {
         _ contents: RecordingContents,
         _ merge: TrackMerge,
         layout: Layout,
+        isPart: Bool,
         start: UTCTime?,
         file: OutputFile
     ) -> ExportReport {

@@ -27,6 +27,8 @@ struct TrackSource {
     private let placement: Placement
     /// The unit that comes next, and its time on the session clock.
     private(set) var next: (block: Block, sessionNanoseconds: Int64)?
+    /// Units from here on are left out.
+    private var endNanoseconds = Int64.max
 
     /// Opens the file and reads its first unit; throws what makes the file unusable.
     init(
@@ -84,7 +86,9 @@ struct TrackSource {
         do throws(MatroskaError) {
             while let block = try self.reader.next() {
                 guard block.track == self.track.number else { continue }
-                self.next = (block, self.sessionTime(block.timeNanoseconds))
+                let time = self.sessionTime(block.timeNanoseconds)
+                guard time < self.endNanoseconds else { break }
+                self.next = (block, time)
                 return
             }
             self.next = nil

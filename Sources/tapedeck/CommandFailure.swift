@@ -36,6 +36,7 @@ struct CommandFailure: Error {
         case let failure as CommandFailure: self = failure
         case let error as SignallingError: self.init(error)
         case let error as StorageError: self.init(.usage, error.message)
+        case let error as ExportError where error.blame == .request: self.init(.usage, error.message)
         case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
         case let error as GStreamerError: self.init(.usage, error.message)
         case let error as CaptureError: self.init(.usage, error.message)

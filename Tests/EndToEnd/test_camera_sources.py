@@ -63,13 +63,17 @@ def camera_flags(video, audio):
     return ("--video", video, "--audio", audio, "--size", f"{WIDTH}x{HEIGHT}", "--fps", str(RATE))
 
 
-def record_camera(stage, seconds, *flags, environment=None):
+def record_camera(stage, seconds, *flags):
     """A second Tapedeck's recording of a camera; the exported file, the recorder and the camera."""
     server = stage.room_server(5)
     url = room_url(server, ROOM)
-    camera = stage.tapedeck("camera", url, "--json", *flags)
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", url, "--duration", f"{seconds}s", "--directory", stage.folder / "storage",
+                              "--output", exported, "--json")
+    # The camera answers: then its preferred codec counts.
     stage.members(server, ROOM, 1)
-    exported, recorder = record(stage, url, seconds)
+    camera = stage.tapedeck("camera", url, "--json", *flags)
+    assert recorder.wait(seconds + 40) == 0, recorder.story()
     assert camera.end() in (0, 130), camera.story()
     return exported, recorder, camera
 
