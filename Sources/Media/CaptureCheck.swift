@@ -31,22 +31,36 @@ extension CameraSettings {
             switch source.kind {
             case .test: continue
             case .camera, .microphone: try CaptureTrial.tryDevice(source)
-            case .file(let path):
-                let media = try CaptureTrial.inspect(path)
-                if source.hasVideo, !media.hasVideo {
-                    logger.notice("the file has no pictures: none are sent", metadata: .tagged([.detail: "\(path)"]))
-                    checked.video = .none
-                }
-                if source.hasAudio, !media.hasAudio {
-                    logger.notice("the file has no sound: none is sent", metadata: .tagged([.detail: "\(path)"]))
-                    checked.audio = .none
-                }
+            case .file(let path): checked.leaveOut(missingFrom: try CaptureTrial.inspect(path), of: source, logger)
             }
         }
         guard checked.sendsVideo || checked.sendsAudio else {
             throw CaptureError("there is nothing to send: \(self.video) and \(self.audio) give neither pictures nor sound")
         }
         return checked
+    }
+
+    /// The same for whoever goes on without what does not work now: only kinds that a file does not have are left out.
+    ///
+    /// Blocks, for a file up to 15 s; the session's control thread.
+    public func reconciled(logger: Logger) -> CameraSettings {
+        var settings = self
+        for source in CaptureSource.all(self.video, self.audio) {
+            guard case .file(let path) = source.kind, let media = try? CaptureTrial.inspect(path) else { continue }
+            settings.leaveOut(missingFrom: media, of: source, logger)
+        }
+        return settings
+    }
+
+    private mutating func leaveOut(missingFrom media: MediaFile, of source: CaptureSource, _ logger: Logger) {
+        if source.hasVideo, !media.hasVideo {
+            logger.notice("the file has no pictures: none are sent", metadata: .tagged([.detail: "\(source)"]))
+            self.video = .none
+        }
+        if source.hasAudio, !media.hasAudio {
+            logger.notice("the file has no sound: none is sent", metadata: .tagged([.detail: "\(source)"]))
+            self.audio = .none
+        }
     }
 }
 
