@@ -201,7 +201,10 @@ public final class CameraSource: Sendable {
                 stages.encoders[.opus] = try self.encoder(.opus, baseNanoseconds: base, output: old.output)
             } catch {
                 stages.encoders[.opus] = nil
-                self.logger.error("the sound encoder does not start again", metadata: .tagged([.errorMessage: "\(error)"]))
+                self.logger.error(
+                    "the sound encoder does not start again",
+                    metadata: .tagged([.errorMessage: "\(error)"])
+                )
             }
         }
     }

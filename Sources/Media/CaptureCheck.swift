@@ -35,7 +35,9 @@ extension CameraSettings {
             }
         }
         guard checked.sendsVideo || checked.sendsAudio else {
-            throw CaptureError("there is nothing to send: \(self.video) and \(self.audio) give neither pictures nor sound")
+            throw CaptureError(
+                "there is nothing to send: \(self.video) and \(self.audio) give neither pictures nor sound"
+            )
         }
         return checked
     }

@@ -48,7 +48,9 @@ struct CaptureLaunch: Sendable, Hashable {
             ]
         case .camera:
             let decoder = mode?.isJPEG == true ? "jpegdec ! " : ""
-            branches = ["v4l2src name=source ! capsfilter name=mode ! \(decoder)\(Self.toPicture) ! \(Self.livePicture)"]
+            branches = [
+                "v4l2src name=source ! capsfilter name=mode ! \(decoder)\(Self.toPicture) ! \(Self.livePicture)"
+            ]
         case .microphone:
             branches = ["alsasrc name=source provide-clock=false ! \(Self.toSound) ! \(Self.liveSound)"]
         case .file:

@@ -63,8 +63,11 @@ struct CameraPlan: Sendable, Hashable {
         guard video != .none || audio != .none else {
             throw RoomPlanError(message: "the camera has neither picture nor sound")
         }
-        guard let preferred = [CameraCodec.vp8, .h264].first(where: { $0.rawValue.lowercased() == order.preferredCodec })
-        else { throw RoomPlanError(message: "preferredCodec takes vp8 or h264, not \(order.preferredCodec.prefix(20))") }
+        guard
+            let preferred = [CameraCodec.vp8, .h264].first(where: { $0.rawValue.lowercased() == order.preferredCodec })
+        else {
+            throw RoomPlanError(message: "preferredCodec takes vp8 or h264, not \(order.preferredCodec.prefix(20))")
+        }
         guard (320...7680).contains(order.width), (180...4320).contains(order.height), order.width % 2 == 0,
             order.height % 2 == 0
         else { throw RoomPlanError(message: "the picture takes even numbers of pixels from 320x180 to 7680x4320") }
