@@ -4,7 +4,7 @@ import Matroska
 
 /// Interleaves the units of several tracks by time; holds one unit of each in memory.
 struct TrackMerge {
-    /// The session time that becomes zero: the first unit of any track, or the asked beginning of a range.
+    /// The session time that becomes zero: the first unit of any track.
     let startNanoseconds: Int64
     private(set) var lanes: [TrackLane]
     private let endNanoseconds: Int64

@@ -27,8 +27,6 @@ struct TrackSource {
     private let placement: Placement
     /// The unit that comes next, and its time on the session clock.
     private(set) var next: (block: Block, sessionNanoseconds: Int64)?
-    /// Units from here on are left out.
-    private var endNanoseconds = Int64.max
 
     /// Opens the file and reads its first unit; throws what makes the file unusable.
     init(
@@ -86,9 +84,7 @@ struct TrackSource {
         do throws(MatroskaError) {
             while let block = try self.reader.next() {
                 guard block.track == self.track.number else { continue }
-                let time = self.sessionTime(block.timeNanoseconds)
-                guard time < self.endNanoseconds else { break }
-                self.next = (block, time)
+                self.next = (block, self.sessionTime(block.timeNanoseconds))
                 return
             }
             self.next = nil

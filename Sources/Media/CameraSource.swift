@@ -129,7 +129,7 @@ public final class CameraSource: Sendable {
     var graphs: [String: String] {
         self.state.withLock { stages in
             var graphs: [String: String] = [:]
-            if let capture = stages.capture { graphs["capture"] = capture.pipeline.graph }
+            for feed in stages.feeds { graphs["capture \(feed.source)"] = feed.graph }
             for (codec, encoder) in stages.encoders { graphs["encode-\(codec.rawValue)"] = encoder.pipeline.graph }
             return graphs
         }

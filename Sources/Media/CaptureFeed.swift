@@ -12,7 +12,7 @@ internal import Synchronization
 /// tried every few seconds. `start` and `stop` are called on the session's control thread; everything else happens on
 /// `thread`.
 final class CaptureFeed: Sendable {
-    private let source: CaptureSource
+    let source: CaptureSource
     private let settings: CameraSettings
     private let picture: FanOut
     private let sound: FanOut
@@ -68,6 +68,9 @@ final class CaptureFeed: Sendable {
         self.onHole = onHole
         self.state = Mutex(State())
     }
+
+    /// The graph of the running pipeline in the DOT language, if one runs.
+    var graph: String? { self.state.withLock { $0.current?.pipeline.graph } }
 
     private var isFile: Bool {
         if case .file = self.source.kind { true } else { false }

@@ -2,8 +2,10 @@
 
 import Export
 import Foundation
+import Matroska
 import Storage
 import Testing
+import Timeline
 
 /// One participant's tracks, and ranges of time.
 @Suite struct SelectionTests {
@@ -69,15 +71,6 @@ import Testing
         // One second and the lead of the pictures, not more.
         #expect(report.durationNanoseconds <= lead + 1_030_000_000)
         #expect(report.durationNanoseconds >= lead + 950_000_000)
-    }
-
-    @Test func beginsAtTheRangeWhenNothingIsThereYet() throws {
-        let media = try EncodedMedia.shared.get()
-        let recording = try SimulatedRecording([
-            .audio("alice", Array(media.opus.prefix(10))), .audio("bob", media.opus, capture: 3_100_000_000),
-        ])
-        let report = try self.export(recording, ExportSelection(participant: "bob", from: .seconds(1)))
-        #expect(abs((report.tracks.first?.startNanoseconds ?? 0) - 2_000_000_000) < 2_000_000)
     }
 
     @Test(arguments: [
