@@ -48,7 +48,8 @@ let package = Package(
             dependencies: ["CGStreamer"],
             linkerSettings: [
                 .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
-                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
+                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
             ]
         ),
 

@@ -103,7 +103,9 @@ enum CaptureTrial {
         }
     }
 
-    /// The mode to ask a camera for; `nil` if it has none that is usual. Opens and closes the device.
+    /// The mode to ask a camera for; `nil` if it has none that is usual.
+    ///
+    /// Opens and closes the device.
     static func openOnce(_ source: CaptureSource, settings: CameraSettings) throws(GStreamerError) -> VideoMode? {
         guard let launch = CaptureLaunch.trial(of: source) else { return nil }
         let complaints = FirstComplaint()

@@ -17,7 +17,9 @@ struct CaptureLaunch: Sendable, Hashable {
     private static let toSound = "audioconvert ! audioresample ! capsfilter name=sound_format"
     private static let livePicture = "appsink name=raw sync=false max-buffers=4"
     private static let liveSound = "appsink name=pcm sync=false max-buffers=16"
-    /// Files are read at the pace of the clock. The sinks wait for nobody to start: not every stream begins at once.
+    /// Files are read at the pace of the clock.
+    ///
+    /// The sinks wait for nobody to start: not every stream begins at once.
     private static let filePicture = "appsink name=raw sync=true async=false max-buffers=4"
     private static let fileSound = "appsink name=pcm sync=true async=false max-buffers=16"
 
