@@ -47,8 +47,9 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"),
-                .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
+                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
             ]
         ),
 

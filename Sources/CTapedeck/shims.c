@@ -25,6 +25,8 @@ gboolean CGst_set_from_text(gpointer object, const char *name, const char *text)
     return fits;
 }
 
+void CGst_set_string(gpointer object, const char *name, const char *text) { g_object_set(object, name, text, NULL); }
+
 int CGst_get_int(gpointer object, const char *name) {
     int value = 0;
     g_object_get(object, name, &value, NULL);

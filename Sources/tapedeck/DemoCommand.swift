@@ -95,7 +95,6 @@ struct DemoCommand: AsyncParsableCommand {
             untilEmpty: false,
             output: self.output,
             directory: self.directory,
-            sendsTestPicture: false,
             wait: .seconds(20),
             network: network,
             showsProgress: !self.common.json,

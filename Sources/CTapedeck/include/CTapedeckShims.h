@@ -22,6 +22,10 @@ gboolean CGst_has_property(gpointer object, const char *name);
 /// property, or it is read-only, or it does not take the value. GValue needs macros.
 gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
 
+/// g_object_set is variadic. The property must exist and be text; unlike CGst_set_from_text it takes quotes and
+/// backslashes as they are.
+void CGst_set_string(gpointer object, const char *name, const char *text);
+
 /// g_object_get is variadic. The property must exist and be of the type that the name says.
 int CGst_get_int(gpointer object, const char *name);
 /// Transfer full; NULL if the property holds none.
