@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Checks the debug build against the GStreamer of a newer Debian: end-to-end tests with Tapedeck in that system and
-# everything else (Chromium, aiortc, ffmpeg) in this one, then the tests of Media there.
+# everything else (Chromium, aiortc, ffmpeg) in this one, then the tests of GStreamer and Media there.
 #
 #   sudo Tests/NewerGStreamer/check.sh [PYTEST_ARGUMENT...]
 #
@@ -31,4 +31,5 @@ tests=("$@")
 [ ${#tests[@]} -gt 0 ] || tests=(test_a_demo.py test_b_browser_recording.py test_c_aiortc_recording.py
     test_d_camera.py test_e_fingerprint.py test_g_crash.py test_served_page.py)
 (cd Tests/EndToEnd && TAPEDECK="$here/tapedeck" "$root/.venv/peers/bin/python" -m pytest -q "${tests[@]}")
-"$here/run.sh" .build/debug/tapedeckPackageTests.xctest --testing-library swift-testing --filter MediaTests
+"$here/run.sh" .build/debug/tapedeckPackageTests.xctest --testing-library swift-testing \
+    --filter '^(GStreamerTests|MediaTests)'

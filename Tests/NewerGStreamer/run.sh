@@ -5,8 +5,8 @@
 #
 #   Tests/NewerGStreamer/run.sh COMMAND [ARGUMENT...]
 #
-# The repository, the folder for temporary files and the Swift toolchain are seen at their own paths. The process keeps its id, so that signals
-# reach the command. Needs root and a system made by check.sh in $NEWER_DEBIAN.
+# The repository, the folder for temporary files and the Swift toolchain are seen at their own paths. The process keeps
+# its id, so that signals reach the command. Needs root, and a system made by check.sh in $NEWER_DEBIAN.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"

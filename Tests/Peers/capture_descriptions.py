@@ -160,7 +160,7 @@ class Janus:
         async def message(jsep=None, **body):
             reply = await self.request(f"{session}/{handle}", janus="message", body=body,
                                        **({"jsep": {"type": jsep.type, "sdp": jsep.sdp}} if jsep else {}))
-            while reply["janus"] != "event" and reply["janus"] != "success":
+            while reply["janus"] not in ("event", "success"):
                 reply = await self.request(f"{session}?maxev=1")
             data = reply["plugindata"]["data"]
             if "error" in data:
@@ -174,8 +174,7 @@ async def capture_janus(folder):
     from aiortc.mediastreams import AudioStreamTrack, VideoStreamTrack
 
     connections = []
-    ours = {name: RTCSessionDescription((FIXTURES / f"tapedeck-{name}.sdp").read_text(), "offer")
-            for name in ("recvonly", "sendrecv")}
+    ours = RTCSessionDescription((FIXTURES / "tapedeck-sendrecv.sdp").read_text(), "offer")
 
     def keep(name, jsep):
         save(folder, f"{name}.{jsep['type']}", jsep["sdp"])
@@ -207,14 +206,13 @@ async def capture_janus(folder):
         try:
             print(f"janus {await janus.is_up()}", flush=True)
             echo = await janus.attach("echotest")
-            keep("janus-echotest-to-sendrecv", (await echo(ours["sendrecv"], audio=True, video=True))[1])
-            for codec in ("vp8", "h264"):
-                admin = await janus.attach("videoroom")
-                room = 9000 + len(connections) + (codec == "h264")
-                await admin(request="create", room=room, videocodec=codec, publishers=6)
+            keep("janus-echotest-to-sendrecv", (await echo(ours, audio=True, video=True))[1])
+            for room, codec in ((9001, "vp8"), (9002, "h264")):
                 publisher = await janus.attach("videoroom")
+                await publisher(request="create", room=room, videocodec=codec)
                 await publisher(request="join", ptype="publisher", room=room)
-                keep(f"janus-videoroom-{codec}-to-sendrecv", (await publisher(ours["sendrecv"], request="configure"))[1])
+                _, jsep = await publisher(ours, request="configure")
+                keep(f"janus-videoroom-{codec}-to-sendrecv", jsep)
 
             feeds = [await publish("Alice"), await publish("Bob")]
             subscriber = await janus.attach("videoroom")
@@ -234,7 +232,7 @@ async def capture_janus(folder):
             await again("janus-videoroom-4-first-feed-back", request="subscribe", streams=[{"feed": feeds[0]}])
 
             streaming = await janus.attach("streaming")
-            data, _ = await streaming(request="create", type="rtp", id=99, media=[
+            await streaming(request="create", type="rtp", id=99, media=[
                 {"type": "audio", "mid": "a", "port": 0, "pt": 111, "codec": "opus"},
                 {"type": "video", "mid": "v", "port": 0, "pt": 100, "codec": "vp8"}])
             _, jsep = await streaming(request="watch", id=99)
