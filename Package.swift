@@ -218,7 +218,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConfigurationFileTests",
-            dependencies: ["ConfigurationFile", .product(name: "Yams", package: "Yams")],
+            dependencies: ["ConfigurationFile", "Signalling", .product(name: "Yams", package: "Yams")],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
