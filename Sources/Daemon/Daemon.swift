@@ -5,7 +5,7 @@ public import ConfigurationFile
 import Control
 import Foundation
 public import Logging
-import Observability
+public import Observability
 import ServiceLifecycle
 import Supervision
 public import SystemPackage
@@ -24,6 +24,7 @@ public struct Daemon: Sendable {
     private let executable: FilePath
     private let workerArguments: [String]
     private let version: String
+    private let metrics: DaemonMetrics
     private let logger: Logger
 
     /// A daemon that has not started anything.
@@ -38,6 +39,7 @@ public struct Daemon: Sendable {
         executable: FilePath,
         workerArguments: [String],
         version: String,
+        metrics: DaemonMetrics,
         logger: Logger
     ) {
         self.configurationPath = configurationPath
@@ -45,6 +47,7 @@ public struct Daemon: Sendable {
         self.executable = executable
         self.workerArguments = workerArguments
         self.version = version
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -53,8 +56,8 @@ public struct Daemon: Sendable {
     /// - Parameter onListening: called once with the port of the interface.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let catalogue = try self.openCatalogue()
-        let registry = PrometheusRegistry()
-        let metrics = DaemonMetrics(registry: registry, version: self.version, startTime: Date().timeIntervalSince1970)
+        let metrics = self.metrics
+        let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let events = EventHub()
         let bus = EventBus(logger: self.logger, listeners: [{ events.publish($0) }])
@@ -89,8 +92,9 @@ public struct Daemon: Sendable {
             configuration: ControlConfiguration(self.configuration.api),
             backend: backend,
             events: events,
-            metrics: { registry.text() },
+            metrics: { registry.text($0) },
             logger: self.logger,
+            onAnswer: { metrics.request($0, status: $1, took: $2) },
             onListening: onListening
         )
         let housekeeper = Housekeeper(
