@@ -14,6 +14,14 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
+/// Files of the dashboard, which are part of the binary.
+let dashboardFiles = [
+    "api.js", "base.css", "controls.css", "dialogs.js", "dom.js", "exports.js", "feed.js", "format.js", "icon.svg",
+    "index.html", "main.js", "messages.js", "overview.js", "player.js", "rates.js", "recording.js", "recordings.css",
+    "recordings.js", "room-card.js", "room-form.js", "rooms.css", "rooms.js", "session.js", "sparkline.js",
+    "theme.js", "thumbnails.js",
+]
+
 let package = Package(
     name: "tapedeck",
     products: [
@@ -157,7 +165,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("OpenAPI/openapi.yaml"), .embedInCode("Page/index.html")],
+            resources: [.embedInCode("OpenAPI/openapi.yaml")] + dashboardFiles.map { .embedInCode("Page/\($0)") },
             swiftSettings: settings
         ),
         .target(

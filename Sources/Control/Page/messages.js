@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page tells its visitor: failures to see, changes of state to hear.
+
+import { byId, button, h } from "./dom.js";
+
+const MAXIMUM_MESSAGES = 4;
+const MAXIMUM_ANNOUNCEMENTS = 20;
+
+/** Shows what went wrong until it is dismissed. */
+export function fail(what, error) {
+  const box = byId("messages");
+  const details = (error.problems ?? []).map((problem) => h("li", {}, problem));
+  const message = h("div", { class: "message", role: "alert" },
+    h("div", {}, h("strong", {}, what), h("p", {}, error.message), details.length ? h("ul", {}, details) : null));
+  message.append(button("close", "", () => message.remove(), { class: "quiet icon-only", "aria-label": "Dismiss" }));
+  box.append(message);
+  while (box.children.length > MAXIMUM_MESSAGES) box.firstChild.remove();
+}
+
+/** Puts a failure into a form. */
+export function showProblem(place, error) {
+  const details = (error?.problems ?? []).map((problem) => h("li", {}, problem));
+  place.replaceChildren(...(error ? [h("p", {}, error.message)] : []), ...(details.length ? [h("ul", {}, details)] : []));
+}
+
+/** Tells those who listen. */
+export function announce(text) {
+  const log = byId("announcements");
+  log.append(h("p", {}, text));
+  while (log.children.length > MAXIMUM_ANNOUNCEMENTS) log.firstChild.remove();
+}
+
+const SENTENCES = {
+  "room.joined": (event) => `${event.room}: joined`,
+  "room.left": (event) => `${event.room}: left, ${event.details.reason}`,
+  "room.unreachable": (event) => `${event.room}: unreachable, ${event.details.reason}`,
+  "room.added": (event) => `${event.room}: added`,
+  "room.removed": (event) => `${event.room}: removed`,
+  "participant.joined": (event) => `${event.room}: a participant came`,
+  "participant.left": (event) => `${event.room}: a participant went`,
+  "recording.started": (event) => `${event.room}: recording started`,
+  "recording.finished": (event) => `${event.room}: recording finished`,
+  "recording.degraded": (event) => `${event.room}: media are being lost`,
+  "recording.deleted": (event) => `A recording of ${event.room} was deleted`,
+  "export.finished": (event) => `Export finished: ${event.details.file}`,
+  "export.failed": (event) => `Export failed: ${event.details.reason}`,
+  "worker.crash_loop": (event) => `${event.room}: its worker crashes again and again`,
+  "configuration.reloaded": () => "New configuration in force",
+  "configuration.refused": () => "New configuration refused",
+  "disk.low": () => "The disk is low on space",
+  "disk.recovered": () => "The disk has enough space again",
+};
+
+/** Tells those who listen of an event of the daemon. */
+export function announceEvent(event) {
+  const sentence = SENTENCES[event.kind];
+  if (sentence) announce(sentence({ details: {}, ...event }));
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays a recording through a rendition that browsers understand, made when it is asked for.
+
+import { filePath } from "./api.js";
+import { button, h, setText } from "./dom.js";
+import { fail } from "./messages.js";
+
+export class Player {
+  /** `participants`: ids of those who sent something; a rendition shows one of them. */
+  constructor(recording, participants, exports) {
+    this.recording = recording;
+    this.exports = exports;
+    this.video = h("video", { controls: true, playsinline: true, hidden: true, "aria-label": "Recording" });
+    this.progress = h("progress", { max: 1, hidden: true, "aria-label": "Progress of the rendition" });
+    this.text = h("p", { class: "muted", role: "status" });
+    this.choice = h("select", {}, participants.map((id) => h("option", { value: id }, id)));
+    this.hasChoice = participants.length > 1;
+    this.start = button("play", "Play", () => this.play(), { class: "primary" });
+    this.element = h("div", { class: "player" },
+      h("div", { class: "screen" }, this.video, this.progress, this.text),
+      h("div", { class: "player-row" }, this.start,
+        this.hasChoice ? h("label", { class: "field inline" }, "Participant", this.choice) : null));
+  }
+
+  /** Makes the rendition if there is none, and plays it. */
+  async play() {
+    if (this.isMaking) return;
+    this.isMaking = true;
+    try {
+      const file = await this.#rendition();
+      if (this.isClosed) return;
+      this.video.src = filePath(this.recording, file);
+      this.video.hidden = false;
+      setText(this.text, "");
+      await this.video.play();
+    } catch (error) {
+      // Playing that was interrupted by the next order is no failure.
+      if (!this.isClosed && error.name !== "AbortError") {
+        setText(this.text, "");
+        fail("The recording cannot be played", error);
+      }
+    } finally {
+      this.progress.hidden = true;
+      this.isMaking = false;
+    }
+  }
+
+  async #rendition() {
+    const known = this.exports.items.findLast((item) => item.layout === "browser" && item.state === "done" && item.file);
+    // With several participants the file may be another one's.
+    if (known && !this.hasChoice) return known.file;
+    this.video.pause();
+    this.video.removeAttribute("src");
+    this.video.hidden = true;
+    this.progress.hidden = false;
+    this.progress.value = 0;
+    setText(this.text, "Making a rendition for the browser");
+    const request = { layout: "browser", ...(this.hasChoice ? { participant: this.choice.value } : {}) };
+    const item = await this.exports.make(request, (state) => { this.progress.value = state.progress; });
+    return item.file;
+  }
+
+  close() {
+    this.isClosed = true;
+    this.video.pause();
+    this.video.removeAttribute("src");
+    this.video.load();
+  }
+}

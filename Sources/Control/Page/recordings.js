@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recordings, page by page, newest first.
+
+import { get, path } from "./api.js";
+import { byId, button, h, KeyedList, name, setAttribute, setText } from "./dom.js";
+import { bytes, count, duration, instant } from "./format.js";
+import { fail } from "./messages.js";
+import { deleteRecording, RecordingDialog, verdict } from "./recording.js";
+
+const LIMIT = 25;
+const TYPING_MILLISECONDS = 250;
+const EVENT_MILLISECONDS = 400;
+
+class Row {
+  constructor(recording, view) {
+    const about = `${recording.room}, ${instant(recording.start)}`;
+    this.duration = h("span", { class: "figure-text" });
+    this.bytes = h("span", { class: "figure-text" });
+    this.people = h("span", { class: "people-text muted" });
+    this.pill = h("span", { class: "pill" });
+    this.play = button("play", "Play", () => view.dialog.open(recording.id, { isPlaying: true }), { about, class: "needs-control" });
+    this.element = h("li", {},
+      h("div", { class: "what" }, h("span", { class: "who" }, name(recording.room)),
+        h("time", { datetime: recording.start, class: "muted" }, instant(recording.start))),
+      this.people,
+      h("div", { class: "amounts" }, this.duration, this.bytes),
+      this.pill,
+      h("div", { class: "row-actions", role: "group", "aria-label": about }, this.play,
+        button("mark", "Details", () => view.dialog.open(recording.id), { about }),
+        button("remove", "", () => view.delete(this.recording), { class: "quiet icon-only needs-control", "aria-label": `Delete ${about}` })));
+  }
+
+  update(recording) {
+    this.recording = recording;
+    const [text, tone, note] = verdict(recording);
+    const people = recording.participants;
+    setText(this.duration, recording.durationSeconds === undefined || recording.durationSeconds === null
+      ? "–" : duration(recording.durationSeconds));
+    setText(this.bytes, bytes(recording.bytes));
+    setText(this.people, people.length === 1 ? people[0] : count(people.length, "participant"));
+    setAttribute(this.people, "title", people.slice(0, 20).join("\n") || null);
+    setText(this.pill, text);
+    setAttribute(this.pill, "data-tone", tone);
+    setAttribute(this.pill, "title", note);
+    setAttribute(this.play, "disabled", recording.state !== "finished");
+  }
+}
+
+export class RecordingsView {
+  constructor(session) {
+    this.cursors = [null];
+    this.form = byId("recording-filters");
+    this.dialog = new RecordingDialog(session, () => this.refreshSoon());
+    this.list = new KeyedList(byId("recordings"), (recording) => recording.id, (recording) => new Row(recording, this));
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("input", () => {
+      this.cursors = [null];
+      this.refreshSoon(TYPING_MILLISECONDS);
+    });
+    byId("newer").addEventListener("click", () => this.#turn(-1));
+    byId("older").addEventListener("click", () => this.#turn(1));
+  }
+
+  /** Shown or hidden. */
+  show(isShown) {
+    this.isShown = isShown;
+    if (isShown) this.refreshSoon(0);
+  }
+
+  hear(event) {
+    this.dialog.hear(event);
+    if (/^(recording|export)\.(?!progress)/.test(event.kind)) this.refreshSoon(EVENT_MILLISECONDS);
+  }
+
+  /** Offers the present rooms as a filter. */
+  offer(rooms) {
+    const select = this.form.elements.room;
+    const names = rooms.map((room) => room.name);
+    const known = [...select.options].slice(1).map((option) => option.value);
+    if (names.join("\n") === known.join("\n") || document.activeElement === select) return;
+    const chosen = select.value;
+    select.replaceChildren(select.options[0], ...names.map((room) => h("option", { value: room }, room)));
+    select.value = names.includes(chosen) ? chosen : "";
+  }
+
+  refreshSoon(milliseconds = EVENT_MILLISECONDS) {
+    clearTimeout(this.timer);
+    if (this.isShown) this.timer = setTimeout(() => this.#load(), milliseconds);
+  }
+
+  async delete(recording) {
+    if (!(await deleteRecording(recording))) return;
+    this.refreshSoon(0);
+    byId("recordings-title").focus();
+  }
+
+  async #load() {
+    const number = this.loads = (this.loads ?? 0) + 1;
+    try {
+      const page = await get(`${path("recordings")}?${this.#query()}`);
+      if (number !== this.loads) return;
+      this.next = page.next;
+      this.list.update(page.recordings);
+      this.#showPlace(page.recordings.length);
+    } catch (error) {
+      if (error.status) fail("The recordings cannot be listed", error);
+    }
+  }
+
+  #query() {
+    const fields = new FormData(this.form);
+    const query = new URLSearchParams({ limit: LIMIT });
+    const put = (name, value) => value && query.set(name, value);
+    put("text", fields.get("text").trim());
+    put("room", fields.get("room"));
+    put("from", midnight(fields.get("from"), 0));
+    put("to", midnight(fields.get("to"), 1));
+    put("cursor", this.cursors.at(-1));
+    return query;
+  }
+
+  #showPlace(shown) {
+    const isFiltered = [...new FormData(this.form).values()].some(Boolean);
+    const empty = byId("recordings-empty");
+    empty.hidden = shown > 0;
+    byId("recordings").hidden = shown === 0;
+    setText(empty, isFiltered ? "No recording matches." : "There is no recording yet. One begins when somebody comes into a room.");
+    setText(byId("page-number"), `Page ${this.cursors.length}`);
+    setAttribute(byId("newer"), "aria-disabled", this.cursors.length > 1 ? null : "true");
+    setAttribute(byId("older"), "aria-disabled", this.next ? null : "true");
+  }
+
+  #turn(step) {
+    if (step > 0 && this.next) this.cursors.push(this.next);
+    else if (step < 0 && this.cursors.length > 1) this.cursors.pop();
+    else return;
+    this.#load();
+  }
+}
+
+/** The visitor's midnight before a day, or so many days later, as the interface wants it. */
+function midnight(day, later) {
+  if (!day) return null;
+  const [year, month, date] = day.split("-").map(Number);
+  const instant = new Date(year, month - 1, date + later);
+  return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
+}

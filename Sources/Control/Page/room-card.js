@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// One room: what it is, what it does, who is there, and what can be told it.
+
+import { path, post, remove } from "./api.js";
+import { askForMark, confirm } from "./dialogs.js";
+import { byId, button, h, icon, KeyedList, name, relabel, setAttribute, setText } from "./dom.js";
+import { bitrate, bytes, count, instant } from "./format.js";
+import { announce, fail } from "./messages.js";
+import { Rates } from "./rates.js";
+import { Sparkline } from "./sparkline.js";
+import { thumbnails } from "./thumbnails.js";
+
+const PHASES = {
+  idle: ["Idle", "quiet"],
+  starting: ["Starting", "busy"],
+  joining: ["Joining", "busy"],
+  joined: ["Joined", "good"],
+  "backing-off": ["Waiting to retry", "warn"],
+  leaving: ["Leaving", "busy"],
+  failed: ["Failed", "bad"],
+};
+const RECORDING = {
+  off: ["Not recording", "quiet"],
+  waiting: ["Waiting for media", "busy"],
+  recording: ["Recording", "live"],
+  paused: ["Paused", "warn"],
+};
+const BITRATE_FLOOR = 100_000;
+const LOSS_FLOOR = 10;
+
+function meter(label, floor) {
+  const value = h("span", { class: "value" }, "–");
+  const curve = new Sparkline(floor);
+  const element = h("div", { class: "meter" }, h("span", { class: "muted" }, label), value, curve.element);
+  return { element, update: (text, values) => { setText(value, text); curve.update(values); } };
+}
+
+/** A participant with a picture. */
+class Tile {
+  constructor(room, participant) {
+    this.image = h("img", { alt: `Picture of ${participant.id}`, width: 320, height: 180, hidden: true });
+    this.place = h("div", { class: "still" }, icon("sound"), this.image);
+    this.tracks = h("span", { class: "muted" });
+    this.element = h("li", { class: "tile" }, this.place,
+      h("span", { class: "who" }, name(participant.id)), this.tracks);
+    thumbnails.watch(this.place, room, participant.id, (url) => {
+      this.image.src = url;
+      this.image.hidden = false;
+    });
+  }
+
+  update({ isConnected, tracks, mayLook }) {
+    const texts = tracks.map((track) =>
+      [track.codec.toUpperCase(), track.width && `${track.width}×${track.height}`].filter(Boolean).join(" "));
+    setText(this.tracks, isConnected ? texts.join(" · ") || "no media" : "connecting");
+    const hasPicture = tracks.some((track) => track.kind === "video" && track.units > 0);
+    if (!hasPicture) this.image.hidden = true;
+    thumbnails.turn(this.place, mayLook && isConnected && hasPicture);
+  }
+
+  close() {
+    thumbnails.forget(this.place);
+  }
+}
+
+export class RoomCard {
+  constructor(room, session, changed) {
+    this.name = room.name;
+    this.session = session;
+    this.changed = changed;
+    this.rates = new Rates();
+    const title = h("h2", {}, name(room.name));
+    title.id = `room-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+    this.phase = h("span", { class: "pill phase" });
+    this.state = h("span", { class: "pill state" });
+    this.reason = h("p", { class: "reason" });
+    this.tiles = h("ul", { class: "tiles", "aria-label": "Participants" });
+    this.nobody = h("p", { class: "nobody muted" }, "Nobody else is here");
+    this.people = new KeyedList(this.tiles, (person) => person.id, (person) => new Tile(room.name, person));
+    this.bitrate = meter("Bitrate", BITRATE_FLOOR);
+    this.loss = meter("Loss", LOSS_FLOOR);
+    this.join = h("span", {});
+    this.worker = h("span", {});
+    this.restarts = h("span", {});
+    this.url = h("span", { class: "url" });
+    this.element = h("li", {}, h("article", { class: "card room", "aria-labelledby": title.id },
+      h("header", {}, title, h("div", { class: "pills" }, this.state, this.phase)),
+      this.url, this.reason,
+      h("div", { class: "people" }, this.tiles, this.nobody),
+      h("div", { class: "meters" }, this.bitrate.element, this.loss.element),
+      h("p", { class: "facts muted" }, this.join, this.worker, this.restarts),
+      this.#actions()));
+  }
+
+  #actions() {
+    const about = this.name;
+    this.record = button("record", "Record", () => this.#act(this.isActive ? "stop" : "record"), { about, class: "record" });
+    this.pause = button("pause", "Pause", () => this.#act(this.isPaused ? "resume" : "pause"), { about });
+    this.mark = button("mark", "Mark", () => this.#mark(), { about });
+    this.keyframe = button("picture", "Keyframe", () => this.#act("keyframe", {}), { about });
+    this.removal = button("remove", "Remove", () => this.#remove(), { about, class: "quiet" });
+    return h("div", { class: "actions needs-control", role: "group", "aria-label": `Actions for ${this.name}` },
+      this.record, this.pause, this.mark, this.keyframe, this.removal);
+  }
+
+  update({ room, now }) {
+    const isJoined = room.phase === "joined";
+    const status = room.status;
+    const state = isJoined ? status.recordingState : "off";
+    this.origin = room.origin;
+    this.isActive = state !== "off";
+    this.isPaused = state === "paused";
+    const [phase, phaseTone] = PHASES[room.phase] ?? [room.phase, "quiet"];
+    setText(this.phase, phase);
+    setAttribute(this.phase, "data-tone", phaseTone);
+    setAttribute(this.phase, "title", `Since ${instant(room.since)}`);
+    const [recording, tone] = RECORDING[state] ?? [state, "quiet"];
+    setText(this.state, recording);
+    setAttribute(this.state, "data-tone", tone);
+    setText(this.url, room.url);
+    setAttribute(this.url, "title", room.url);
+    const reason = !isJoined && room.reason ? room.reason : "";
+    setText(this.reason, reason);
+    this.reason.hidden = !reason;
+    this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, room.phase);
+    const open = isJoined ? status.tracks.filter((track) => track.open) : [];
+    if (now) this.rates.take(open, now);
+    this.bitrate.update(bitrate(this.rates.bitrate), this.rates.bitrates);
+    this.loss.update(`${this.rates.loss.toFixed(1)} packets/s`, this.rates.losses);
+    setText(this.join, `${joinText(room.join)}${room.origin === "api" ? " · added here" : ""}`);
+    setText(this.worker, room.worker ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
+    setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);
+    setText(this.restarts, count(room.restarts, "restart"));
+    setAttribute(this.restarts, "data-tone", room.restarts ? "warn" : null);
+    this.#showActions(isJoined);
+  }
+
+  #showPeople(status, phase) {
+    const tracks = status.tracks.filter((track) => track.open);
+    this.people.update(status.participants.map((person) => ({
+      id: person.id,
+      isConnected: person.connected,
+      tracks: tracks.filter((track) => track.participant === person.id),
+      mayLook: this.session.may("media"),
+    })));
+    const isEmpty = status.participants.length === 0;
+    this.nobody.hidden = !isEmpty;
+    this.tiles.hidden = isEmpty;
+    setText(this.nobody, phase === "joined" ? "Nobody else is here" : "Not in the room");
+  }
+
+  #showActions(isJoined) {
+    relabel(this.record, this.isActive ? "stop" : "record", this.isActive ? "Stop" : "Record");
+    relabel(this.pause, this.isPaused ? "record" : "pause", this.isPaused ? "Resume" : "Pause");
+    // Not `disabled`: the focus would be lost when the state changes under it.
+    setAttribute(this.pause, "aria-disabled", this.isActive ? null : "true");
+    setAttribute(this.mark, "aria-disabled", this.isActive ? null : "true");
+    setAttribute(this.keyframe, "aria-disabled", isJoined ? null : "true");
+  }
+
+  async #act(verb, body) {
+    const buttons = { pause: this.pause, resume: this.pause, mark: this.mark, keyframe: this.keyframe };
+    if (buttons[verb]?.getAttribute("aria-disabled")) return;
+    try {
+      const room = await post(path("rooms", this.name, verb), body);
+      this.update({ room });
+      announce(`${this.name}: ${verb === "keyframe" ? "keyframe asked for" : verb}`);
+    } catch (error) {
+      fail(`${this.name}: ${verb} failed`, error);
+    }
+    this.changed();
+  }
+
+  async #mark() {
+    if (this.mark.getAttribute("aria-disabled")) return;
+    const text = await askForMark();
+    if (text !== null) await this.#act("mark", { text });
+  }
+
+  async #remove() {
+    const later = this.origin === "configuration"
+      ? " It comes back with the next change of the configuration file that names it." : "";
+    const isSure = await confirm(`Remove ${this.name}?`,
+      `The recording that goes on is finished, and the room is left. Recordings stay.${later}`, "Remove room");
+    if (!isSure) return;
+    try {
+      await remove(path("rooms", this.name));
+      byId("rooms-title").focus();
+    } catch (error) {
+      fail(`${this.name}: removing failed`, error);
+    }
+    this.changed();
+  }
+
+  close() {
+    this.people.update([]);
+  }
+}
+
+function joinText(join) {
+  return { always: "Always joined", "on-demand": "Joined when asked" }[join] ?? join;
+}

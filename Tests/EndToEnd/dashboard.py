@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard of a running daemon in Chromium, for tests and screenshots."""
+
+import contextlib
+import urllib.parse
+
+from playwright.sync_api import sync_playwright
+
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 360, "height": 740}
+FLAGS = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
+
+
+@contextlib.contextmanager
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Dashboard:
+    """A page with the dashboard; notes what a visitor would not see."""
+
+    def __init__(self, browser, url, viewport=None, scheme="light"):
+        self.url = url
+        self.context = browser.new_context(viewport=viewport or DESKTOP, color_scheme=scheme, reduced_motion="reduce",
+                                           locale="en-GB", timezone_id="Europe/Berlin")
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.errors, self.foreign, self.sizes = [], [], {}
+        self.page.on("console", self.note_console)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", self.note_request)
+
+    def note_console(self, message):
+        if message.type in ("error", "warning"):
+            self.errors.append(f"{message.text} {message.location.get('url', '')}")
+
+    def note_request(self, request):
+        here = urllib.parse.urlsplit(self.url).netloc
+        if not request.url.startswith(("blob:", "data:")) and urllib.parse.urlsplit(request.url).netloc != here:
+            self.foreign.append(request.url)
+
+    def open(self, view="rooms"):
+        self.page.goto(f"{self.url.rstrip('/')}/#{view}")
+        return self.page
+
+    def card(self, room):
+        return self.page.get_by_role("article", name=room, exact=True)
+
+    def close(self):
+        self.context.close()
