@@ -48,11 +48,11 @@ export function icon(id) {
   return s("svg", { class: "icon", "aria-hidden": "true" }, s("use", { href: `#i-${id}` }));
 }
 
-/** A button with a decoration; `about` is only for those who do not see what it belongs to. */
+/** A button, with a decoration if it is named; `about` is only for those who do not see what it belongs to. */
 export function button(iconName, text, onclick, { about, ...attributes } = {}) {
   const label = h("span", { class: "label" }, text);
   const hidden = about ? h("span", { class: "visually-hidden" }, ` ${about}`) : null;
-  return h("button", { type: "button", ...attributes, onclick }, icon(iconName), label, hidden);
+  return h("button", { type: "button", ...attributes, onclick }, iconName ? icon(iconName) : null, label, hidden);
 }
 
 /** Gives a button of `button` another decoration and another text. */

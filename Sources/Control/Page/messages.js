@@ -12,7 +12,7 @@ export function fail(what, error) {
   const details = (error.problems ?? []).map((problem) => h("li", {}, problem));
   const message = h("div", { class: "message", role: "alert" },
     h("div", {}, h("strong", {}, what), h("p", {}, error.message), details.length ? h("ul", {}, details) : null));
-  message.append(button("close", "", () => message.remove(), { class: "quiet icon-only", "aria-label": "Dismiss" }));
+  message.append(button("close", "", () => message.remove(), { class: "quiet icon-only", "aria-label": "Dismiss", title: "Dismiss" }));
   box.append(message);
   while (box.children.length > MAXIMUM_MESSAGES) box.firstChild.remove();
 }

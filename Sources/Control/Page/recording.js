@@ -73,14 +73,14 @@ class RecordingDialog {
   #content(recording) {
     const mayPlay = this.session.may("media") && this.session.may("control") && recording.state === "finished"
       && recording.tracks.length > 0;
-    const close = button("close", "", () => dialog.close(), { class: "quiet icon-only", "aria-label": "Close" });
+    const close = button("close", "", () => dialog.close(), { class: "quiet icon-only", "aria-label": "Close", title: "Close" });
     return [
       h("header", { class: "dialog-head" },
         h("div", {}, h("h2", { id: "recording-title" }, name(recording.room)),
           h("p", { class: "muted" }, instant(recording.start), " · ", h("code", {}, recording.id))),
         this.pill, close),
       mayPlay ? this.player.element : null,
-      this.note = h("p", { class: "muted" }),
+      this.note = h("p", { class: "muted small-print" }),
       h("h3", {}, "Tracks"), this.tracks = h("ul", { class: "tracks" }),
       h("h3", {}, "Exports"), this.exports.element,
       recording.state === "finished" ? this.#exportForm(recording) : null,

@@ -26,7 +26,7 @@ class Row {
       h("div", { class: "amounts" }, this.duration, this.bytes),
       this.pill,
       h("div", { class: "row-actions", role: "group", "aria-label": about }, this.play,
-        button("mark", "Details", () => view.dialog.open(recording.id), { about }),
+        button(null, "Details", () => view.dialog.open(recording.id), { about }),
         button("remove", "", () => view.delete(this.recording), { class: "quiet icon-only needs-control", "aria-label": `Delete ${about}` })));
   }
 
@@ -34,9 +34,10 @@ class Row {
     this.recording = recording;
     const [text, tone, note] = verdict(recording);
     const people = recording.participants;
-    setText(this.duration, recording.durationSeconds === undefined || recording.durationSeconds === null
-      ? "–" : duration(recording.durationSeconds));
-    setText(this.bytes, bytes(recording.bytes));
+    const isGoing = recording.state === "recording";
+    const hasDuration = !isGoing && recording.durationSeconds !== undefined && recording.durationSeconds !== null;
+    setText(this.duration, hasDuration ? duration(recording.durationSeconds) : "–");
+    setText(this.bytes, isGoing ? "–" : bytes(recording.bytes));
     setText(this.people, people.length === 1 ? people[0] : count(people.length, "participant"));
     setAttribute(this.people, "title", people.slice(0, 20).join("\n") || null);
     setText(this.pill, text);

@@ -95,10 +95,11 @@ export class RoomCard {
   #actions() {
     const about = this.name;
     this.record = button("record", "Record", () => this.#act(this.isActive ? "stop" : "record"), { about, class: "record" });
-    this.pause = button("pause", "Pause", () => this.#act(this.isPaused ? "resume" : "pause"), { about });
-    this.mark = button("mark", "Mark", () => this.#mark(), { about });
-    this.keyframe = button("picture", "Keyframe", () => this.#act("keyframe", {}), { about });
-    this.removal = button("remove", "Remove", () => this.#remove(), { about, class: "quiet" });
+    this.pause = button("pause", "Pause", () => this.#act(this.isPaused ? "resume" : "pause"), { about, class: "pause" });
+    this.mark = button(null, "Mark", () => this.#mark(), { about });
+    this.keyframe = button(null, "Keyframe", () => this.#act("keyframe", {}), { about });
+    this.removal = button("remove", "", () => this.#remove(),
+      { class: "quiet icon-only", "aria-label": `Remove ${this.name}`, title: "Remove" });
     return h("div", { class: "actions needs-control", role: "group", "aria-label": `Actions for ${this.name}` },
       this.record, this.pause, this.mark, this.keyframe, this.removal);
   }
@@ -117,6 +118,7 @@ export class RoomCard {
     const [recording, tone] = RECORDING[state] ?? [state, "quiet"];
     setText(this.state, recording);
     setAttribute(this.state, "data-tone", tone);
+    this.state.hidden = !isJoined;
     setText(this.url, room.url);
     setAttribute(this.url, "title", room.url);
     const reason = !isJoined && room.reason ? room.reason : "";
@@ -125,8 +127,8 @@ export class RoomCard {
     this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, room.phase);
     const open = isJoined ? status.tracks.filter((track) => track.open) : [];
     if (now) this.rates.take(open, now);
-    this.bitrate.update(bitrate(this.rates.bitrate), this.rates.bitrates);
-    this.loss.update(`${this.rates.loss.toFixed(1)} packets/s`, this.rates.losses);
+    this.bitrate.update(isJoined ? bitrate(this.rates.bitrate) : "–", this.rates.bitrates);
+    this.loss.update(isJoined ? `${this.rates.loss.toFixed(1)} packets/s` : "–", this.rates.losses);
     setText(this.join, `${joinText(room.join)}${room.origin === "api" ? " · added here" : ""}`);
     setText(this.worker, room.worker ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
     setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);

@@ -23,7 +23,8 @@ export class Sparkline {
     const start = WIDTH - (values.length - 1) * step;
     const points = values.map((value, index) =>
       `${(start + index * step).toFixed(1)} ${(HEIGHT - 1.5 - (value / top) * (HEIGHT - 3)).toFixed(1)}`);
-    const line = points.length > 1 ? `M${points.join("L")}` : "";
+    // Zero all along is the base line that is there anyway.
+    const line = points.length > 1 && values.some((value) => value > 0) ? `M${points.join("L")}` : "";
     setAttribute(this.line, "d", line);
     setAttribute(this.area, "d", line && `${line}L${WIDTH} ${HEIGHT}L${start.toFixed(1)} ${HEIGHT}Z`);
   }

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard in Chromium, on a daemon with a call."""
+
+import json
+import re
+
+import pytest
+from daemon import Daemon
+from dashboard import DESKTOP, PHONE, Dashboard, chromium
+from harness import free_port, room_url
+
+TOKEN = "a-token-of-thirty-two-characters"
+HOSTILE = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>"
+MAXIMUM_BYTES = 200_000
+# What a page shows of an element that has no name: its role alone.
+NAMELESS = re.compile(r"^\s*- (button|link|textbox|searchbox|combobox|spinbutton|checkbox|img|progressbar|dialog|region"
+                      r"|group|list \[)(?! \"| \[.*\"|.*: ?\S)", re.MULTILINE)
+OVERFLOWING = """() => [...document.querySelectorAll("body *")].filter(element => {
+    const box = element.getBoundingClientRect();
+    const style = getComputedStyle(element);
+    if (!box.width || element.closest(".visually-hidden, .skip, svg")) return false;
+    const cutOff = style.overflowX === "visible" && element.scrollWidth > element.clientWidth + 1
+        && style.display !== "inline" && element.clientWidth > 0;
+    return box.right > innerWidth + 0.5 || box.left < -0.5 || cutOff;
+}).map(element => `${element.tagName} ${element.className} ${element.textContent.slice(0, 40)}`)"""
+# Text against what is behind it (WCAG 2.2, 1.4.3); what is disabled is exempt.
+LOW_CONTRAST = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgba = text => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = text;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(
+        v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+    const behind = element => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = rgba(getComputedStyle(at).backgroundColor);
+            if (colour[3] > 250) return colour;
+        }
+        return rgba(getComputedStyle(document.body).backgroundColor);
+    };
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest(
+            "[aria-disabled], :disabled, .visually-hidden, option, .lost")) continue;
+        const [one, other] = [light(rgba(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
+        const ratio = (one + 0.05) / (other + 0.05);
+        if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className} ${walker.currentNode.data}`);
+    }
+    return found;
+}"""
+FOCUSABLE = """(root) => [...document.querySelector(root).querySelectorAll("a[href], button, input, select")].filter(
+    element => !element.disabled && element.tabIndex >= 0 && element.checkVisibility({ contentVisibilityAuto: true }))
+    .map((element, index) => element.dataset.walk = `${root}${index}`)"""
+FOCUS = """() => {
+    const element = document.activeElement;
+    const style = getComputedStyle(element);
+    return { walk: element.dataset.walk ?? null, outline: style.outlineStyle !== "none" && style.outlineWidth !== "0px",
+             text: element.outerHTML.slice(0, 120) };
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def call(stage):
+    """A daemon with a room where somebody is, and one where nobody is."""
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {
+        "standup": {"url": room_url(server, "one"), "record": {"empty_after": "2s"}},
+        "meeting": {"url": room_url(server, "two"), "join": "on-demand"},
+    }, api={"listen": f"127.0.0.1:{free_port()}"})
+    daemon.wait_for_phase("standup", "joined")
+    stage.tapedeck("camera", room_url(server, "one"), "--duration", "120s", "--json", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    daemon.server = server
+    return daemon
+
+
+def see(locator, timeout=15_000):
+    locator.wait_for(state="visible", timeout=timeout)
+    return locator
+
+
+def press(dashboard, card, verb, state):
+    """Presses a button of a card; waits for what the card says then."""
+    card.get_by_role("button", name=re.compile(f"^{verb}")).click()
+    see(card.locator(".state", has_text=re.compile(f"^{state}$")))
+
+
+def check_layout(page, width):
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(OVERFLOWING) == []
+
+
+def check_names(page):
+    tree = page.locator("body").aria_snapshot()
+    found = [match.group(0) for match in NAMELESS.finditer(tree)]
+    assert not found, f"{found}\n{tree}"
+
+
+def walk_by_keyboard(page, root):
+    """Tab comes to every control inside an element, and each shows that it has the focus."""
+    wanted = set(page.evaluate(FOCUSABLE, root))
+    assert wanted
+    for _ in range(3 * len(wanted) + 20):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(FOCUS)
+        if focus["walk"] in wanted:
+            assert focus["outline"], focus
+            wanted.discard(focus["walk"])
+        if not wanted:
+            return
+    missed = page.evaluate("ids => ids.map(id => document.querySelector(`[data-walk='${id}']`)?.outerHTML)", list(wanted))
+    raise AssertionError(f"Tab does not come to {missed}")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_call_is_watched_steered_played_and_deleted(call, browser, viewport):
+    dashboard = Dashboard(browser, call.url, viewport)
+    page = dashboard.open()
+    card = see(dashboard.card("standup"))
+    see(card.locator(".state", has_text="Recording"))
+    see(page.get_by_text("1 of 2"))
+    check_cost(page)
+
+    # A picture of the camera, and curves.
+    picture = see(card.get_by_role("img", name=re.compile("^Picture of ")))
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    page.wait_for_function("() => /M.*L/.test(document.querySelector('.sparkline .line').getAttribute('d'))"
+                           " || [...document.querySelectorAll('.sparkline .line')].some(line => /L/.test(line.getAttribute('d')))")
+    assert re.search(r"[1-9].* [kM]bit/s", card.locator(".meter .value").first.inner_text())
+    assert "VP8 320×180" in card.inner_text() and "CPU" in card.inner_text()
+    check_layout(page, viewport["width"])
+
+    # Orders.
+    press(dashboard, card, "Pause", "Paused")
+    press(dashboard, card, "Resume", "Recording")
+    before = max(track["keyframeRequests"] for track in call.room("standup")["status"]["tracks"])
+    card.get_by_role("button", name="Keyframe standup").click()
+    call.wait_for("a keyframe request", lambda: max(
+        track["keyframeRequests"] for track in call.room("standup")["status"]["tracks"]) > before, 10)
+    card.get_by_role("button", name="Mark standup").click()
+    page.get_by_role("textbox", name="Text").fill("the decision")
+    page.keyboard.press("Enter")
+    journal, = (call.storage / "recordings" / "standup").glob("*/journal.jsonl")
+    call.wait_for("the mark in the journal", lambda: "the decision" in journal.read_text(), 10)
+    press(dashboard, card, "Stop", "Not recording")
+    call.wait_for_export("standup")
+    press(dashboard, card, "Record", "Recording")
+
+    add_and_remove_a_room(dashboard, call)
+    play_export_and_delete(dashboard, call, viewport)
+    assert dashboard.errors == [] and dashboard.foreign == []
+
+    # The daemon goes and comes back.
+    call.process.end(30)
+    see(page.get_by_text("The connection to the daemon is lost"))
+    call.start()
+    page.get_by_text("The connection to the daemon is lost").wait_for(state="hidden", timeout=20_000)
+    see(page.locator("#connection", has_text="Live"))
+    dashboard.close()
+
+
+def check_cost(page):
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint <= 1000, f"first paint after {paint} ms"
+    size = page.evaluate("""[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+        .filter(entry => !new URL(entry.name).pathname.startsWith("/v1/")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
+    assert 10_000 < size <= MAXIMUM_BYTES, f"the page has {size} bytes"
+
+
+def add_and_remove_a_room(dashboard, call):
+    page = dashboard.page
+    page.get_by_role("button", name="Add room").click()
+    form = see(page.get_by_role("dialog", name="Add a room"))
+    form.get_by_role("textbox", name="Name").fill("annexe")
+    form.get_by_role("textbox", name="Room URL").fill("nonsense://nowhere")
+    with page.expect_response("**/v1/rooms") as refused:
+        form.get_by_role("button", name="Add room").click()
+    assert refused.value.status == 422
+    assert "url" in see(form.get_by_role("alert").get_by_role("listitem").first).inner_text()
+    # What the browser itself writes about the answer.
+    assert all("422" in error for error in dashboard.errors)
+    dashboard.errors.clear()
+    form.get_by_role("textbox", name="Room URL").fill(room_url(call.server, "three"))
+    form.get_by_role("combobox", name="Join").select_option("on-demand")
+    form.get_by_role("checkbox", name="Sound").uncheck()
+    form.get_by_role("button", name="Add room").click()
+    card = see(dashboard.card("annexe"))
+    assert call.room("annexe")["join"] == "on-demand"
+    page.get_by_role("searchbox", name="Filter rooms").fill("annex")
+    dashboard.card("standup").wait_for(state="detached")
+    card.get_by_role("button", name="Remove annexe").click()
+    question = see(page.get_by_role("dialog", name="Remove annexe?"))
+    question.get_by_role("button", name="Cancel").click()
+    assert call.room("annexe")
+    card.get_by_role("button", name="Remove annexe").click()
+    question.get_by_role("button", name="Remove room").click()
+    card.wait_for(state="detached")
+    assert call.request("GET", "/v1/rooms/annexe")[0] == 404
+    page.get_by_role("searchbox", name="Filter rooms").fill("")
+    see(dashboard.card("standup"))
+
+
+def play_export_and_delete(dashboard, call, viewport):
+    page = dashboard.page
+    finished, = (recording for recording in call.recordings() if recording["state"] == "finished")
+    page.get_by_role("link", name="Recordings").click()
+    rows = page.get_by_role("list", name="Recordings").locator("> li")
+    row = see(rows.filter(has_text="Complete"))
+    see(rows.filter(has_text="Recording").first)
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill("nothing like this")
+    see(page.get_by_text("No recording matches."))
+    search.fill(finished["id"])
+    see(row)
+    rows.nth(1).wait_for(state="detached")
+    page.get_by_role("combobox", name="Room").select_option("standup")
+    page.get_by_label("From").fill("2099-01-01")
+    see(page.get_by_text("No recording matches."))
+    page.get_by_label("From").fill("2020-01-01")
+    check_layout(page, viewport["width"])
+
+    see(row).get_by_role("button", name=re.compile("^Play")).click()
+    details = see(page.get_by_role("dialog", name="standup"))
+    page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
+    assert page.evaluate("document.querySelector('video').videoWidth") == 320
+    assert "VP8" in details.inner_text() and "OPUS" in details.inner_text()
+    check_layout(page, viewport["width"])
+    check_names(page)
+    details.get_by_label("To").fill("2")
+    with page.expect_response("**/exports") as queued:
+        details.get_by_role("button", name="Export").click()
+    assert queued.value.status == 202
+    see(details.get_by_role("list", name="Exports").locator("> li[data-state=done]").nth(2))
+    with page.expect_download() as download:
+        details.get_by_role("link", name="call.mkv").first.click()
+    assert download.value.path().stat().st_size > 1000
+    walk_by_keyboard(page, "#recording-dialog")
+    page.keyboard.press("Escape")
+    details.wait_for(state="hidden")
+
+    row.get_by_role("button", name=re.compile("^Delete")).click()
+    page.get_by_role("button", name="Delete recording").click()
+    row.wait_for(state="detached")
+    assert call.request("GET", f"/v1/recordings/{finished['id']}")[0] == 404
+    page.get_by_role("link", name="Rooms").click()
+
+
+def test_everything_has_a_name_and_is_reached_by_keyboard(call, browser):
+    dashboard = Dashboard(browser, call.url, DESKTOP)
+    page = dashboard.open()
+    see(dashboard.card("standup"))
+    see(dashboard.card("standup").get_by_role("img"))
+    for scheme in ("light", "dark"):
+        page.get_by_role("combobox", name="Colours").select_option(scheme)
+        assert page.evaluate(LOW_CONTRAST) == []
+    check_names(page)
+    walk_by_keyboard(page, "body")
+    # Dialogs keep the focus, and give it back.
+    page.get_by_role("button", name="Add room").focus()
+    page.keyboard.press("Enter")
+    see(page.get_by_role("dialog", name="Add a room"))
+    page.get_by_role("combobox", name="Join").select_option("schedule")
+    check_names(page)
+    walk_by_keyboard(page, "#room-dialog")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "add-room"
+    # The choice of colours outlives a reload.
+    page.reload()
+    see(dashboard.card("standup"))
+    assert page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+    page.get_by_role("link", name="Recordings").click()
+    see(page.get_by_role("list", name="Recordings"))
+    check_names(page)
+    walk_by_keyboard(page, "body")
+    assert page.evaluate(LOW_CONTRAST) == []
+    assert dashboard.errors == [] and dashboard.foreign == []
+    dashboard.close()
+
+
+def fulfil(page, path, answer):
+    page.route(re.compile(re.escape(path) + r"(\?.*)?$"), lambda route: route.fulfill(
+        body=json.dumps(answer), content_type="application/json"))
+
+
+def test_names_from_outside_stay_text(stage, browser):
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, PHONE)
+    track = {"number": 1, "participant": HOSTILE, "kind": "video", "codec": HOSTILE, "width": 1, "height": 1, "units": 9,
+             "bytes": 9, "lostPackets": 0, "keyframeRequests": 0, "open": True}
+    room = {"name": HOSTILE, "url": HOSTILE, "join": HOSTILE, "origin": HOSTILE, "phase": "joined", "reason": HOSTILE,
+            "since": HOSTILE, "restarts": 0, "status": {
+                "joined": True, "recordingState": "recording", "counters": {}, "tracks": [track],
+                "participants": [{"id": HOSTILE, "connected": True}, {"id": "x" * 500, "connected": True}]}}
+    recording = {"id": "hostile", "room": HOSTILE, "start": HOSTILE, "bytes": 1, "state": "finished", "verdict": HOSTILE,
+                 "participants": [HOSTILE], "tracks": [track], "files": [{"name": HOSTILE, "bytes": 1, "type": HOSTILE}]}
+    export = {"id": "e", "recording": "hostile", "layout": HOSTILE, "state": "failed", "progress": 0, "error": HOSTILE}
+    answers = {
+        "/v1/rooms": {"rooms": [room, {**room, "name": "failed", "phase": "failed"}]},
+        "/v1/recordings": {"recordings": [recording]},
+        "/v1/recordings/hostile": recording,
+        "/v1/recordings/hostile/exports": {"exports": [export]},
+    }
+    for path, answer in answers.items():
+        fulfil(dashboard.page, path, answer)
+    page = dashboard.open()
+    card = see(dashboard.card(HOSTILE))
+    assert HOSTILE in card.inner_text()
+    see(page.get_by_role("article", name="failed").get_by_text(HOSTILE).first)
+    check_layout(page, PHONE["width"])
+    page.get_by_role("link", name="Recordings").click()
+    page.get_by_role("button", name=re.compile("^Details")).click()
+    details = see(page.get_by_role("dialog", name=HOSTILE))
+    see(details.get_by_role("list", name="Exports").get_by_text(HOSTILE).first)
+    assert details.inner_text().count("onerror") >= 4
+    check_layout(page, PHONE["width"])
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("script:not([src]), img[onerror]").count() == 0
+    assert dashboard.foreign == []
+    dashboard.close()
+
+
+def test_a_token_is_asked_for_where_there_is_one(stage, browser):
+    daemon = Daemon(stage, {}, api={"listen": "127.0.0.1:0", "token": TOKEN})
+    dashboard = Dashboard(browser, daemon.url, PHONE)
+    page = dashboard.open()
+    token = see(page.get_by_label("Token"))
+    assert page.locator("#application").is_hidden()
+    assert dashboard.errors == []
+    check_names(page)
+    check_layout(page, PHONE["width"])
+    token.fill("wrong")
+    page.keyboard.press("Enter")
+    see(page.get_by_role("alert").get_by_text("The token is not known."))
+    assert all("401" in error for error in dashboard.errors)
+    dashboard.errors.clear()
+    token.fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+    see(page.get_by_text("There is no room yet."))
+    see(page.locator("#connection", has_text="Live"))
+    assert TOKEN not in page.content() and TOKEN not in page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
+    page.reload()
+    see(page.get_by_text("There is no room yet."))
+    page.get_by_role("button", name="Log out").click()
+    see(token)
+    page.reload()
+    see(token)
+    assert dashboard.errors == [] and dashboard.foreign == []
+    dashboard.close()
