@@ -16,7 +16,7 @@ const AFTER_EVENT_MILLISECONDS = 150;
 const LONGEST_WAIT_MILLISECONDS = 10000;
 
 /**
- * Tells its listeners of `rooms`, `overview`, `event` and `connection`, each with its value in `detail`.
+ * Tells its listeners of `rooms`, `overview`, `event`, `connection` and `refusal`, each with its value in `detail`.
  *
  * A connection is lost when an answer or the stream of events fails; both are tried again until they work.
  */
@@ -115,6 +115,7 @@ export class Feed extends EventTarget {
       this.failures += 1;
       const isLost = error instanceof Unreachable || error.status >= 500;
       if (this.isRunning && isLost) this.#tell("connection", { isUp: false });
+      if (this.isRunning && error.status === 403 && this.failures === 1) this.#tell("refusal", error);
     }
     this.isAsking = false;
     if (!this.isRunning || document.hidden) return;

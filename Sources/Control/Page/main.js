@@ -3,7 +3,7 @@
 
 import { byId, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
-import { announce, announceEvent } from "./messages.js";
+import { announce, announceEvent, fail } from "./messages.js";
 import { OverviewView } from "./overview.js";
 import { RecordingsView } from "./recordings.js";
 import { RoomsView } from "./rooms.js";
@@ -41,6 +41,7 @@ function route() {
 }
 
 feed.addEventListener("connection", ({ detail }) => showConnection(detail.isUp));
+feed.addEventListener("refusal", ({ detail }) => fail("The rooms cannot be shown", detail));
 feed.addEventListener("overview", ({ detail }) => overview.update(detail));
 feed.addEventListener("rooms", ({ detail }) => {
   rooms.update(detail);

@@ -13,11 +13,12 @@ export class Player {
     this.video = h("video", { controls: true, playsinline: true, hidden: true, "aria-label": "Recording" });
     this.progress = h("progress", { max: 1, hidden: true, "aria-label": "Progress of the rendition" });
     this.text = h("p", { class: "muted", role: "status" });
+    this.screen = h("div", { class: "screen", hidden: true }, this.video, this.progress, this.text);
     this.choice = h("select", {}, participants.map((id) => h("option", { value: id }, id)));
     this.hasChoice = participants.length > 1;
     this.start = button("play", "Play", () => this.play(), { class: "primary" });
     this.element = h("div", { class: "player" },
-      h("div", { class: "screen" }, this.video, this.progress, this.text),
+      this.screen,
       h("div", { class: "player-row" }, this.start,
         this.hasChoice ? h("label", { class: "field inline" }, "Participant", this.choice) : null));
   }
@@ -26,6 +27,7 @@ export class Player {
   async play() {
     if (this.isMaking) return;
     this.isMaking = true;
+    this.screen.hidden = false;
     try {
       const file = await this.#rendition();
       if (this.isClosed) return;
@@ -36,7 +38,7 @@ export class Player {
     } catch (error) {
       // Playing that was interrupted by the next order is no failure.
       if (!this.isClosed && error.name !== "AbortError") {
-        setText(this.text, "");
+        this.screen.hidden = true;
         fail("The recording cannot be played", error);
       }
     } finally {

@@ -2,6 +2,8 @@
 // From counters that only rise to rates over time.
 
 const SAMPLES = 90;
+/** What happens in a room is a reason to ask between two turns: not every answer is a sample. */
+const SHORTEST_MILLISECONDS = 1500;
 /** A worker tells its counters about once a second: a shorter span would show that beat and not the media. */
 const WINDOW_MILLISECONDS = 5500;
 
@@ -31,6 +33,7 @@ export class Rates {
       this.lost += Math.max(0, track.lostPackets - before.lost);
     }
     this.tracks = seen;
+    if (this.sums.length > 0 && now - this.sums.at(-1).now < SHORTEST_MILLISECONDS) return;
     this.sums.push({ now, received: this.received, lost: this.lost });
     while (this.sums.length > 2 && now - this.sums[1].now >= WINDOW_MILLISECONDS) this.sums.shift();
     const first = this.sums[0];

@@ -25,13 +25,15 @@ const RECORDING = {
   recording: ["Recording", "live"],
   paused: ["Paused", "warn"],
 };
+const DONE = { record: "told to record", stop: "told to stop", pause: "paused", resume: "resumed", mark: "marked",
+  keyframe: "keyframe asked for" };
 const BITRATE_FLOOR = 100_000;
 const LOSS_FLOOR = 10;
 
 function meter(label, floor) {
   const value = h("span", { class: "value" }, "–");
   const curve = new Sparkline(floor);
-  const element = h("div", { class: "meter" }, h("span", { class: "muted" }, label), value, curve.element);
+  const element = h("div", { class: "meter", title: "The last three minutes" }, h("span", { class: "muted" }, label), value, curve.element);
   return { element, update: (text, values) => { setText(value, text); curve.update(values); } };
 }
 
@@ -166,7 +168,7 @@ export class RoomCard {
     try {
       const room = await post(path("rooms", this.name, verb), body);
       this.update({ room });
-      announce(`${this.name}: ${verb === "keyframe" ? "keyframe asked for" : verb}`);
+      announce(`${this.name}: ${DONE[verb]}`);
     } catch (error) {
       fail(`${this.name}: ${verb} failed`, error);
     }

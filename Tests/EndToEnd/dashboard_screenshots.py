@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the pictures of the dashboard in docs/screenshots, from a daemon with a call of three.
+
+Example: .venv/peers/bin/python Tests/EndToEnd/dashboard_screenshots.py --seconds 60
+"""
+
+import argparse
+import os
+import pathlib
+import tempfile
+
+from daemon import Daemon
+from dashboard import DESKTOP, PHONE, Dashboard, chromium
+from harness import ROOT, Stage, room_url
+
+
+def start_scene(stage):
+    server = stage.serve("--room-size", "3")
+    daemon = Daemon(stage, {
+        "standup": {"url": room_url(server, "standup"), "record": {"empty_after": "2s"}},
+        "retro": {"url": room_url(server, "retro"), "record": {"empty_after": "2s"}},
+        "all-hands": {"url": room_url(server, "all-hands"), "join": "on-demand"},
+        "branch-office": {"url": "socketio+http://127.0.0.1:9/branch"},
+    })
+    for name in ("standup", "retro"):
+        daemon.wait_for_phase(name, "joined")
+    for room, seconds in (("retro", 8), ("retro", 5)):
+        stage.tapedeck("camera", room_url(server, room), "--duration", f"{seconds}s", "--size", "640x360", "--json").wait(40)
+    daemon.wait_for_export("retro", count=2)
+    stage.aiortc(server, "standup", "--send", "synthetic", "--limit", "600")
+    stage.tapedeck("camera", room_url(server, "standup"), "--duration", "600s", "--size", "640x360", "--json")
+    daemon.wait_for_recording("standup")
+    return daemon
+
+
+def take(browser, daemon, folder, name, viewport, scheme, seconds):
+    dashboard = Dashboard(browser, daemon.url, viewport, scheme)
+    page = dashboard.open()
+    page.locator(".still img:visible").nth(1).wait_for(timeout=30_000)
+    page.wait_for_timeout(seconds * 1000)
+    page.screenshot(path=folder / f"rooms-{name}.png")
+    if scheme == "light" or viewport == PHONE:
+        page.get_by_role("link", name="Recordings").click()
+        page.get_by_role("button", name="Play").last.click()
+        page.wait_for_function("() => document.querySelector('video').currentTime > 1")
+        page.screenshot(path=folder / f"recording-{name}.png")
+    dashboard.close()
+    assert dashboard.errors == [], dashboard.errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=60, help="how long the curves are")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "docs" / "screenshots")
+    parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build" / "debug" / "tapedeck")))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        stage = Stage(folder, options.tapedeck)
+        try:
+            daemon = start_scene(stage)
+            with chromium() as browser:
+                for name, viewport, scheme in (("light", DESKTOP, "light"), ("dark", DESKTOP, "dark"), ("phone", PHONE, "light")):
+                    take(browser, daemon, options.folder, name, viewport, scheme, options.seconds)
+        finally:
+            print("\n".join(stage.finish()) or f"pictures are in {options.folder}")
+
+
+if __name__ == "__main__":
+    main()
