@@ -18,32 +18,35 @@ from harness import ROOT, Stage, room_url
 def start_scene(stage):
     server = stage.serve("--room-size", "3")
     daemon = Daemon(stage, {
-        "standup": {"url": room_url(server, "standup"), "record": {"empty_after": "2s"}},
-        "retro": {"url": room_url(server, "retro"), "record": {"empty_after": "2s"}},
-        "all-hands": {"url": room_url(server, "all-hands"), "join": "on-demand"},
+        "all-hands": {"url": room_url(server, "all-hands"), "record": {"empty_after": "2s"}},
         "branch-office": {"url": "socketio+http://127.0.0.1:9/branch"},
+        "retro": {"url": room_url(server, "retro"), "record": {"empty_after": "2s"}},
+        "standup": {"url": room_url(server, "standup"), "join": "on-demand"},
     })
-    for name in ("standup", "retro"):
+    for name in ("all-hands", "retro"):
         daemon.wait_for_phase(name, "joined")
-    for room, seconds in (("retro", 8), ("retro", 5)):
-        stage.tapedeck("camera", room_url(server, room), "--duration", f"{seconds}s", "--size", "640x360", "--json").wait(40)
-    daemon.wait_for_export("retro", count=2)
-    stage.aiortc(server, "standup", "--send", "synthetic", "--limit", "600")
-    stage.tapedeck("camera", room_url(server, "standup"), "--duration", "600s", "--size", "640x360", "--json")
-    daemon.wait_for_recording("standup")
+    for count, seconds in enumerate((8, 5), start=1):
+        stage.tapedeck("camera", room_url(server, "retro"), "--duration", f"{seconds}s", "--size", "640x360", "--json")
+        daemon.wait_for_export("retro", count=count)
+    stage.aiortc(server, "all-hands", "--send", "synthetic", "--limit", "600")
+    stage.tapedeck("camera", room_url(server, "all-hands"), "--duration", "600s", "--size", "640x360", "--json")
+    daemon.wait_for_recording("all-hands")
     return daemon
 
 
 def take(browser, daemon, folder, name, viewport, scheme, seconds):
     dashboard = Dashboard(browser, daemon.url, viewport, scheme)
     page = dashboard.open()
+    if viewport == PHONE:
+        # Pictures are made of what is in view.
+        page.get_by_role("searchbox", name="Filter rooms").fill("all-hands")
     page.locator(".still img:visible").nth(1).wait_for(timeout=30_000)
     page.wait_for_timeout(seconds * 1000)
     page.screenshot(path=folder / f"rooms-{name}.png")
     if scheme == "light" or viewport == PHONE:
         page.get_by_role("link", name="Recordings").click()
         page.get_by_role("button", name="Play").last.click()
-        page.wait_for_function("() => document.querySelector('video').currentTime > 1")
+        page.wait_for_function("() => document.querySelector('video')?.currentTime > 1")
         page.screenshot(path=folder / f"recording-{name}.png")
     dashboard.close()
     assert dashboard.errors == [], dashboard.errors
@@ -51,7 +54,7 @@ def take(browser, daemon, folder, name, viewport, scheme, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=60, help="how long the curves are")
+    parser.add_argument("--seconds", type=int, default=75, help="how long the curves are")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "docs" / "screenshots")
     parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build" / "debug" / "tapedeck")))
     options = parser.parse_args()

@@ -3,6 +3,7 @@
 
 import json
 import re
+import urllib.parse
 
 import pytest
 from daemon import Daemon
@@ -76,8 +77,8 @@ def browser():
 
 @pytest.fixture
 def call(stage):
-    """A daemon with a room where somebody is, and one where nobody is."""
-    server = stage.room_server(5)
+    """A daemon with a room where somebody is whose name is HTML, and a room where nobody is."""
+    server = stage.room_server(5, "--variant", "hostile-ids")
     daemon = Daemon(stage, {
         "standup": {"url": room_url(server, "one"), "record": {"empty_after": "2s"}},
         "meeting": {"url": room_url(server, "two"), "join": "on-demand"},
@@ -163,6 +164,7 @@ def test_a_call_is_watched_steered_played_and_deleted(call, browser, viewport):
     add_and_remove_a_room(dashboard, call)
     play_export_and_delete(dashboard, call, viewport)
     assert dashboard.errors == [] and dashboard.foreign == []
+    assert page.evaluate("window.hacked") is None
 
     # The daemon goes and comes back.
     call.process.end(30)
@@ -304,6 +306,39 @@ def test_everything_has_a_name_and_is_reached_by_keyboard(call, browser):
 def fulfil(page, path, answer):
     page.route(re.compile(re.escape(path) + r"(\?.*)?$"), lambda route: route.fulfill(
         body=json.dumps(answer), content_type="application/json"))
+
+
+def test_recordings_are_turned_page_by_page(stage, browser):
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, PHONE)
+    asked = []
+
+    def answer(route):
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(route.request.url).query)
+        asked.append(query)
+        number = int(query.get("cursor", ["0"])[0])
+        rows = [{"id": f"r{number}{index}", "room": f"page{number}", "start": "2026-11-21T07:00:00Z", "bytes": 1,
+                 "state": "finished", "participants": [], "tracks": [], "files": []} for index in range(25)]
+        route.fulfill(body=json.dumps({"recordings": rows, **({"next": str(number + 1)} if number < 2 else {})}),
+                      content_type="application/json")
+    dashboard.page.route(re.compile(r"/v1/recordings\?"), answer)
+    page = dashboard.open("recordings")
+    rows = page.get_by_role("list", name="Recordings").locator("> li")
+    older, newer = page.get_by_role("button", name="Older"), page.get_by_role("button", name="Newer")
+    for number in (0, 1):
+        see(rows.filter(has_text=f"page{number}").first)
+        assert rows.count() == 25
+        older.click()
+    see(page.get_by_text("Page 3"))
+    assert older.is_disabled() and newer.is_enabled()
+    newer.click()
+    see(page.get_by_text("Page 2"))
+    # A filter begins again.
+    page.get_by_role("searchbox", name="Search").fill("x y")
+    see(page.get_by_text("Page 1"))
+    assert asked[-1]["text"] == ["x y"] and "cursor" not in asked[-1]
+    assert dashboard.errors == []
+    dashboard.close()
 
 
 def test_names_from_outside_stay_text(stage, browser):

@@ -38,7 +38,11 @@ variants (section A7 of the protocol notes), may be repeated:
   no-bye                leave is not announced to the others
   bye-on-disconnect     a vanished member is announced with bye
   keep-member           leave does not free the place
+  hostile-ids           every member's id is a piece of HTML (Engine.IO 4 only)
 """
+
+
+HOSTILE_PREFIX = '<img src=x onerror="window.hacked=1">'
 
 
 class RoomManager(socketio.AsyncManager):
@@ -46,6 +50,17 @@ class RoomManager(socketio.AsyncManager):
 
     python-socketio 4 hands bare coroutines to asyncio.wait, which Python 3.11 refuses.
     """
+
+    id_prefix = ""
+
+    async def pre_connect(self, eio_sid, namespace):
+        engine = self.server.eio
+        generate = engine.generate_id
+        engine.generate_id = lambda: self.id_prefix + generate()
+        try:
+            return await super().pre_connect(eio_sid, namespace)
+        finally:
+            engine.generate_id = generate
 
     async def emit(self, event, data, namespace, room=None, skip_sid=None, callback=None, **arguments):
         if not hasattr(self.server, "_emit_internal"):
@@ -84,6 +99,8 @@ class RoomServer:
             ping_timeout=options.ping_timeout,
             allow_upgrades=not options.polling_only,
         )
+        if "hostile-ids" in self.variants:
+            self.sio.manager.id_prefix = HOSTILE_PREFIX
         for name in ("connect", "disconnect", "join", "leave", "message"):
             self.sio.on(name, getattr(self, "on_" + name))
 

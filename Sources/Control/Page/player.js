@@ -35,6 +35,10 @@ export class Player {
       this.video.hidden = false;
       setText(this.text, "");
       await this.video.play();
+      // Its own controls do from now on, unless another participant may be chosen.
+      if (this.hasChoice || this.start.hidden) return;
+      if (document.activeElement === this.start) this.video.focus();
+      this.start.hidden = true;
     } catch (error) {
       // Playing that was interrupted by the next order is no failure.
       if (!this.isClosed && error.name !== "AbortError") {

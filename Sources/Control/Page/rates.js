@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From counters that only rise to rates over time.
 
-const SAMPLES = 90;
+const SAMPLES = 60;
 /** What happens in a room is a reason to ask between two turns: not every answer is a sample. */
 const SHORTEST_MILLISECONDS = 1500;
 /** A worker tells its counters about once a second: a shorter span would show that beat and not the media. */

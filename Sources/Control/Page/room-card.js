@@ -33,7 +33,7 @@ const LOSS_FLOOR = 10;
 function meter(label, floor) {
   const value = h("span", { class: "value" }, "–");
   const curve = new Sparkline(floor);
-  const element = h("div", { class: "meter", title: "The last three minutes" }, h("span", { class: "muted" }, label), value, curve.element);
+  const element = h("div", { class: "meter", title: "The last two minutes" }, h("span", { class: "muted" }, label), value, curve.element);
   return { element, update: (text, values) => { setText(value, text); curve.update(values); } };
 }
 

@@ -5,7 +5,7 @@ import { s, setAttribute } from "./dom.js";
 
 const WIDTH = 120;
 const HEIGHT = 28;
-const POINTS = 90;
+const POINTS = 60;
 
 export class Sparkline {
   /** @param {number} floor the least height of the scale, so that noise near zero stays flat */
