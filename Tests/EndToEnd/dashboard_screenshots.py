@@ -40,6 +40,7 @@ def take(browser, daemon, folder, name, viewport, scheme, seconds):
     if viewport == PHONE:
         # Pictures are made of what is in view.
         page.get_by_role("searchbox", name="Filter rooms").fill("all-hands")
+        page.evaluate("document.activeElement.blur()")
     page.locator(".still img:visible").nth(1).wait_for(timeout=30_000)
     page.wait_for_timeout(seconds * 1000)
     page.screenshot(path=folder / f"rooms-{name}.png")

@@ -29,6 +29,7 @@ export function span(seconds) {
   const minutes = Math.floor(total / 60) % 60;
   if (days > 365) return "over a year";
   if (days) return `${days} d ${hours} h`;
+  if (hours > 9) return `${hours} h`;
   if (hours) return `${hours} h ${minutes} min`;
   if (minutes) return `${minutes} min ${total % 60} s`;
   return `${total} s`;

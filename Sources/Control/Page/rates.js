@@ -5,7 +5,7 @@ const SAMPLES = 60;
 /** What happens in a room is a reason to ask between two turns: not every answer is a sample. */
 const SHORTEST_MILLISECONDS = 1500;
 /** A worker tells its counters about once a second: a shorter span would show that beat and not the media. */
-const WINDOW_MILLISECONDS = 5500;
+const WINDOW_MILLISECONDS = 9500;
 
 /** What a room has received and lost, as rates. */
 export class Rates {
