@@ -29,6 +29,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -46,8 +47,9 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"),
-                .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
+                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
             ]
         ),
 
@@ -65,7 +67,7 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: [logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Timeline", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: settings
         ),
 
@@ -119,8 +121,8 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "Export", "GStreamer", "Media", "Observability", "Session", "Signalling", "SignallingClients",
-                "Storage", "Supervision", "Timeline", logging,
+                "Export", "GStreamer", "Matroska", "Media", "Observability", "Session", "Signalling",
+                "SignallingClients", "Storage", "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
         ),
@@ -165,6 +167,18 @@ let package = Package(
                 "Timeline", "Webhooks", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // What `tapedeck doctor` finds out about this host
+        .target(
+            name: "Diagnosis",
+            dependencies: [
+                "GStreamer", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -173,10 +187,15 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Export", "GStreamer", "Matroska", "Media",
-                "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
+                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Diagnosis", "Export", "GStreamer", "Matroska",
+                "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Supervision",
                 "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -190,12 +209,16 @@ let package = Package(
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [
+                "Observability", "Timeline", logging,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ConfigurationFileTests",
-            dependencies: ["ConfigurationFile", .product(name: "Yams", package: "Yams")],
+            dependencies: ["ConfigurationFile", "Signalling", .product(name: "Yams", package: "Yams")],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -239,6 +262,7 @@ let package = Package(
             dependencies: ["ConfigurationFile", "Control", "Daemon", "Supervision", logging],
             swiftSettings: settings
         ),
+        .testTarget(name: "DiagnosisTests", dependencies: ["Diagnosis", "GStreamer"], swiftSettings: settings),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "ExportTests",

@@ -86,9 +86,41 @@ public final class Pipeline: @unchecked Sendable {
         return branch
     }
 
+    /// The pipeline as it is now, in the DOT language, with media types and element states.
+    public var graph: String {
+        let details = GstDebugGraphDetails(
+            GST_DEBUG_GRAPH_SHOW_MEDIA_TYPE.rawValue | GST_DEBUG_GRAPH_SHOW_STATES.rawValue
+        )
+        guard let text = gst_debug_bin_to_dot_data(self.bin, details) else { return "" }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+
     /// The instant of the clock that is running time 0, in nanoseconds; the same for every pipeline of a session.
     public var baseTimeNanoseconds: UInt64 {
         UInt64(gst_element_get_base_time(self.pointer))
+    }
+
+    /// Opens the devices of the pipeline without starting them.
+    ///
+    /// Control thread only.
+    public func open() throws(GStreamerError) {
+        try self.set(GST_STATE_READY, "open")
+    }
+
+    /// Reads and decodes up to the first picture and sound, and holds them until `play`.
+    ///
+    /// Does not wait for them.
+    ///
+    /// Control thread only.
+    public func pause() throws(GStreamerError) {
+        try self.set(GST_STATE_PAUSED, "open")
+    }
+
+    private func set(_ state: GstState, _ what: String) throws(GStreamerError) {
+        guard gst_element_set_state(self.pointer, state) != GST_STATE_CHANGE_FAILURE else {
+            throw GStreamerError(.stateChange, "the pipeline did not \(what)")
+        }
     }
 
     /// Starts on the system clock.
@@ -104,9 +136,7 @@ public final class Pipeline: @unchecked Sendable {
         gst_element_set_start_time(self.pointer, GstClockTime.max)
         gst_element_set_base_time(self.pointer, base)
         CGStreamer.gst_object_unref(clock)
-        guard gst_element_set_state(self.pointer, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE else {
-            throw GStreamerError(.stateChange, "the pipeline did not start")
-        }
+        try self.set(GST_STATE_PLAYING, "start")
     }
 
     /// Frees everything that the pipeline holds: threads, sockets, files.

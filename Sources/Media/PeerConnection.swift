@@ -280,6 +280,13 @@ public final class PeerConnection: Sendable {
         return times.max()
     }
 
+    /// The pipeline's name and its graph in the DOT language; nil while there is none.
+    ///
+    /// Control thread.
+    var graph: (name: String, dot: String)? {
+        self.bin.map { ("peer-\(self.id)", $0.graph) }
+    }
+
     /// Buffers sent so far, by codec.
     ///
     /// Any thread.
@@ -500,7 +507,7 @@ public final class PeerConnection: Sendable {
             offerNanoseconds: self.state.withLock { $0.offerNanoseconds }
         )
         let target = bin.keyframeTarget(of: stream)
-        let tap = try recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
+        let tap = recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
         self.state.withLock { $0.taps.append(tap) }
         try bin.receive(stream, through: depayloader.launch, into: tap)
         self.logger.info(

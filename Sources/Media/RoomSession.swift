@@ -11,6 +11,8 @@ internal import Synchronization
 public struct RoomSessionStatus: Sendable, Hashable {
     /// Whether we have been a member of the room at all.
     public var hasJoined = false
+    /// Whether we are a member of the room.
+    public var isJoined = false
     /// Whether `run()` has returned.
     public var hasEnded = false
     /// Peers with a live connection.
@@ -25,6 +27,9 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var sent: [CameraCodec: UInt64] = [:]
     /// The last reason for which a peer was refused or given up.
     public var lastRefusal: String?
+
+    /// The status of a session that has not begun.
+    public init() {}
 }
 
 /// Drives one room: the signaller on one side, a peer connection per remote peer on the other, and the pure session
@@ -40,6 +45,7 @@ public final class RoomSession: Sendable {
     private let context: PeerConnectionContext
     private let configuration: SessionConfiguration
     private let logger: Logger
+    private let onFact: @Sendable (SessionFact) -> Void
     private let inputs: AsyncStream<SessionInput>
     private let feed: AsyncStream<SessionInput>.Continuation
     private let state = Mutex(State())
@@ -68,16 +74,20 @@ public final class RoomSession: Sendable {
     }
 
     /// A session that has not begun.
+    ///
+    /// `onFact` is called on the session's task, after `status` knows the fact; it must not block.
     public init(
         signaller: any Signaller,
         context: PeerConnectionContext,
         configuration: SessionConfiguration = SessionConfiguration(),
-        logger: Logger
+        logger: Logger,
+        onFact: @escaping @Sendable (SessionFact) -> Void = { _ in }
     ) {
         self.signaller = signaller
         self.context = context
         self.configuration = configuration
         self.logger = logger
+        self.onFact = onFact
         // Inputs are a few per peer and second; a peer that floods us is bounded by the signaller's own limits.
         (self.inputs, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16_384))
     }
@@ -94,6 +104,19 @@ public final class RoomSession: Sendable {
                 }
             }
             return status
+        }
+    }
+
+    /// The pipeline of each peer connection and those of the camera, in the DOT language, by name.
+    public func graphs() async throws -> [String: String] {
+        let connections = self.state.withLock { $0.connections.values.map(\.connection) }
+        let camera = self.context.camera
+        return try await self.context.control.run("drawing pipelines") {
+            var graphs = camera?.graphs ?? [:]
+            for connection in connections {
+                if let (name, dot) = connection.graph { graphs[name] = dot }
+            }
+            return graphs
         }
     }
 
@@ -295,6 +318,7 @@ public final class RoomSession: Sendable {
             state.status.note(fact)
         }
         self.log(fact)
+        self.onFact(fact)
         switch fact {
         case .peerLeft(let peer): self.noteLeaving(peer, "left")
         case .peerGivenUp(let peer, _): self.noteLeaving(peer, "given up")
@@ -314,6 +338,8 @@ public final class RoomSession: Sendable {
             self.logger.notice("joined the room", metadata: .tagged([.peerID: "\(ownID?.rawValue ?? "-")"]))
         case .roomFull:
             self.logger.warning("the room is full")
+        case .joinFailed(let reason):
+            self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):
             self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
         case .peerJoined(let peer):
@@ -360,6 +386,7 @@ extension RoomSessionStatus {
         switch fact {
         case .joined:
             self.hasJoined = true
+            self.isJoined = true
         case .peerJoined(let peer):
             self.presentPeers.insert(peer)
         case .peerLeft(let peer):
@@ -393,8 +420,12 @@ extension RoomSessionStatus {
             self.count("ignored_\(what.rawValue)")
             self.lastRefusal = detail
         case .roomFull:
+            self.isJoined = false
             self.count("room_full")
+        case .joinFailed:
+            self.count("join_failed")
         case .signallingLost:
+            self.isJoined = false
             self.count("signalling_lost")
         case .peerDisconnected:
             self.count("peer_disconnected")

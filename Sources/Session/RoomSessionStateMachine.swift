@@ -136,6 +136,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .endOfCandidatesReceived: break
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
+        case .joinFailed(let reason): calls.emit(.report(.joinFailed(reason: reason)))
         case .full, .signallingLost, .left:
             Self.outside(event, &calls)
             return false
@@ -149,6 +150,8 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .full:
             calls.lostRoom(closesUnconnected: true, reason: "the room is full")
             calls.emit(.report(.roomFull))
+        case .joinFailed(let reason):
+            calls.emit(.report(.joinFailed(reason: reason)))
         case .signallingLost(let reason):
             calls.lostRoom(closesUnconnected: false, reason: reason)
             calls.emit(.report(.signallingLost(reason: reason)))

@@ -8,6 +8,8 @@ public enum SessionFact: Equatable, Sendable {
     case joined(ownID: PeerID?)
     /// The room has no place for us at present.
     case roomFull
+    /// An attempt to get into the room failed.
+    case joinFailed(reason: String)
     /// The server is out of reach, or it removed us; connected peers stay connected.
     case signallingLost(reason: String)
     /// A peer arrived or offered for the first time.

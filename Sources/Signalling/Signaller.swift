@@ -20,6 +20,8 @@ public enum RoomEvent: Sendable, Equatable {
     case peerLeft(PeerID)
     /// The room refused us for now; the signaller tries again by itself if its policy says so.
     case full
+    /// An attempt to get into the room failed; the signaller tries again if its policy says so.
+    case joinFailed(reason: String)
     /// The connection to the server is gone; the signaller reconnects if its policy says so. Media may live on.
     case signallingLost(reason: String)
     /// Our own leave is done, or the server removed us.

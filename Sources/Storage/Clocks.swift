@@ -6,20 +6,20 @@ public import Timeline
 extension UTCTime {
     /// The system's wall clock.
     public static func now() -> UTCTime {
-        UTCTime(nanosecondsSince1970: read(CLOCK_REALTIME))
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UTCTime(nanosecondsSince1970: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 }
 
-/// This host's monotonic clock, the one that journal entries carry; GStreamer's system clock is the same.
-public enum MonotonicClock {
-    /// Nanoseconds of `CLOCK_MONOTONIC`.
-    public static func nowNanoseconds() -> Int64 {
-        read(CLOCK_MONOTONIC)
-    }
-}
-
-private func read(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+/// This run of this host's kernel: processes with the same one share the monotonic clock of journal entries.
+public enum BootID {
+    /// The kernel's own name for its run; `nil` where there is none to read.
+    public static let current: String? = {
+        guard let file = try? File("/proc/sys/kernel/random/boot_id", .read),
+            let bytes = try? file.readAll(limit: 64)
+        else { return nil }
+        let text = String(decoding: bytes.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+        return text.isEmpty ? nil : text
+    }()
 }

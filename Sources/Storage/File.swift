@@ -71,6 +71,22 @@ public final class File: Sendable, Source {
         return bytes
     }
 
+    /// Everything from the beginning to the end, at most `limit` bytes; also of files whose size the system does not
+    /// tell, such as those of /proc.
+    func readAll(limit: Int) throws(StorageError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: min(limit, 1 << 16))
+        while bytes.count < limit {
+            let got = chunk.withUnsafeMutableBytes { buffer in
+                retrying { pread(self.descriptor, buffer.baseAddress, buffer.count, off_t(bytes.count)) }
+            }
+            guard got >= 0 else { throw StorageError(errorNumber: errno, action: "read", path: self.path) }
+            if got == 0 { break }
+            bytes += chunk.prefix(min(got, limit - bytes.count))
+        }
+        return bytes
+    }
+
     /// Writes two buffers one after the other at an offset, in one system call if the system takes all.
     func write(
         _ head: UnsafeRawBufferPointer,

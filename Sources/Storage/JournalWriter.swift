@@ -54,6 +54,13 @@ public final class JournalWriter: Sendable {
         try result.get()
     }
 
+    /// Takes the journal for this writer alone, until it is let go; false when a recorder holds it.
+    ///
+    /// A recording whose journal is held still goes on.
+    public func lock() throws(StorageError) -> Bool {
+        try self.file.lock()
+    }
+
     /// Returns when all records so far are on the disk.
     public func synchronise() throws(StorageError) {
         try self.file.synchronise()

@@ -9,6 +9,7 @@ import Session
 import Signalling
 import Storage
 import Timeline
+import Worker
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {
@@ -93,7 +94,8 @@ struct RecordJob: Sendable {
     var untilEmpty: Bool
     var output: String?
     var directory: String
-    var sendsTestPicture: Bool
+    /// What to send; nothing if left out.
+    var sends: CameraSettings?
     var wait: Duration
     var network: NetworkOptions
     var showsProgress: Bool
@@ -119,6 +121,12 @@ struct RecordJob: Sendable {
     private func record(_ interrupts: Interrupts) async throws -> RecordResult {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
+        let camera: CameraSource?
+        if let sends = self.sends {
+            camera = try await CaptureArgument.camera(sends, control: control, logger: self.logger)
+        } else {
+            camera = nil
+        }
         let recorder = RoomRecorder(
             settings: RecorderSettings(
                 storage: self.directory,
@@ -127,12 +135,11 @@ struct RecordJob: Sendable {
             ),
             logger: self.logger
         )
-        let camera = self.sendsTestPicture ? CameraSource(settings: CameraSettings(), logger: self.logger) : nil
         let session = RoomSession(
             signaller: RoomConnection.signaller(for: self.url, policy: .oneShot, logger: self.logger),
             context: try RoomConnection.context(
                 url: self.url,
-                network: self.network,
+                network: self.network.settings,
                 control: control,
                 recorder: recorder,
                 camera: camera,

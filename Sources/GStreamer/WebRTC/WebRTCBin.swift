@@ -64,6 +64,10 @@ public struct WebRTCSettings: Sendable {
     public var portRange: ClosedRange<UInt16>?
     /// Addresses to gather from, loopback included; empty means every interface but loopback.
     public var hostAddresses: [String] = []
+    /// `stun://host:port`; nil for none.
+    public var stunServer: String?
+    /// `turn://user:password@host:port`, `turns://…`, user and password percent-encoded.
+    public var turnServers: [String] = []
     /// Streams one connection may carry: a bound against peers that change SSRC for ever.
     public var maximumStreams = 16
 
@@ -116,6 +120,9 @@ public final class WebRTCBin: Sendable {
         try self.configureRTPBin(settings)
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
     }
+
+    /// The pipeline in the DOT language.
+    public var graph: String { self.pipeline.graph }
 
     /// Frees everything.
     ///
@@ -274,6 +281,11 @@ public final class WebRTCBin: Sendable {
                 try setProperty(of: agent, "upnp", "false")
             }
             try setProperty(of: agent, "keepalive-conncheck", "true")
+        }
+        if let server = settings.stunServer { try self.element.set("stun-server", server) }
+        // The message must not repeat the server: it holds a password.
+        for server in settings.turnServers where CGst_webrtc_add_turn_server(self.element.pointer, server) == 0 {
+            throw GStreamerError(.property, "webrtcbin does not take one of the TURN servers")
         }
         for address in settings.hostAddresses where CGst_ice_add_local_address(ice, address) == 0 {
             throw GStreamerError(.property, "'\(address)' is not an address that ICE can gather from")

@@ -178,6 +178,10 @@ final class SocketIODriver {
         }
         let loss = self.loss ?? self.failures.error(for: self.end ?? .closedByUs)
         if self.verdict == nil {
+            switch self.room.phase {
+            case .offline, .connecting: self.tell(.joinFailed(reason: loss.message))
+            case .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left: break
+            }
             self.performRoom(self.room.closed(reason: loss.message))
         }
         return loss

@@ -69,8 +69,8 @@ public struct TrackClockData: Sendable, Hashable {
                     monotonicNanoseconds: entry.monotonicNanoseconds
                 )
                 samples[record.track, default: []].append(sample)
-            case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .trackClosed,
-                .marker, .recordingFinished:
+            case .recordingStarted, .partStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted,
+                .trackClosed, .marker, .recordingFinished:
                 break
             }
         }

@@ -4,6 +4,8 @@
 public enum JournalRecord: Sendable, Hashable {
     /// The recording began.
     case recordingStarted(RecordingStarted)
+    /// Another process goes on with the recording: entries from here on are on its host's clock.
+    case partStarted(PartStarted)
     /// A participant came.
     case participantJoined(ParticipantJoined)
     /// A participant went.
@@ -55,6 +57,7 @@ extension JournalEntry: Codable {
 
     private enum Kind: String, Codable {
         case recordingStarted = "recording-started"
+        case partStarted = "part-started"
         case participantJoined = "participant-joined"
         case participantLeft = "participant-left"
         case trackOpened = "track-opened"
@@ -82,6 +85,7 @@ extension JournalEntry: Codable {
         self.record =
             switch try container.decode(Kind.self, forKey: .kind) {
             case .recordingStarted: .recordingStarted(try RecordingStarted(from: decoder))
+            case .partStarted: .partStarted(try PartStarted(from: decoder))
             case .participantJoined: .participantJoined(try ParticipantJoined(from: decoder))
             case .participantLeft: .participantLeft(try ParticipantLeft(from: decoder))
             case .trackOpened: .trackOpened(try TrackOpened(from: decoder))
@@ -103,6 +107,7 @@ extension JournalEntry: Codable {
         let (kind, payload): (Kind, any Encodable) =
             switch self.record {
             case .recordingStarted(let payload): (.recordingStarted, payload)
+            case .partStarted(let payload): (.partStarted, payload)
             case .participantJoined(let payload): (.participantJoined, payload)
             case .participantLeft(let payload): (.participantLeft, payload)
             case .trackOpened(let payload): (.trackOpened, payload)

@@ -18,13 +18,36 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     public var host: String
     /// UTC at the instant that the entry's monotonic time names.
     public var utc: UTCTime
+    /// Names the run of the host's kernel, and with it the monotonic clock; `nil` if the host does not tell.
+    public var boot: String?
 
     /// A record with each part given.
-    public init(room: String, id: String, host: String, utc: UTCTime) {
+    public init(room: String, id: String, host: String, utc: UTCTime, boot: String? = nil) {
         self.room = room
         self.id = id
         self.host = host
         self.utc = utc
+        self.boot = boot
+    }
+}
+
+/// Another process went on with the recording: both clocks at one instant, as in `RecordingStarted`.
+public struct PartStarted: Sendable, Hashable, Codable {
+    /// The part's number; the first part, which begins with `RecordingStarted`, is 1.
+    public var part: Int
+    /// The host that records this part.
+    public var host: String
+    /// UTC at the instant that the entry's monotonic time names.
+    public var utc: UTCTime
+    /// Names the run of the host's kernel, and with it the monotonic clock; `nil` if the host does not tell.
+    public var boot: String?
+
+    /// A record with each part given.
+    public init(part: Int, host: String, utc: UTCTime, boot: String? = nil) {
+        self.part = part
+        self.host = host
+        self.utc = utc
+        self.boot = boot
     }
 }
 

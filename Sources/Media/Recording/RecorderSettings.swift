@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Session
+
+/// How a room is recorded.
+public struct RecorderSettings: Sendable, Hashable {
+    /// The storage directory: recordings go to `<storage>/recordings/<room>/…`.
+    public var storage: String
+    /// The room's name as the peers know it; untrusted.
+    public var room: String
+    /// This host's name, for recordings whose parts come from several machines.
+    public var host: String
+    /// How often written data are forced to the disk, against a power cut.
+    public var synchroniseEvery: Duration = .seconds(1)
+    /// Whether the first media start a recording; otherwise `record()` does.
+    public var isAutomatic = true
+    /// Whether pictures are recorded.
+    public var recordsVideo = true
+    /// Whether sound is recorded.
+    public var recordsAudio = true
+    /// How long nobody has to be in the room for a recording to end; nil for a recorder whose owner ends it.
+    public var emptyLimit: Duration?
+    /// The folder of an unfinished recording that goes on as its next part.
+    public var continues: String?
+
+    /// Settings for one room: everything, by itself, until `finish`.
+    public init(storage: String, room: String, host: String) {
+        self.storage = storage
+        self.room = room
+        self.host = host
+    }
+
+    /// The state to begin with.
+    func machine(goesOn: Bool) -> RecordingStateMachine {
+        RecordingStateMachine(
+            startsByItself: self.isAutomatic,
+            goesOn: goesOn,
+            emptyLimit: self.emptyLimit.map { UInt64(clamping: $0.nanoseconds) },
+            now: UInt64(clamping: Runtime.monotonicNanoseconds)
+        )
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to 64 bits.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Decides when a room's recording begins, rests and ends, over as many recordings as a long session makes.
+///
+/// Pure: times are nanoseconds of one monotonic clock, given by the caller.
+///
+/// ```
+///   off ──record──► waiting ──media──► recording ◄──pause, resume──► paused
+///    ▲                │ ▲                  │                           │
+///    └───── stop ─────┘ └── nobody there ──┴───────────────────────────┤
+///    └───── stop ───────────────────────────────────────────────────────┘
+/// ```
+///
+/// There is no terminal state. An order that does not fit the state changes nothing and says so.
+public struct RecordingStateMachine: ~Copyable {
+    /// The states, for status and tests.
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
+        /// Nothing is recorded, whatever comes.
+        case off
+        /// A recording begins with the next media.
+        case waiting
+        /// Media are written.
+        case recording
+        /// The recording goes on, and what comes is left out.
+        case paused
+    }
+
+    /// The state.
+    public private(set) var phase: Phase
+    private let emptyLimit: UInt64?
+    private var emptySince: UInt64?
+
+    /// A session's recording before any media.
+    ///
+    /// - Parameters:
+    ///   - startsByItself: whether the first media start it.
+    ///   - goesOn: whether there is a recording already, which another process began.
+    ///   - emptyLimit: nanoseconds without anybody after which a recording ends; nil for never.
+    ///   - now: the room counts as empty from here until it is said to be otherwise.
+    public init(startsByItself: Bool, goesOn: Bool, emptyLimit: UInt64?, now: UInt64) {
+        self.phase = goesOn ? .recording : startsByItself ? .waiting : .off
+        self.emptyLimit = emptyLimit
+        self.emptySince = now
+    }
+
+    /// What to do with a unit that came.
+    public enum OnMedia: Sendable, Hashable {
+        /// Begin a recording with it.
+        case begin
+        /// Write it.
+        case write
+        /// Leave it out.
+        case leaveOut
+    }
+
+    /// A unit came that is to be recorded if anything is.
+    ///
+    /// Whoever sends is there, also when the room does not know yet, or not any more.
+    public mutating func mediaCame(now: UInt64) -> OnMedia {
+        if let since = self.emptySince { self.emptySince = max(since, now) }
+        switch self.phase {
+        case .off:
+            return .leaveOut
+        case .waiting:
+            self.phase = .recording
+            return .begin
+        case .recording:
+            return .write
+        case .paused:
+            return .leaveOut
+        }
+    }
+
+    /// The recording that `begin` asked for could not be made: the next media try again.
+    public mutating func beginningFailed() {
+        switch self.phase {
+        case .recording: self.phase = .waiting
+        case .off, .waiting, .paused: break
+        }
+    }
+
+    /// What follows an order.
+    public enum OnOrder: Sendable, Hashable {
+        /// The state changed.
+        case done
+        /// The state changed, and the recording has to be finished.
+        case finish
+        /// It is so already: nothing to do.
+        case alreadySo
+        /// There is no recording to which the order could apply.
+        case nothingRecorded
+    }
+
+    /// Somebody wants a recording from now on.
+    public mutating func recordOrdered() -> OnOrder {
+        switch self.phase {
+        case .off:
+            self.phase = .waiting
+            return .done
+        case .waiting:
+            return .alreadySo
+        case .recording:
+            return .alreadySo
+        case .paused:
+            self.phase = .recording
+            return .done
+        }
+    }
+
+    /// Somebody wants no recording until it is ordered again.
+    public mutating func stopOrdered() -> OnOrder {
+        switch self.phase {
+        case .off:
+            return .alreadySo
+        case .waiting:
+            self.phase = .off
+            return .done
+        case .recording, .paused:
+            self.phase = .off
+            return .finish
+        }
+    }
+
+    /// Somebody wants what comes to be left out.
+    public mutating func pauseOrdered() -> OnOrder {
+        switch self.phase {
+        case .off:
+            return .nothingRecorded
+        case .waiting:
+            return .nothingRecorded
+        case .recording:
+            self.phase = .paused
+            return .done
+        case .paused:
+            return .alreadySo
+        }
+    }
+
+    /// Somebody wants the pause to end.
+    public mutating func resumeOrdered() -> OnOrder {
+        switch self.phase {
+        case .off:
+            return .nothingRecorded
+        case .waiting:
+            return .nothingRecorded
+        case .recording:
+            return .alreadySo
+        case .paused:
+            self.phase = .recording
+            return .done
+        }
+    }
+
+    /// Somebody is in the room, or nobody is.
+    ///
+    /// Only a change sets the time.
+    public mutating func presenceChanged(isEmpty: Bool, now: UInt64) {
+        self.emptySince = isEmpty ? self.emptySince ?? now : nil
+    }
+
+    /// Whether the recording ends now because nobody has been there for the limit; if so, the next media start another.
+    public mutating func endsForEmptiness(now: UInt64) -> Bool {
+        guard let emptyLimit = self.emptyLimit, let since = self.emptySince, now >= since, now - since >= emptyLimit
+        else { return false }
+        switch self.phase {
+        case .off:
+            return false
+        case .waiting:
+            return false
+        case .recording, .paused:
+            self.phase = .waiting
+            return true
+        }
+    }
+}

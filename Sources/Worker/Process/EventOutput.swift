@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import Observability
+internal import Supervision
+internal import Synchronization
+
+/// Writes events to the supervisor's pipe, in order, from one thread: whoever sends never waits.
+///
+/// While the supervisor does not read, a newer status of a room and a newer heartbeat take the place of the one that
+/// still waits. Other events are kept, up to a bound that only a supervisor that hangs for hours reaches; recording
+/// goes on all the same.
+final class EventOutput: Sendable {
+    private static let maximumWaiting = 20_000
+    /// Images and graphs are large, and old ones are of no use.
+    private static let maximumLarge = 16
+    /// What a pipe takes without blocking whenever poll(2) says that it is writable (PIPE_BUF).
+    private static let chunkSize = 4096
+
+    private let descriptor: Int32
+    private let logger: Logger
+    private let condition = NSCondition()
+    nonisolated(unsafe) private var state = State()
+    private let ended = DispatchSemaphore(value: 0)
+
+    private struct State {
+        var waiting: [WorkerEvent] = []
+        var large = 0
+        var dropped = 0
+        var isBroken = false
+        /// After this instant nothing more is waited for; nil while the worker runs.
+        var deadline: ContinuousClock.Instant?
+    }
+
+    /// Starts the thread.
+    init(descriptor: Int32, logger: Logger) {
+        self.descriptor = descriptor
+        self.logger = logger
+        let thread = Thread { [weak self] in
+            while let output = self, output.turn() {}
+            self?.ended.signal()
+        }
+        thread.name = "events"
+        thread.start()
+    }
+
+    /// Queues an event.
+    ///
+    /// Any thread; never blocks.
+    func send(_ event: WorkerEvent) {
+        self.condition.lock()
+        defer { self.condition.unlock() }
+        guard !self.state.isBroken else { return }
+        if let key = event.replacedBy, let index = self.state.waiting.lastIndex(where: { $0.replacedBy == key }) {
+            self.state.waiting[index] = event
+            return
+        }
+        guard self.state.waiting.count < Self.maximumWaiting, !event.isLarge || self.state.large < Self.maximumLarge
+        else {
+            self.state.dropped += 1
+            if self.state.dropped == 1 { self.logger.error("the supervisor does not read: events are dropped") }
+            return
+        }
+        if event.isLarge { self.state.large += 1 }
+        self.state.waiting.append(event)
+        self.condition.signal()
+    }
+
+    /// Writes what waits, for 2 s at most, and ends the thread.
+    func close() {
+        self.condition.lock()
+        self.state.deadline = .now + .seconds(2)
+        self.condition.signal()
+        self.condition.unlock()
+        self.ended.wait()
+    }
+
+    private var isPastDeadline: Bool {
+        self.condition.withLock { self.state.deadline.map { ContinuousClock.now >= $0 } ?? false }
+    }
+
+    /// Writes what has come; false ends the thread.
+    private func turn() -> Bool {
+        self.condition.lock()
+        while self.state.waiting.isEmpty, self.state.deadline == nil { self.condition.wait() }
+        let events = self.state.waiting
+        let isLast = self.state.deadline != nil
+        self.state.waiting = []
+        self.state.large = 0
+        self.condition.unlock()
+        for event in events where !self.write(event) { return self.gaveUp() }
+        return !isLast
+    }
+
+    private func gaveUp() -> Bool {
+        self.condition.withLock {
+            self.state.isBroken = true
+            self.state.waiting = []
+            // The thread stays until the worker ends: `close` waits for it.
+            while self.state.deadline == nil { self.condition.wait() }
+        }
+        return false
+    }
+
+    /// False when nobody will read.
+    private func write(_ event: WorkerEvent) -> Bool {
+        guard let line = event.line else { return true }
+        var offset = 0
+        while offset < line.count {
+            var poll = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
+            let ready = Glibc.poll(&poll, 1, 200)
+            if ready == 0 || ready < 0 && errno == EINTR {
+                if self.isPastDeadline { return false }
+                continue
+            }
+            guard ready > 0, poll.revents & Int16(POLLOUT) != 0 else { return false }
+            let count = line.withUnsafeBytes { bytes in
+                Glibc.write(
+                    self.descriptor,
+                    bytes.baseAddress?.advanced(by: offset),
+                    min(line.count - offset, Self.chunkSize)
+                )
+            }
+            guard count >= 0 || errno == EINTR || errno == EAGAIN else { return false }
+            offset += max(0, count)
+        }
+        return true
+    }
+}
+
+extension WorkerEvent {
+    /// What a newer event of the same kind makes obsolete; nil for events that all count.
+    fileprivate var replacedBy: String? {
+        switch self {
+        case .heartbeat: "heartbeat"
+        case .status(let room, _): "status \(room)"
+        case .ready, .joined, .notJoined, .left, .recordingStarted, .recordingFinished, .recordingDegraded,
+            .participantJoined, .participantLeft, .peerRefused, .firstUnit, .thumbnail, .graph, .commandFailed:
+            nil
+        }
+    }
+
+    fileprivate var isLarge: Bool {
+        switch self {
+        case .thumbnail, .graph: true
+        case .ready, .heartbeat, .joined, .notJoined, .left, .status, .recordingStarted, .recordingFinished,
+            .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .commandFailed:
+            false
+        }
+    }
+
+    /// The event as a line; one that is too long says so instead.
+    fileprivate var line: Data? {
+        guard let line = try? WorkerLine.encode(self) else { return nil }
+        guard line.count > WorkerLine.maximumLength else { return line }
+        let substitute: WorkerEvent? =
+            switch self {
+            case .thumbnail(let room, _, _):
+                .commandFailed(room: room, command: "thumbnail", reason: "the image is too large to send")
+            case .graph(let room, _, _):
+                .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
+            default: nil
+            }
+        return substitute.flatMap { try? WorkerLine.encode($0) }
+    }
+}

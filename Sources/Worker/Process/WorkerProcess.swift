@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Foundation
+public import Logging
+internal import Observability
+public import Signalling
+public import Supervision
+internal import Synchronization
+
+/// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
+///
+/// One task takes one input at a time: a command, a tick of the clock, the end of a room. It never waits for a room:
+/// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes from
+/// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
+public final class WorkerProcess: Sendable {
+    /// Makes the client that joins a room; tests give another than `RoomConnection`'s.
+    public typealias MakeSignaller = @Sendable (RoomURL, Logger) -> any Signaller
+
+    private static let maximumRooms = 256
+    private static let maximumWaitingCommands = 1024
+    /// Longer than anything that a control thread may rightly take for one piece of work, but for closing files.
+    private static let hangLimit = Duration.seconds(20)
+    /// Files first, then rooms, then the rest; a room that takes longer is left behind.
+    private static let shutDownLimit = Duration.seconds(75)
+
+    private enum Input: Sendable {
+        case command(WorkerCommand)
+        case garbage(String)
+        case inputEnded
+        case tick
+        case roomEnded(String, LeaveReason)
+        case shutDown(String)
+    }
+
+    private let inputDescriptor: Int32
+    private let outputDescriptor: Int32
+    private let host: String
+    private let logger: Logger
+    private let makeSignaller: MakeSignaller
+    private let abandon: @Sendable () -> Void
+    private let waitingCommands = Atomic(0)
+
+    /// A worker that has not begun.
+    ///
+    /// - Parameters:
+    ///   - input: where commands come from; its end ends the worker.
+    ///   - output: where events go.
+    ///   - host: this host's name, for journals.
+    ///   - abandon: ends the process: a room hangs, and nothing can be waited for.
+    public init(
+        input: Int32,
+        output: Int32,
+        host: String,
+        logger: Logger,
+        makeSignaller: @escaping MakeSignaller = { url, logger in
+            RoomConnection.signaller(for: url, policy: .persistent, logger: logger)
+        },
+        abandon: @escaping @Sendable () -> Void
+    ) {
+        self.inputDescriptor = input
+        self.outputDescriptor = output
+        self.host = host
+        self.logger = logger
+        self.makeSignaller = makeSignaller
+        self.abandon = abandon
+    }
+
+    /// Works until `shutDown`, SIGTERM or the end of the input; returns after every file is closed.
+    ///
+    /// SIGINT is ignored: a terminal sends it to the supervisor as well, which decides.
+    public func run() async {
+        // Twice as many as commands may wait: the other inputs are a few a second, and none of them may be lost.
+        let (inputs, feed) = AsyncStream.makeStream(
+            of: Input.self,
+            bufferingPolicy: .bufferingOldest(2 * Self.maximumWaitingCommands)
+        )
+        let output = EventOutput(descriptor: self.outputDescriptor, logger: self.logger)
+        let reader = CommandInput(descriptor: self.inputDescriptor) { item in
+            switch item {
+            case .end: feed.yield(.inputEnded)
+            case .garbage(let reason): feed.yield(.garbage(reason))
+            case .command(let command):
+                if self.waitingCommands.add(1, ordering: .relaxed).newValue <= Self.maximumWaitingCommands {
+                    feed.yield(.command(command))
+                } else {
+                    self.waitingCommands.subtract(1, ordering: .relaxed)
+                    self.refuse(command, "more commands wait than the worker can take", output)
+                }
+            }
+        }
+        let signals = Self.signals { feed.yield(.shutDown("SIGTERM")) }
+        let clock = Self.clock { feed.yield(.tick) }
+        defer {
+            clock.cancel()
+            for signal in signals { signal.cancel() }
+            reader.stop()
+        }
+        output.send(.ready(protocolVersion: WorkerLine.protocolVersion, processID: getpid()))
+        await self.serve(inputs, feed, output)
+        output.close()
+    }
+
+    private func serve(
+        _ inputs: AsyncStream<Input>,
+        _ feed: AsyncStream<Input>.Continuation,
+        _ output: EventOutput
+    ) async {
+        var rooms: [String: WorkerRoom] = [:]
+        var deadline: ContinuousClock.Instant?
+        await withDiscardingTaskGroup { group in
+            loop: for await input in inputs {
+                switch input {
+                case .command(let command):
+                    self.waitingCommands.subtract(1, ordering: .relaxed)
+                    switch command {
+                    case .shutDown: self.shutDown("ordered", rooms, &deadline)
+                    case .join where deadline != nil: self.refuse(command, "the worker is shutting down", output)
+                    case .join(let order): self.join(order, &rooms, feed, output, in: &group)
+                    default: self.forward(command, rooms, output)
+                    }
+                case .garbage(let reason):
+                    self.logger.warning("command not understood", metadata: .tagged([.detail: "\(reason)"]))
+                    output.send(.commandFailed(room: nil, command: "", reason: reason))
+                case .inputEnded:
+                    self.shutDown("the supervisor is gone", rooms, &deadline)
+                case .shutDown(let reason):
+                    self.shutDown(reason, rooms, &deadline)
+                case .roomEnded(let name, let reason):
+                    rooms[name] = nil
+                    output.send(.left(room: name, reason))
+                case .tick:
+                    self.beat(rooms, output)
+                }
+                if let deadline {
+                    if rooms.isEmpty { break loop }
+                    if ContinuousClock.now >= deadline {
+                        self.logger.critical(
+                            "rooms hang and are left behind",
+                            metadata: .tagged([.detail: "\(rooms.keys.sorted().joined(separator: ", "))"])
+                        )
+                        output.close()
+                        self.abandon()
+                        break loop
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func shutDown(
+        _ reason: String,
+        _ rooms: [String: WorkerRoom],
+        _ deadline: inout ContinuousClock.Instant?
+    ) {
+        guard deadline == nil else { return }
+        self.logger.info("worker shuts down", metadata: .tagged([.detail: "\(reason)"]))
+        deadline = .now + Self.shutDownLimit
+        for room in rooms.values { room.leave() }
+    }
+
+    private func join(
+        _ order: RoomOrder,
+        _ rooms: inout [String: WorkerRoom],
+        _ feed: AsyncStream<Input>.Continuation,
+        _ output: EventOutput,
+        in group: inout DiscardingTaskGroup
+    ) {
+        guard rooms[order.name] == nil else {
+            return self.refuse(.join(order), "the worker is in that room already", output)
+        }
+        guard rooms.count < Self.maximumRooms else {
+            return self.refuse(.join(order), "the worker is in \(Self.maximumRooms) rooms already", output)
+        }
+        var logger = self.logger.forSession()
+        logger[key: .roomName] = "\(order.name)"
+        let plan: RoomPlan
+        do {
+            plan = try RoomPlan(order, host: self.host)
+        } catch {
+            output.send(.left(room: order.name, .failed(message: error.message, retriable: false)))
+            return
+        }
+        let room = WorkerRoom(plan, makeSignaller: self.makeSignaller, logger: logger) { output.send($0) }
+        rooms[order.name] = room
+        group.addTask {
+            let reason = await room.run()
+            feed.yield(.roomEnded(order.name, reason))
+        }
+    }
+
+    private func forward(_ command: WorkerCommand, _ rooms: [String: WorkerRoom], _ output: EventOutput) {
+        guard let name = command.room, let room = rooms[name] else {
+            return self.refuse(command, "the worker is not in that room", output)
+        }
+        if case .leave = command {
+            room.leave()
+        } else if !room.perform(command) {
+            self.refuse(command, "the room has more commands than it can take", output)
+        }
+    }
+
+    private func refuse(_ command: WorkerCommand, _ reason: String, _ output: EventOutput) {
+        output.send(.commandFailed(room: command.room, command: command.name, reason: reason))
+    }
+
+    private func beat(_ rooms: [String: WorkerRoom], _ output: EventOutput) {
+        let hanging = rooms.filter { $0.value.hangs(for: Self.hangLimit) }
+        guard hanging.isEmpty else {
+            return self.logger.critical(
+                "rooms hang: no heartbeat",
+                metadata: .tagged([.detail: "\(hanging.keys.sorted().joined(separator: ", "))"])
+            )
+        }
+        output.send(.heartbeat(.now()))
+    }
+
+    private static func signals(_ onTerminate: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+        for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }
+        let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        source.setEventHandler(handler: onTerminate)
+        source.activate()
+        return [source]
+    }
+
+    private static func clock(_ onTick: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
+        let source = DispatchSource.makeTimerSource(queue: .global())
+        source.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(50))
+        source.setEventHandler(handler: onTick)
+        source.activate()
+        return source
+    }
+}
+
+extension WorkerCommand {
+    /// The room that it is about.
+    var room: String? {
+        switch self {
+        case .join(let order): order.name
+        case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
+            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
+            .thumbnail(let room, _), .graph(let room):
+            room
+        case .shutDown: nil
+        }
+    }
+
+    /// The name that `.commandFailed` calls it by.
+    var name: String {
+        switch self {
+        case .join: "join"
+        case .leave: "leave"
+        case .record: "record"
+        case .stopRecording: "stopRecording"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .requestKeyframe: "requestKeyframe"
+        case .mark: "mark"
+        case .camera: "camera"
+        case .recordOrder: "recordOrder"
+        case .thumbnail: "thumbnail"
+        case .graph: "graph"
+        case .shutDown: "shutDown"
+        }
+    }
+}

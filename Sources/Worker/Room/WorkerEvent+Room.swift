@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Matroska
+internal import Media
+internal import Session
+internal import Signalling
+internal import Storage
+internal import Supervision
+
+extension WorkerEvent {
+    /// What a recorder says.
+    init(_ event: RecorderEvent, room: String) {
+        switch event {
+        case .started(let folder, let part):
+            self = .recordingStarted(room: room, RecordingReference(folder, part: part))
+        case .finished(let folder, let part, let reason):
+            self = .recordingFinished(room: room, RecordingReference(folder, part: part), reason: reason)
+        case .degraded(let folder, let part, let reason):
+            let reference = folder.map { RecordingReference($0, part: part) }
+            self = .recordingDegraded(
+                room: room,
+                reference ?? RecordingReference(id: "", folder: "", part: 0),
+                reason: reason
+            )
+        case .firstUnit(let participant, let kind, let delay):
+            self = .firstUnit(
+                room: room,
+                participant: participant,
+                kind: kind.rawValue,
+                milliseconds: delay / .milliseconds(1)
+            )
+        }
+    }
+
+    /// What a session says; nil for what only the status and the log tell.
+    init?(_ fact: SessionFact, room: String) {
+        switch fact {
+        case .joined: self = .joined(room: room)
+        case .roomFull: self = .notJoined(room: room, reason: "the room is full")
+        case .joinFailed(let reason), .signallingLost(let reason): self = .notJoined(room: room, reason: reason)
+        case .peerJoined(let peer): self = .participantJoined(room: room, participant: peer.rawValue)
+        case .peerLeft(let peer):
+            self = .participantLeft(room: room, participant: peer.rawValue, reason: "left")
+        case .peerGivenUp(let peer, let reason), .peerRefused(let peer, let reason):
+            self = .peerRefused(room: room, participant: peer.rawValue, reason: reason)
+        case .peerConnected, .peerDisconnected, .peerStale, .peerRecovered, .callRebuilt, .callFailed, .callReset,
+            .ignored:
+            return nil
+        }
+    }
+}
+
+extension RecordingReference {
+    init(_ folder: RecordingFolder, part: Int) {
+        self.init(id: folder.id.rawValue, folder: folder.path, part: part)
+    }
+}
