@@ -30,12 +30,13 @@ def daemon(stage):
     return Daemon(stage, rooms, api=api)
 
 
-def ask(daemon, method, path, headers=None, body=None):
+def ask(daemon, method, path, headers=None, body=None, token=TOKEN):
     """One request whose path is sent as it is; status, header fields and body of the answer."""
     address = urllib.parse.urlsplit(daemon.url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=15)
     try:
-        connection.request(method, path, body=body, headers={"Authorization": f"Bearer {TOKEN}", **(headers or {})})
+        credentials = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request(method, path, body=body, headers={**credentials, **(headers or {})})
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
@@ -61,7 +62,7 @@ def test_the_interface_is_what_its_document_says(stage, daemon):
 
 
 def test_the_served_document_is_the_one_in_docs(daemon):
-    status, headers, body = ask(daemon, "GET", "/v1/openapi.yaml", {"Authorization": ""})
+    status, headers, body = ask(daemon, "GET", "/v1/openapi.yaml", token=None)
     assert status == 200 and headers["Content-Type"].startswith("application/yaml")
     assert body == (ROOT / "docs" / "openapi.yaml").read_bytes()
 
@@ -76,7 +77,8 @@ def test_no_path_leads_out_of_the_storage(daemon, template):
              "..%2f" * 1000, "....//....//etc/passwd", "~root", "*"]
     for name in names:
         status, headers, body = ask(daemon, "GET", template.format(name))
-        assert status in (400, 404, 414), f"{name}: {status} {body[:200]}"
+        # 409: the room is there and the name is not looked at, because no worker is in it.
+        assert status in (400, 404, 409, 414), f"{name}: {status} {body[:200]}"
         assert headers["Content-Type"] == "application/problem+json", name
         assert b"root:" not in body, name
 
