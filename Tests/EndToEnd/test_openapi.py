@@ -4,6 +4,8 @@
 import http.client
 import json
 import re
+import ssl
+import subprocess
 import urllib.parse
 
 import pytest
@@ -110,3 +112,29 @@ def test_no_answer_and_no_log_tells_the_token(daemon):
     assert TOKEN.encode() not in b"".join(said)
     for folder in daemon.storage.rglob("*"):
         assert not folder.is_file() or TOKEN.encode() not in folder.read_bytes(), folder
+
+
+def test_the_interface_speaks_tls(stage):
+    certificate, key = stage.folder / "certificate.pem", stage.folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key,
+                    "-out", certificate], check=True, capture_output=True)
+    tls = {"certificate": str(certificate), "key": str(key)}
+    daemon = Daemon(stage, {}, api={"listen": "127.0.0.1:0", "token": TOKEN, "tls": tls})
+    port = urllib.parse.urlsplit(daemon.url).port
+    connection = http.client.HTTPSConnection("localhost", port, timeout=15,
+                                             context=ssl.create_default_context(cafile=certificate))
+    connection.request("POST", "/v1/session", json.dumps({"token": TOKEN}), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    assert answer.status == 200 and "Secure" in answer.headers["Set-Cookie"], answer.read()
+    answer.read()
+    cookie = answer.headers["Set-Cookie"].split(";")[0]
+    connection.request("GET", "/v1/rooms", headers={"Cookie": cookie})
+    answer = connection.getresponse()
+    assert answer.status == 200 and json.loads(answer.read()) == {"rooms": []}
+    connection.close()
+    # Plain HTTP to a TLS port is not answered, and harms nobody.
+    plain = http.client.HTTPConnection("localhost", port, timeout=15)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        plain.request("GET", "/healthz")
+        plain.getresponse()
