@@ -11,12 +11,15 @@ enum NetworkAddress: Sendable, Hashable {
 
     /// Classifies an address to connect to.
     init(_ address: SocketAddress) {
-        switch address {
-        case .v4(let address):
-            self.init(version4: withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
-        case .v6(let address):
-            self.init(version6: withUnsafeBytes(of: address.address.sin6_addr) { Array($0) })
-        case .unixDomainSocket: self = .isPrivate
+        // Sixteen bytes hold either form.
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let text = address.ipAddress ?? ""
+        if inet_pton(AF_INET, text, &bytes) == 1 {
+            self.init(version4: Array(bytes[..<4]))
+        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
+            self.init(version6: bytes)
+        } else {
+            self = .isPrivate
         }
     }
 

@@ -120,34 +120,37 @@ final class WebhookChannel: Sendable {
         let catalogue = self.environment.catalogue
         switch outcome {
         case .delivered:
-            self.state.withLock { $0.counters.delivered += 1 }
-            if !isFirstFailure { self.log(.notice, "webhook works again", delivery, nil) }
             try await catalogue.deliveryDone(delivery.id)
+            self.state.withLock { $0.counters.delivered += 1 }
+            self.log(isFirstFailure ? .debug : .notice, "webhook delivered", delivery, nil)
             return true
         case .gone:
-            self.state.withLock { $0.counters.failedAttempts += 1 }
             let reason = "the receiver answered 410: it wants this no more"
-            self.log(.warning, "webhook delivery given up", delivery, reason)
-            try await catalogue.deliveryFailed(delivery.id, error: reason, due: nil, deadLimit: Self.maximumDead)
+            try await self.fail(delivery, reason, due: nil, level: .warning)
             return true
         case .failed(let reason):
-            self.state.withLock { $0.counters.failedAttempts += 1 }
             let due = self.environment.schedule.next(
                 failures: delivery.attempts + 1,
                 created: delivery.created,
                 now: self.environment.now(),
                 random: .random(in: 0...1)
             )
-            if due == nil {
-                self.log(.warning, "webhook delivery given up", delivery, reason)
-            } else {
-                self.log(isFirstFailure ? .warning : .debug, "webhook delivery failed", delivery, reason)
-            }
-            try await catalogue.deliveryFailed(delivery.id, error: reason, due: due, deadLimit: Self.maximumDead)
+            try await self.fail(delivery, reason, due: due, level: isFirstFailure || due == nil ? .warning : .debug)
             return false
         case .cancelled:
             throw CancellationError()
         }
+    }
+
+    private func fail(_ delivery: DeliveryEntry, _ reason: String, due: UTCTime?, level: Logger.Level) async throws {
+        try await self.environment.catalogue.deliveryFailed(
+            delivery.id,
+            error: reason,
+            due: due,
+            deadLimit: Self.maximumDead
+        )
+        self.state.withLock { $0.counters.failedAttempts += 1 }
+        self.log(level, due == nil ? "webhook delivery given up" : "webhook delivery failed", delivery, reason)
     }
 
     private func pause(after failures: Int) -> UTCTime {

@@ -11,7 +11,7 @@ import Observability
 import Storage
 public import Supervision
 import Synchronization
-public import Timeline
+import Timeline
 
 /// Tells receivers what happens: at least once, for up to a day, also across restarts.
 ///

@@ -77,10 +77,8 @@ struct WebhookSender {
             return Self.outcome(status: response.status)
         } catch is CancellationError {
             return .cancelled
-        } catch HTTPClientError.cancelled {
-            return .cancelled
         } catch {
-            return .failed(Self.sentence(error))
+            return (error as? HTTPClientError) == .cancelled ? .cancelled : .failed(Self.sentence(error))
         }
     }
 
