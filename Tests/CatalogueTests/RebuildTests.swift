@@ -128,7 +128,7 @@ import Timeline
 
     @Test func aCancelledRebuildEndsEarly() async throws {
         try self.makeRecording(1)
-        await withTaskGroup { group in
+        await withTaskGroup(of: Void.self) { group in
             group.cancelAll()
             group.addTask {
                 await #expect(throws: CancellationError.self) { try await self.catalogue.rebuild() }
