@@ -3,11 +3,12 @@
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
 #   make test    installs what the tests need, and runs all of them
 #   make figures what recording one room costs on this machine, in about three minutes
+#   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
 #   make build   the optimised binary, .build/release/tapedeck
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test figures build lint format packages venvs end-to-end check-newer
+.PHONY: demo test figures catalogue-figures build lint format packages venvs end-to-end check-newer
 
 demo:
 	@.ci/install-packages demo
@@ -19,6 +20,10 @@ test:
 
 figures: build
 	python3 Tests/Benchmarks/recording_cost.py
+
+catalogue-figures:
+	swift build --build-tests
+	TAPEDECK_FIGURES=1 swift test --skip-build --disable-xctest --filter CatalogueFigures
 
 build:
 	swift build --configuration release --product tapedeck

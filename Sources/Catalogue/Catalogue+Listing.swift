@@ -50,7 +50,7 @@ private struct ListingQuery {
         let position = table == "recordings" ? "position" : "recordings_text.rowid"
         if let room = filter.room {
             conditions.append("room = ?")
-            arguments.append(room)
+            arguments.append(SearchText.storable(room))
         }
         if let cursor = filter.cursor {
             guard let cursor = RecordingCursor(text: cursor) else {
