@@ -34,7 +34,8 @@ import Timeline
     }
 
     @Test func aRenditionForBrowsersJoinsThePartsIntoOnePictureAndOneSound() throws {
-        let recording = try Self.recording(boot: "first", secondStart: SimulatedRecording.startNanoseconds + 20_000_000_000)
+        let second = SimulatedRecording.startNanoseconds + 20_000_000_000
+        let recording = try Self.recording(boot: "first", secondStart: second)
         let output = recording.storagePath + "/browser.webm"
         let report = try Exporter.run(folder: recording.folder, layout: .browser, output: output)
         #expect(report.tracks.map(\.codec) == ["vp8", "opus"])

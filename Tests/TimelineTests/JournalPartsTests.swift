@@ -12,7 +12,8 @@ import Timeline
         return JournalEntry(.recordingStarted(record), monotonicNanoseconds: nanoseconds)
     }
 
-    private static func part(_ number: Int, boot: String?, after seconds: Int64, at nanoseconds: Int64) -> JournalEntry {
+    private static func part(_ number: Int, boot: String?, after seconds: Int64, at nanoseconds: Int64) -> JournalEntry
+    {
         let utc = UTCTime(nanosecondsSince1970: Self.utc.nanosecondsSince1970 + seconds * Self.second)
         let record = PartStarted(part: number, host: "b", utc: utc, boot: boot)
         return JournalEntry(.partStarted(record), monotonicNanoseconds: nanoseconds)

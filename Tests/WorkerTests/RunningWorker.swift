@@ -42,15 +42,16 @@ final class FakeSignaller: Signaller {
 
 /// A worker at the other end of two pipes.
 final class RunningWorker: Sendable {
-    private let commands: FileHandle
+    private let input = Pipe()
+    private let output = Pipe()
     private let received = Mutex<[WorkerEvent]>([])
     private let signallers = Mutex<[String: FakeSignaller]>([:])
     let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
 
     /// Runs `body` with a worker, then closes the worker's input; returns when the worker has ended.
     static func run(_ body: (RunningWorker) async throws -> Void) async throws -> RunningWorker {
-        let (input, output) = (Pipe(), Pipe())
-        let running = RunningWorker(commands: input.fileHandleForWriting)
+        let running = RunningWorker()
+        let (input, output) = (running.input, running.output)
         var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
         let worker = WorkerProcess(
@@ -67,7 +68,7 @@ final class RunningWorker: Sendable {
         }
         async let ended: Void = worker.run()
         let result = await Result { try await body(running) }
-        try? running.commands.close()
+        try? input.fileHandleForWriting.close()
         await ended
         try output.fileHandleForWriting.close()
         output.fileHandleForReading.readabilityHandler = nil
@@ -75,10 +76,6 @@ final class RunningWorker: Sendable {
         try? FileManager.default.removeItem(atPath: running.storage)
         try result.get()
         return running
-    }
-
-    private init(commands: FileHandle) {
-        self.commands = commands
     }
 
     private func signaller(_ url: RoomURL) -> FakeSignaller {
@@ -114,11 +111,11 @@ final class RunningWorker: Sendable {
     }
 
     func send(_ command: WorkerCommand) throws {
-        try self.commands.write(contentsOf: WorkerLine.encode(command))
+        try self.input.fileHandleForWriting.write(contentsOf: WorkerLine.encode(command))
     }
 
     func send(text: String) throws {
-        try self.commands.write(contentsOf: Data(text.utf8))
+        try self.input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
     }
 
     /// Waits until something holds; the limit is for a worker that hangs.

@@ -44,6 +44,9 @@ void CGst_webrtc_add_ice_candidate(GstElement *webrtcbin, guint m_line_index, co
 /// Transfer full.
 GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
                                                      GstWebRTCRTPTransceiverDirection direction, GstCaps *caps);
+/// Interarrival jitter in seconds (RFC 3550 section 6.4.1) of a source that an `rtpsession` element receives; FALSE if it
+/// does not know the source.
+gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds);
 /// FALSE if webrtcbin does not take the URL.
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 /// FALSE if the agent refused the address.
