@@ -80,7 +80,11 @@ public final class ControlServer: Service {
         self.logger = logger
         self.onListening = onListening
         self.identity = try configuration.tls.map(Self.identity)
-        self.gatekeeper = Gatekeeper(tokens: configuration.tokens, rate: configuration.rate)
+        self.gatekeeper = Gatekeeper(
+            tokens: configuration.tokens,
+            rate: configuration.rate,
+            wrongTokens: configuration.wrongTokens
+        )
         self.responder = ControlResponder(
             endpoints: Endpoints(
                 backend: backend,

@@ -178,3 +178,7 @@ final class FakeBackend: ControlBackend {
         )
     }
 }
+
+extension FakeBackend {
+    var exports: [ExportResource] { self.state.withLock { $0.exports } }
+}
