@@ -133,7 +133,7 @@ import Testing
         let tracks = self.registry.gauge(.init("a", .gauge, help: "A.", labels: ["room", "kind"]))
         tracks.set(1, "r", "video")
         tracks.set(1, "s", "video")
-        tracks.replace(where: "room", is: "r", with: [["r", "audio"]: 2])
+        tracks.change(from: [["r", "video"]: 1], to: [["r", "audio"]: 2])
         #expect(self.lines().suffix(2) == ["a{room=\"r\",kind=\"audio\"} 2", "a{room=\"s\",kind=\"video\"} 1"])
         self.registry.removeSeries(where: "room", is: "r")
         #expect(self.lines().suffix(1) == ["a{room=\"s\",kind=\"video\"} 1"])

@@ -141,12 +141,14 @@ import Testing
         #expect(driver.ready(2).contains(.send(WorkerID(2), .join(other))))
     }
 
-    @Test func aChangedCameraDoesNotEndTheCall() {
+    @Test func aChangedCameraOrRecordOrderDoesNotEndTheCall() {
         var driver = FleetDriver()
         driver.join("a")
         var order = FleetDriver.order("a")
         order.send = CameraOrder()
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", CameraOrder()))])
+        order.record = RecordOrder()
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordOrder()))])
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
     }
 

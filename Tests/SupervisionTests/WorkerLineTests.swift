@@ -12,6 +12,7 @@ import Testing
         .leave(room: "a"), .record(room: "a"), .stopRecording(room: "a"), .pause(room: "a"), .resume(room: "a"),
         .requestKeyframe(room: "a", participant: nil), .requestKeyframe(room: "a", participant: "p"),
         .mark(room: "a", text: "line\nbreak"), .camera(room: "a", CameraOrder()), .camera(room: "a", nil),
+        .recordOrder(room: "a", RecordOrder()), .recordOrder(room: "a", nil),
         .thumbnail(room: "a", participant: "p"), .graph(room: "a"), .shutDown,
     ])
     func commandsSurviveALine(command: WorkerCommand) throws {

@@ -37,7 +37,10 @@ struct BodyReader: Sendable {
         do throws(JSONValue.ParsingError) {
             value = try JSONValue(parsing: text)
         } catch {
-            throw Problem(.badRequest, error == .invalid ? "The body is not JSON." : "The JSON is too deep or too rich.")
+            throw Problem(
+                .badRequest,
+                error == .invalid ? "The body is not JSON." : "The JSON is too deep or too rich."
+            )
         }
         guard let object = value.object else { throw Problem(.invalid, "The body must be a JSON object.") }
         return object

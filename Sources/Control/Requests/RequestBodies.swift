@@ -65,8 +65,16 @@ enum RequestBodies {
         guard let members = fields.object("camera") else { return nil }
         var inner = JSONFields(members, path: "camera.")
         var order = CameraOrder()
-        if !inner.isNull("video") { order.video = self.source("video", "v4l2:", &inner) ?? "test" } else { order.video = nil }
-        if !inner.isNull("audio") { order.audio = self.source("audio", "alsa:", &inner) ?? "test" } else { order.audio = nil }
+        if !inner.isNull("video") {
+            order.video = self.source("video", "v4l2:", &inner) ?? "test"
+        } else {
+            order.video = nil
+        }
+        if !inner.isNull("audio") {
+            order.audio = self.source("audio", "alsa:", &inner) ?? "test"
+        } else {
+            order.audio = nil
+        }
         order.preferredCodec = inner.choice("preferredCodec", ["vp8", "h264"]) ?? order.preferredCodec
         order.width = self.even("width", 320...3840, &inner) ?? order.width
         order.height = self.even("height", 180...2160, &inner) ?? order.height

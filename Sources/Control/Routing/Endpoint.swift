@@ -23,7 +23,8 @@ enum Endpoint: Sendable, Hashable {
     var scope: Scope? {
         switch self {
         case .page, .liveness, .readiness, .showSession, .openSession, .closeSession, .description: nil
-        case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events, .overview:
+        case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events,
+            .overview:
             .read
         case .addRoom, .changeRoom, .removeRoom, .act, .deleteRecording, .export, .reload: .control
         case .thumbnail, .file: .media

@@ -11,7 +11,8 @@ struct Query {
     init(_ text: String?) {
         for item in (text ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = parts.first.flatMap(Self.decode), let value = Self.decode(parts.count > 1 ? parts[1] : "".utf8[...])
+            guard let name = parts.first.flatMap(Self.decode),
+                let value = Self.decode(parts.count > 1 ? parts[1] : "".utf8[...])
             else {
                 self.problems.append("the query is not percent-encoded UTF-8")
                 continue

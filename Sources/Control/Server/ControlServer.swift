@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Logging
-public import ServiceLifecycle
-
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
+public import Logging
 import NIOCore
 import NIOSSL
+public import ServiceLifecycle
 
 /// The HTTP interface of the daemon: rooms, recordings, events, figures and the dashboard.
 ///

@@ -19,6 +19,8 @@ public actor RecordingKeeper: Service {
     private let metrics: DaemonMetrics
     /// Recordings that go on, and their rooms.
     private(set) var active: [RecordingID: String] = [:]
+    /// How the disk is, as the housekeeper last measured.
+    private(set) var disk = DiskFigures()
     /// Exports that run.
     private var running: Set<String> = []
     private let wakes: AsyncStream<Void>
@@ -104,6 +106,43 @@ public actor RecordingKeeper: Service {
             let entry = try await self.catalogue.refresh(try RecordingFolder.open(path: path))
             if entry.state != state {
                 try await self.catalogue.update(entry.id, bytes: entry.bytes, state: state)
+            }
+        }
+    }
+
+    func note(_ figures: DiskFigures) { self.disk = figures }
+
+    // MARK: Deletion
+
+    /// Deletes a recording with its files.
+    func delete(_ entry: RecordingEntry, because reason: String) async throws {
+        let folder = try RecordingFolder.open(path: self.catalogue.storage + "/" + entry.folder)
+        try folder.delete()
+        _ = try await self.catalogue.remove(entry.id)
+        self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
+    }
+
+    /// Deletes what a policy does not keep.
+    func apply(_ policy: RetentionPolicy) async {
+        await self.attempt("retention") {
+            let finished = try await self.catalogue.recordings(in: .finished)
+            let exported = Set(try await self.catalogue.pendingExports().map(\.recording))
+            let candidates = finished.map { entry in
+                RetentionPolicy.Candidate(
+                    id: entry.id,
+                    end: entry.end ?? entry.start,
+                    bytes: entry.bytes,
+                    isFinished: self.active[entry.id] == nil,
+                    isBeingExported: exported.contains(entry.id)
+                )
+            }
+            let total = try await self.catalogue.totals().bytes
+            let byID = Dictionary(finished.map { ($0.id, $0) }) { first, _ in first }
+            for deletion in policy.deletions(among: candidates, totalBytes: total, now: .now()) {
+                guard let entry = byID[deletion.id] else { continue }
+                await self.attempt("delete by retention") {
+                    try await self.delete(entry, because: deletion.reason.rawValue)
+                }
             }
         }
     }
@@ -200,7 +239,7 @@ public actor RecordingKeeper: Service {
             export.error = "\(error)"
             await self.attempt("note a failed export") { [export] in try await self.catalogue.save(export) }
         }
-        self.metrics.exportDone(after: ContinuousClock.now - started, isFailed: export.state == .failed)
+        self.metrics.exportEnded(export.state == .failed ? .failed : .done, after: ContinuousClock.now - started)
         if export.state == .failed {
             self.bus.publish(.exportFailed, recording: recording, details.merging(["reason": export.error ?? ""]) { $1 })
         } else {

@@ -25,6 +25,9 @@ public actor Supervisor: Service {
     let logger: Logger
     var configuration: DaemonConfiguration
     var book = RoomBook()
+    private var recordingLimit = RecordingLimit.everything
+    /// Rooms that have shown no picture yet since they were joined, and when that was.
+    private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
     private let launcher: WorkerLauncher
     private let metrics: DaemonMetrics
@@ -119,8 +122,11 @@ public actor Supervisor: Service {
     private func publish(_ fact: FleetFact) {
         switch fact {
         case .joined(let room):
+            self.awaitingFirstFrame[room] = self.now
             self.bus.publish(.roomJoined, room: room)
         case .left(let room, let reason):
+            self.awaitingFirstFrame[room] = nil
+            self.metrics.left(room: room)
             self.bus.publish(.roomLeft, room: room, ["reason": reason])
         case .unreachable(let room, let reason):
             self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
@@ -131,7 +137,7 @@ public actor Supervisor: Service {
             if rooms.isEmpty {
                 self.logger.info("worker ended", metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"]))
             } else {
-                self.metrics.workerRestarted()
+                self.metrics.workerRestarted(self.fleet.isStopping ? .ended : .crashed)
                 for room in rooms { self.bus.publish(.workerExited, room: room, details) }
             }
         case .crashLoop(let room, let reason, let delay):
@@ -172,7 +178,7 @@ public actor Supervisor: Service {
     private func note(_ event: WorkerEvent) async {
         switch event {
         case .status(let room, let status):
-            self.metrics.update(room: room, status)
+            self.metrics.update(room: room, RoomMeasurement(status))
             if self.book.note(room, participants: status.participants.count) { self.updateWish(room) }
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
@@ -189,8 +195,11 @@ public actor Supervisor: Service {
             self.bus.publish(.participantLeft, room: room, ["participant": participant, "reason": reason])
         case .peerRefused(let room, let participant, let reason):
             self.bus.publish(.participantRefused, room: room, ["participant": participant, "reason": reason])
-        case .firstUnit(_, _, let kind, let milliseconds):
-            self.metrics.firstUnit(kind: kind, milliseconds: milliseconds)
+        case .firstUnit(let room, _, let kind, let milliseconds):
+            self.metrics.firstUnit(kind: kind, after: milliseconds / 1000)
+            if kind == "video", let joined = self.awaitingFirstFrame.removeValue(forKey: room) {
+                self.metrics.firstFrame(afterJoin: (self.now - joined) / .seconds(1))
+            }
         case .commandFailed(let room, let command, let reason):
             self.logger.warning(
                 "command failed",
@@ -205,8 +214,20 @@ public actor Supervisor: Service {
 
     func define(_ room: RoomConfiguration, origin: RoomBook.Origin) {
         self.book.set(room, origin: origin)
-        self.apply(.define(RoomOrder(room, in: self.configuration)))
+        self.order(room)
         self.updateWish(room.name)
+    }
+
+    private func order(_ room: RoomConfiguration) {
+        var order = RoomOrder(room, in: self.configuration)
+        order.record = self.recordingLimit.limited(order.record)
+        self.apply(.define(order))
+    }
+
+    /// Says what may be recorded by the room on the disk; holds for every room, until it is said again.
+    func limitRecording(to limit: RecordingLimit) {
+        self.recordingLimit = limit
+        for entry in self.book.entries.values { self.order(entry.definition) }
     }
 
     func remove(_ name: String) {
@@ -232,10 +253,17 @@ public actor Supervisor: Service {
             for name in self.book.scheduled { self.updateWish(name) }
             let now = self.now
             self.endWaiters { $0.deadline <= now }
-            self.metrics.update(fleet: self.fleet)
+            self.measureFleet()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))
             try? await Task.sleep(for: max(.milliseconds(20), next - now))
         }
+    }
+
+    private func measureFleet() {
+        self.metrics.roomsByPhase(
+            self.fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 }
+        )
+        self.metrics.workers(self.fleet.workers.count)
     }
 
     // MARK: Questions

@@ -38,12 +38,17 @@ public struct GaugeFamily: Sendable {
 
     /// Replaces every series by these; what is not named is gone.
     public func replace(with values: [[String]: Double]) {
-        self.family.replace(where: nil, with: self.keyed(values))
+        self.family.replace(with: self.keyed(values))
     }
 
-    /// Replaces every series that has a label value by these, which have it too.
-    public func replace(where name: String, is value: String, with values: [[String]: Double]) {
-        self.family.replace(where: (name, value), with: self.keyed(values))
+    /// Shows what is new or other than before, and removes what was before and is no more.
+    public func change(from before: [[String]: Double], to values: [[String]: Double]) {
+        for (labels, value) in values where before[labels] != value {
+            self.family.labels(labels).map { self.family.set(value, $0) }
+        }
+        for labels in before.keys where values[labels] == nil {
+            self.family.labels(labels).map(self.family.remove)
+        }
     }
 
     private func keyed(_ values: [[String]: Double]) -> [MetricFamily.Labels: Double] {

@@ -72,33 +72,26 @@ final class MetricFamily: Sendable {
         self.change(labels) { _ in }
     }
 
-    /// Replaces the series that have a label value, or all of them, by others.
-    func replace(where label: (name: String, value: String)?, with numbers: [Labels: Double]) {
-        let refused = self.series.withLock { series -> Int in
-            if let label {
-                series = series.filter { !Self.has($0.key, label) }
-            } else {
-                series.removeAll(keepingCapacity: true)
+    /// Replaces every series.
+    func replace(with numbers: [Labels: Double]) {
+        let values = Dictionary(
+            uniqueKeysWithValues: numbers.prefix(self.maximumSeries).map { ($0.key, Value.number($0.value)) }
+        )
+        self.series.withLock { $0 = values }
+        for _ in values.count..<numbers.count { self.onOverflow() }
+    }
+
+    /// Removes the series that have a label value.
+    func remove(where name: String, is value: String) {
+        self.series.withLock { series in
+            series = series.filter { labels, _ in
+                !zip(labels.names, labels.values).contains { $0 == name && $1 == value }
             }
-            var refused = 0
-            for (labels, number) in numbers {
-                if series.count < self.maximumSeries || series[labels] != nil {
-                    series[labels] = .number(number)
-                } else {
-                    refused += 1
-                }
-            }
-            return refused
         }
-        for _ in 0..<refused { self.onOverflow() }
     }
 
     func remove(_ labels: Labels) {
         self.series.withLock { _ = $0.removeValue(forKey: labels) }
-    }
-
-    private static func has(_ labels: Labels, _ label: (name: String, value: String)) -> Bool {
-        zip(labels.names, labels.values).contains { $0 == label.name && $1 == label.value }
     }
 
     private func change(_ labels: Labels, _ body: (inout Value) -> Void) {

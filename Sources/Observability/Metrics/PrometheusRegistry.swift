@@ -81,7 +81,7 @@ public final class PrometheusRegistry: Sendable {
     public func removeSeries(where name: String, is value: String) {
         for family in self.state.withLock({ Array($0.families.values) }) where family.description.labels.contains(name)
         {
-            family.replace(where: (name, value), with: [:])
+            family.remove(where: name, is: value)
         }
     }
 

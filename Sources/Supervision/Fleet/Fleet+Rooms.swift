@@ -12,11 +12,17 @@ extension Fleet {
         room.isRemoved = false
         room.restart.reset()
         self.rooms[order.name] = room
-        var withCamera = before
-        withCamera.send = order.send
-        if withCamera == order, let worker = self.commandable(order.name) {
-            // Only what we send changed: the call goes on.
-            self.actions.append(.send(worker, .camera(room: order.name, order.send)))
+        var withNewParts = before
+        withNewParts.send = order.send
+        withNewParts.record = order.record
+        if withNewParts == order, let worker = self.commandable(order.name) {
+            // Only what we send or record changed: the call goes on.
+            if before.record != order.record {
+                self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
+            }
+            if before.send != order.send {
+                self.actions.append(.send(worker, .camera(room: order.name, order.send)))
+            }
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)
         } else if room.isWanted {

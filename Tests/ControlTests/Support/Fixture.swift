@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Control
-
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -9,6 +7,8 @@ import Logging
 import NIOCore
 import Supervision
 import Synchronization
+
+@testable import Control
 
 /// A server with its parts, and time that a test moves.
 struct Fixture: Sendable {
