@@ -26,9 +26,13 @@ public enum Exporter {
     public enum Layout: String, Sendable, Hashable, Codable, CaseIterable {
         /// Every track of every participant, side by side.
         case tracks
+        /// One participant's picture and sound, each one track, for a player in a browser: WebM if the codecs allow.
+        case browser
     }
 
     private static let timestampScaleNanoseconds: UInt64 = 100_000
+    /// Players in browsers expect it.
+    private static let browserScaleNanoseconds: UInt64 = 1_000_000
 
     /// Exports a recording and notes it in its manifest.
     ///
@@ -38,47 +42,108 @@ public enum Exporter {
     /// - Parameters:
     ///   - folder: the recording.
     ///   - layout: how the tracks are arranged.
+    ///   - selection: which part of the recording.
     ///   - output: where to; beside the tracks as `call.mkv` if left out. An older file is replaced.
+    ///   - isNoted: whether the manifest tells of it; not for a file that something else is made of.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
     /// - Throws: `ExportError`, or what `progress` throws.
     public static func run(
         folder: RecordingFolder,
         layout: Layout = .tracks,
+        selection: ExportSelection = ExportSelection(),
         output: String? = nil,
+        isNoted: Bool = true,
         progress: (ExportProgress) throws -> Void = { _ in }
     ) throws -> ExportReport {
-        var contents = try RecordingContents(folder)
-        guard !contents.sources.isEmpty else {
-            let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
-            throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
-        }
-        guard contents.sources.count <= Writer.maximumTrackNumber else {
+        let contents = try RecordingContents(folder)
+        var warnings: [String] = []
+        let lanes = try Self.lanes(contents, layout, selection, folder, &warnings)
+        guard lanes.count <= Writer.maximumTrackNumber else {
             throw ExportError(
                 .tooManyTracks,
-                "\(contents.sources.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
+                "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
             )
         }
-        var merge = TrackMerge(contents.sources, timestampScaleNanoseconds: Self.timestampScaleNanoseconds)
+        let zero = contents.startNanoseconds
+        var merge = TrackMerge(
+            lanes,
+            timestampScaleNanoseconds: layout == .browser
+                ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds,
+            end: selection.to.map { zero &+ $0.fileNanoseconds } ?? .max
+        )
         let start = contents.started.map { started in
             UTCTime(
                 nanosecondsSince1970: started.utc.nanosecondsSince1970
                     &+ (merge.startNanoseconds &- started.monotonicNanoseconds)
             )
         }
-        let entries = Self.trackEntries(contents.sources)
+        var info = SegmentInfo(
+            title: contents.room,
+            dateUTCNanosecondsSince2001: start?.nanosecondsSince2001,
+            timestampScaleNanoseconds: layout == .browser
+                ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds,
+            uid: Array(folder.id.rawValue.utf8)
+        )
+        if layout == .browser, lanes.allSatisfy({ $0.first.track.codec.isInWebM }) { info.documentType = .webm }
         let file = try OutputFile(path: output ?? folder.exportPath)
-        try Self.write(&merge, entries: entries, folder: folder, room: contents.room, start: start, to: file, progress)
+        try Self.write(&merge, entries: Self.trackEntries(lanes.map(\.first)), info, to: file, progress)
         try ExportVerification.check(file, tallies: merge.tallies)
-        contents.sources = merge.sources
         try file.commit()
 
-        let report = Self.report(contents, merge.tallies, layout: layout, start: start, file: file)
+        var report = Self.report(contents, merge, layout: layout, start: start, file: file)
+        report.warnings += warnings
+        if isNoted { try Self.note(report, of: contents, folder) }
+        return report
+    }
+
+    /// Notes an export in the manifest of its recording.
+    public static func note(_ report: ExportReport, folder: RecordingFolder) throws(ExportError) {
+        try Self.note(report, of: RecordingContents(folder), folder)
+    }
+
+    private static func note(
+        _ report: ExportReport,
+        of contents: RecordingContents,
+        _ folder: RecordingFolder
+    ) throws(ExportError) {
+        var manifest = try contents.manifest(folder)
+        manifest.note(report, folder)
         do throws(StorageError) {
-            try contents.manifest(folder, report: report).write(folder)
+            try manifest.write(folder)
         } catch {
             throw ExportError(error)
         }
-        return report
+    }
+
+    /// What is exported, as the tracks of the file.
+    private static func lanes(
+        _ contents: RecordingContents,
+        _ layout: Layout,
+        _ selection: ExportSelection,
+        _ folder: RecordingFolder,
+        _ warnings: inout [String]
+    ) throws(ExportError) -> [TrackLane] {
+        guard !contents.sources.isEmpty else {
+            let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
+            throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
+        }
+        let sources = contents.sources.filter {
+            selection.participant == nil || $0.participant == selection.participant
+        }
+        var lanes: [TrackLane] =
+            switch layout {
+            case .tracks: sources.map { TrackLane($0) }
+            case .browser: BrowserLanes.choose(sources, &warnings)
+            }
+        if let from = selection.from {
+            for index in lanes.indices { try lanes[index].skip(to: contents.startNanoseconds &+ from.fileNanoseconds) }
+        }
+        let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
+        lanes.removeAll { $0.next.map { $0.sessionNanoseconds >= end } ?? true }
+        guard !lanes.isEmpty else {
+            throw ExportError(.nothingRecorded, "nothing of \(folder.path) is in the selection")
+        }
+        return lanes
     }
 
     private static func trackEntries(_ sources: [TrackSource]) -> [Track] {
@@ -101,19 +166,12 @@ public enum Exporter {
     private static func write(
         _ merge: inout TrackMerge,
         entries: [Track],
-        folder: RecordingFolder,
-        room: String,
-        start: UTCTime?,
+        _ info: SegmentInfo,
         to file: OutputFile,
         _ progress: (ExportProgress) throws -> Void
     ) throws {
-        let info = SegmentInfo(
-            title: room,
-            dateUTCNanosecondsSince2001: start?.nanosecondsSince2001,
-            timestampScaleNanoseconds: Self.timestampScaleNanoseconds,
-            uid: Array(folder.id.rawValue.utf8)
-        )
-        var state = ExportProgress(bytesDone: 0, bytesTotal: merge.sources.reduce(0) { $0 &+ $1.size })
+        let total = merge.lanes.flatMap(\.sources).reduce(0) { $0 &+ $1.size }
+        var state = ExportProgress(bytesDone: 0, bytesTotal: total)
         do {
             var writer = try Writer(info: info, tracks: entries)
             _ = try file.append(writer.header())
@@ -140,22 +198,17 @@ public enum Exporter {
 
     private static func report(
         _ contents: RecordingContents,
-        _ tallies: [TrackTally],
+        _ merge: TrackMerge,
         layout: Layout,
         start: UTCTime?,
         file: OutputFile
     ) -> ExportReport {
         var warnings = contents.warnings
         var tracks: [ExportReport.Track] = []
-        for (index, (source, tally)) in zip(contents.sources, tallies).enumerated() {
-            let closed = source.number.flatMap { contents.closed[$0] }
-            let isWhole = !source.isTorn && closed?.units == tally.units
-            if source.isTorn { warnings.append("\(source.file) is torn at its end") }
-            if let closed, closed.units != tally.units {
-                warnings.append("\(source.file) has \(tally.units) of \(closed.units) units")
-            } else if closed == nil, source.number != nil {
-                warnings.append("\(source.file) was not closed")
-            }
+        for (index, (lane, tally)) in zip(merge.lanes, merge.tallies).enumerated() {
+            let source = lane.first
+            let findings = lane.sources.flatMap { contents.findings($0, UnitCount($0)) }
+            warnings += findings
             var track = ExportReport.Track(
                 number: index + 1,
                 sourceTrack: source.number,
@@ -164,25 +217,29 @@ public enum Exporter {
                 name: source.name,
                 media: source.track.codec.kind == .video ? .video : .audio,
                 codec: source.track.codec.rawValue,
-                isComplete: isWhole
+                isComplete: findings.isEmpty
             )
             track.width = source.track.video?.width
             track.height = source.track.video?.height
             track.take(tally)
-            track.packetsReceived = source.number.flatMap { contents.packets[$0]?.received }
-            track.packetsLost = source.number.flatMap { contents.packets[$0]?.lost }
+            let packets = lane.sources.compactMap { $0.number.flatMap { contents.packets[$0] } }
+            if !packets.isEmpty {
+                track.packetsReceived = packets.reduce(0) { $0 &+ $1.received }
+                track.packetsLost = packets.reduce(0) { $0 &+ $1.lost }
+            }
             track.basis = source.basis
             tracks.append(track)
         }
         if !contents.isFinished { warnings.append("the recording was cut off: its journal has no end") }
+        if contents.isRepaired { warnings.append("the recording was cut off, and repaired") }
         return ExportReport(
             output: file.path,
             layout: layout.rawValue,
             start: start,
-            durationNanoseconds: tallies.map(\.endNanoseconds).max() ?? 0,
+            durationNanoseconds: merge.tallies.map(\.endNanoseconds).max() ?? 0,
             bytes: file.file.count,
             tracks: tracks,
-            isComplete: contents.isFinished && contents.warnings.isEmpty && tracks.allSatisfy(\.isComplete),
+            isComplete: contents.isWhole && tracks.allSatisfy(\.isComplete),
             warnings: warnings
         )
     }

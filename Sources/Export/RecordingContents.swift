@@ -12,6 +12,9 @@ struct RecordingContents {
     /// One instant on both clocks, if the journal has it.
     var started: (utc: UTCTime, monotonicNanoseconds: Int64)?
     var isFinished = false
+    /// Whether it was closed by `RecordingRepair` after its process died.
+    var isRepaired = false
+    var parts: [JournalParts.Part] = []
     /// In order of appearance.
     var participants: [Manifest.Participant] = []
     var closed: [Int: TrackClosed] = [:]
@@ -30,7 +33,9 @@ struct RecordingContents {
         }
         self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
         var opened: [TrackOpened] = []
-        for entry in journal.entries {
+        let placed = JournalParts(journal.entries)
+        self.parts = placed.parts
+        for entry in placed.entries {
             switch entry.record {
             case .recordingStarted(let record):
                 self.room = record.room
@@ -42,14 +47,16 @@ struct RecordingContents {
                 opened.append(record)
             case .trackClosed(let record): self.closed[record.track] = record
             case .packetsCounted(let record): self.packets[record.track] = record
-            case .recordingFinished: self.isFinished = true
+            case .recordingFinished(let record):
+                self.isFinished = true
+                self.isRepaired = record.reason == RecordingRepair.reason
             case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .marker: break
             }
         }
         if journal.skippedLines > 0 {
             self.warnings.append("the journal has \(journal.skippedLines) lines that cannot be read")
         }
-        self.openKnown(opened, folder: folder, map: RTPClockMap(entries: journal.entries))
+        self.openKnown(opened, folder: folder, map: RTPClockMap(entries: placed.entries))
         self.openUnknown(folder: folder)
         let order = Dictionary(
             self.participants.enumerated().map { ($1.id, $0) },

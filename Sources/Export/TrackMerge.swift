@@ -2,11 +2,12 @@
 
 import Matroska
 
-/// Interleaves the units of several track files by time; holds one unit of each in memory.
+/// Interleaves the units of several tracks by time; holds one unit of each in memory.
 struct TrackMerge {
     /// The session time that becomes zero: the first unit of any track.
     let startNanoseconds: Int64
-    private(set) var sources: [TrackSource]
+    private(set) var lanes: [TrackLane]
+    private let endNanoseconds: Int64
     private(set) var tallies: [TrackTally]
     private let scale: Int64
     private var lastTicks: [Int64]
@@ -15,26 +16,29 @@ struct TrackMerge {
     private static let latestNanoseconds: Int64 = 1 << 60
 
     /// Merges tracks that all have a unit; times come out as multiples of `timestampScaleNanoseconds`.
-    init(_ sources: [TrackSource], timestampScaleNanoseconds: UInt64) {
-        self.sources = sources
-        self.tallies = sources.map { TrackTally(codec: $0.track.codec) }
+    ///
+    /// Units from the session time `end` on are left out.
+    init(_ lanes: [TrackLane], timestampScaleNanoseconds: UInt64, end: Int64 = .max) {
+        self.lanes = lanes
+        self.tallies = lanes.map { TrackTally(codec: $0.first.track.codec) }
         self.scale = Int64(timestampScaleNanoseconds)
-        self.lastTicks = sources.map { _ in -1 }
-        self.startNanoseconds = sources.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
+        self.lastTicks = lanes.map { _ in -1 }
+        self.startNanoseconds = lanes.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
+        self.endNanoseconds = end
     }
 
-    /// The earliest unit left, the index of its source, and its time in the export; `nil` at the end.
+    /// The earliest unit left, the index of its track, and its time in the export; `nil` at the end.
     ///
     /// Times of one track rise strictly, by a tick at least.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
         var earliest: (index: Int, sessionNanoseconds: Int64)?
-        for (index, source) in self.sources.enumerated() {
-            guard let next = source.next else { continue }
+        for (index, lane) in self.lanes.enumerated() {
+            guard let next = lane.next, next.sessionNanoseconds < self.endNanoseconds else { continue }
             if earliest.map({ next.sessionNanoseconds < $0.sessionNanoseconds }) ?? true {
                 earliest = (index, next.sessionNanoseconds)
             }
         }
-        guard let (index, sessionNanoseconds) = earliest, let block = self.sources[index].next?.block else {
+        guard let (index, sessionNanoseconds) = earliest, let block = self.lanes[index].next?.block else {
             return nil
         }
         let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
@@ -42,7 +46,7 @@ struct TrackMerge {
         self.lastTicks[index] = ticks
         let nanoseconds = ticks * self.scale
         self.tallies[index].note(block, at: nanoseconds)
-        try self.sources[index].advance()
+        try self.lanes[index].advance()
         return (index, nanoseconds, block)
     }
 }

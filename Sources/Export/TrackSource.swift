@@ -63,8 +63,13 @@ struct TrackSource {
         try self.advance()
     }
 
-    /// Whether the file ends in the middle of a unit.
-    var isTorn: Bool { self.reader.tornTailOffset.map { $0 < self.size } ?? false }
+    /// What the journal says of the track; nil if it does not know it.
+    var opened: TrackOpened? {
+        switch self.placement {
+        case .clock(let opened, _): opened
+        case .date: nil
+        }
+    }
 
     /// What the track's place in time rests on.
     var basis: RTPClockMap.Basis? {
@@ -86,6 +91,26 @@ struct TrackSource {
         } catch {
             throw ExportError(error, file: self.file)
         }
+    }
+
+    /// Leaves out what is not later than that time; pictures go on with a keyframe.
+    mutating func skip(beyond sessionNanoseconds: Int64) throws(ExportError) {
+        while let next = self.next {
+            let isEntry = self.track.codec.kind == .audio || next.block.isKeyframe
+            if isEntry, next.sessionNanoseconds > sessionNanoseconds { return }
+            try self.advance()
+        }
+    }
+
+    /// Leaves out what comes before that time, but for pictures from the last keyframe before it.
+    mutating func skip(to sessionNanoseconds: Int64) throws(ExportError) {
+        var entry: TrackSource?
+        while let next = self.next, next.sessionNanoseconds < sessionNanoseconds {
+            if self.track.codec.kind == .video, next.block.isKeyframe { entry = self }
+            try self.advance()
+        }
+        // A track that ended before has nothing in the selection, and one that goes on needs its keyframe.
+        if let entry, self.next?.block.isKeyframe == false { self = entry }
     }
 
     private func sessionTime(_ fileNanoseconds: Int64) -> Int64 {

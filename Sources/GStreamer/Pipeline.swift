@@ -86,6 +86,16 @@ public final class Pipeline: @unchecked Sendable {
         return branch
     }
 
+    /// The pipeline as it is now, in the DOT language, with media types and element states.
+    public var graph: String {
+        let details = GstDebugGraphDetails(
+            GST_DEBUG_GRAPH_SHOW_MEDIA_TYPE.rawValue | GST_DEBUG_GRAPH_SHOW_STATES.rawValue
+        )
+        guard let text = gst_debug_bin_to_dot_data(self.bin, details) else { return "" }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+
     /// The instant of the clock that is running time 0, in nanoseconds; the same for every pipeline of a session.
     public var baseTimeNanoseconds: UInt64 {
         UInt64(gst_element_get_base_time(self.pointer))

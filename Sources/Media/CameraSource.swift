@@ -113,6 +113,16 @@ public final class CameraSource: Sendable {
         }
     }
 
+    /// The graphs of the running pipelines in the DOT language, by name.
+    var graphs: [String: String] {
+        self.state.withLock { stages in
+            var graphs: [String: String] = [:]
+            if let capture = stages.capture { graphs["capture"] = capture.pipeline.graph }
+            for (codec, encoder) in stages.encoders { graphs["encode-\(codec.rawValue)"] = encoder.pipeline.graph }
+            return graphs
+        }
+    }
+
     /// Ends everything, sources first.
     public func stop() {
         let stages = self.state.withLock { stages in

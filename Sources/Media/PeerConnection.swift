@@ -280,6 +280,13 @@ public final class PeerConnection: Sendable {
         return times.max()
     }
 
+    /// The pipeline's name and its graph in the DOT language; nil while there is none.
+    ///
+    /// Control thread.
+    var graph: (name: String, dot: String)? {
+        self.bin.map { ("peer-\(self.id)", $0.graph) }
+    }
+
     /// Buffers sent so far, by codec.
     ///
     /// Any thread.

@@ -107,6 +107,19 @@ public final class RoomSession: Sendable {
         }
     }
 
+    /// The pipeline of each peer connection and those of the camera, in the DOT language, by name.
+    public func graphs() async throws -> [String: String] {
+        let connections = self.state.withLock { $0.connections.values.map(\.connection) }
+        let camera = self.context.camera
+        return try await self.context.control.run("drawing pipelines") {
+            var graphs = camera?.graphs ?? [:]
+            for connection in connections {
+                if let (name, dot) = connection.graph { graphs[name] = dot }
+            }
+            return graphs
+        }
+    }
+
     /// Leaves the room and ends `run()`.
     ///
     /// Any thread.

@@ -71,6 +71,23 @@ public struct Manifest: Sendable, Hashable, Codable {
         }
     }
 
+    /// A part of the recording: what one process recorded.
+    public struct Part: Sendable, Hashable, Codable {
+        /// Its number, from 1.
+        public var number: Int
+        /// The host that recorded it.
+        public var host: String
+        /// When it began.
+        public var start: UTCTime
+
+        /// A part with each part given.
+        public init(number: Int, host: String, start: UTCTime) {
+            self.number = number
+            self.host = host
+            self.start = start
+        }
+    }
+
     /// An exported file.
     public struct Export: Sendable, Hashable, Codable {
         /// The file; relative to the recording's folder when it is inside.
@@ -106,6 +123,8 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var start: UTCTime?
     /// The host that recorded, if the journal tells.
     public var host: String?
+    /// The parts, oldest first; `nil` in manifests of versions that knew none.
+    public var parts: [Part]?
     /// Everybody who was there, in order of appearance.
     public var participants: [Participant] = []
     /// All tracks by number.

@@ -106,6 +106,10 @@ private struct JournalEvents {
             self.anchor = (record.utc, entry.monotonicNanoseconds)
             self.parts += 1
             self.isFinished = false
+        case .partStarted(let record):
+            self.anchor = (record.utc, entry.monotonicNanoseconds)
+            self.parts = max(self.parts, record.part)
+            self.isFinished = false
         case .participantJoined(let record): self.note(record.participant, name: record.name)
         case .trackOpened(let record):
             self.note(record.participant, name: nil)

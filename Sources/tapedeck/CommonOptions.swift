@@ -14,6 +14,9 @@ struct CommonOptions: ParsableArguments {
     var logLevel: LogLevel = .notice
 
     var logger: Logger { Output.logger(self.logLevel.level) }
+
+    /// The same choices for a worker process.
+    var arguments: [String] { ["--log-level", self.logLevel.rawValue] }
 }
 
 /// A log level on the command line.

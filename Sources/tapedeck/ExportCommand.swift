@@ -54,6 +54,12 @@ struct ExportCommand: AsyncParsableCommand {
 /// A layout on the command line.
 enum ExportLayout: String, ExpressibleByArgument, CaseIterable {
     case tracks
+    case browser
 
-    var layout: Exporter.Layout { .tracks }
+    var layout: Exporter.Layout {
+        switch self {
+        case .tracks: .tracks
+        case .browser: .browser
+        }
+    }
 }

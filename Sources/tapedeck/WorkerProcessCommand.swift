@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Export
 import Foundation
+import Storage
+import Supervision
 import Worker
 
 /// `tapedeck worker`: what the daemon starts; people have no use for it.
@@ -9,13 +12,36 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
         abstract: "Is in the rooms that the daemon names, by JSON lines on standard input and output.",
-        discussion: "docs/worker-protocol.md describes the lines.",
+        discussion: """
+            With --export it makes one file of a recording instead and ends. docs/worker-protocol.md describes the lines.
+
+            Example: tapedeck worker --export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --layout browser
+            """,
         shouldDisplay: false
     )
+
+    @Option(help: "The folder of a recording of which a file is made.")
+    var export: String?
+
+    @Option(help: "How its tracks are arranged: tracks, or browser for a file that browsers play.")
+    var layout: ExportLayout = .tracks
+
+    @Option(help: "Only this participant.")
+    var participant: String?
+
+    @Option(help: "From here on, for example 90s, counted from the recording's first unit.")
+    var from: TimeArgument?
+
+    @Option(help: "Up to here, counted from the recording's first unit.")
+    var to: TimeArgument?
+
+    @Option(help: "Where the file goes; in the recording's folder if left out.")
+    var output: String?
 
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
+        if let folder = self.export { return try self.export(folder) }
         let worker = WorkerProcess(
             input: STDIN_FILENO,
             output: STDOUT_FILENO,
@@ -23,5 +49,27 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             logger: self.common.logger
         ) { Foundation.exit(1) }
         await worker.run()
+    }
+
+    private func export(_ folder: String) throws {
+        do {
+            let job = ExportJob(
+                folder: try RecordingFolder.open(path: folder),
+                layout: self.layout.layout,
+                selection: ExportSelection(
+                    participant: self.participant,
+                    from: self.from?.duration,
+                    to: self.to?.duration
+                ),
+                output: self.output
+            )
+            let result = try job.run { try? Output.json($0) }
+            try Output.json(ExportJobEvent.finished(result))
+        } catch {
+            let failure = CommandFailure(error)
+            let isRetriable = (error as? ExportError)?.isRetriable ?? (error as? StorageError)?.isRetriable ?? false
+            try Output.json(ExportJobEvent.failed(message: failure.message, retriable: isRetriable))
+            throw failure
+        }
     }
 }

@@ -35,7 +35,7 @@ import Testing
         driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", recording)))
         let actions = driver.feed(.exited(WorkerID(1), reason: "killed"))
         #expect(actions.contains(.start(WorkerID(2))))
-        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"]))))
+        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"], wasKilled: false))))
         var order = FleetDriver.order("a")
         order.continues = recording.folder
         #expect(driver.ready(2).contains(.send(WorkerID(2), .join(order))))

@@ -12,5 +12,6 @@
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
+#include "CTapedeckStill.h"
 
 #endif

@@ -26,6 +26,13 @@ public struct APIToken: Sendable, Hashable {
         self.scopes = scopes
         self.hash = TokenHash(of: secret)
     }
+
+    /// A token by the SHA-256 of its secret text, 32 bytes.
+    public init(name: String, sha256: [UInt8], scopes: Set<Scope> = Set(Scope.allCases)) {
+        self.name = name
+        self.scopes = scopes
+        self.hash = TokenHash(bytes: sha256)
+    }
 }
 
 /// The SHA-256 hash of a secret.
@@ -33,16 +40,21 @@ public struct APIToken: Sendable, Hashable {
 /// Tokens are long random texts, so a plain hash cannot be searched. Comparing takes the same time wherever two hashes
 /// differ.
 struct TokenHash: Sendable, Hashable {
-    private let digest: SHA256.Digest
+    private let bytes: [UInt8]
 
     init(of secret: String) {
-        self.digest = SHA256.hash(data: Array(secret.utf8))
+        self.bytes = Array(SHA256.hash(data: Array(secret.utf8)))
     }
 
-    /// Compares in constant time, as `SHA256.Digest` does.
-    static func == (left: TokenHash, right: TokenHash) -> Bool { left.digest == right.digest }
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
 
-    func hash(into hasher: inout Hasher) { self.digest.hash(into: &hasher) }
+    /// Compares in constant time.
+    static func == (left: TokenHash, right: TokenHash) -> Bool {
+        guard left.bytes.count == right.bytes.count else { return false }
+        return zip(left.bytes, right.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
 }
 
 extension Sequence<APIToken> {

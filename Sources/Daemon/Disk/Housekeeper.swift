@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
-public import ConfigurationFile
-public import Logging
+import ConfigurationFile
+import Logging
 import Observability
-public import ServiceLifecycle
+import ServiceLifecycle
 import Storage
-public import Supervision
+import Supervision
 import Timeline
 
 /// Watches the disk and deletes what is too old or too much.
 ///
 /// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
 /// with room again, recording goes on.
-public actor Housekeeper: Service {
+actor Housekeeper: Service {
     private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
 
@@ -25,9 +25,11 @@ public actor Housekeeper: Service {
     private var governor: DiskGovernorStateMachine
     private var forecast = DiskForecast()
     private var hasFailed = false
+    private let start = ContinuousClock.now
+    private var uptimeNanoseconds: Int64 { Int64((ContinuousClock.now - self.start) / .nanoseconds(1)) }
 
     /// A housekeeper for the keeper's storage.
-    public init(
+    init(
         supervisor: Supervisor,
         keeper: RecordingKeeper,
         storage: StorageConfiguration,
@@ -44,8 +46,8 @@ public actor Housekeeper: Service {
     }
 
     /// Works until the daemon ends.
-    public func run() async throws {
-        try? await cancelWhenGracefulShutdown {
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.watchDisk() }
                 group.addTask { await self.keepRetention() }
@@ -71,7 +73,7 @@ public actor Housekeeper: Service {
     }
 
     private func measured(_ freeBytes: Int64) async {
-        self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: MonotonicClock.nowNanoseconds)
+        self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
         await self.keeper.note(DiskFigures(freeBytes: freeBytes, secondsUntilFull: seconds))

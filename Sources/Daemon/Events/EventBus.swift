@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Logging
+import Logging
 import Observability
-public import Supervision
+import Supervision
+import Storage
 import Synchronization
 import Timeline
 
 /// Numbers what happens, logs it, and hands it to whoever listens.
 ///
 /// Callable from any thread; listeners must not block.
-public final class EventBus: Sendable {
+final class EventBus: Sendable {
     private let sequence = Atomic<UInt64>(0)
     private let logger: Logger
     private let listeners: [@Sendable (DaemonEvent) -> Void]
 
     /// A bus with all its listeners.
-    public init(logger: Logger, listeners: [@Sendable (DaemonEvent) -> Void]) {
+    init(logger: Logger, listeners: [@Sendable (DaemonEvent) -> Void]) {
         self.logger = logger
         self.listeners = listeners
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Catalogue
+import Catalogue
 import Foundation
-public import Logging
+import Logging
 import Observability
-public import ServiceLifecycle
+import ServiceLifecycle
 import Storage
-public import Supervision
+import Supervision
 import Timeline
 
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
-public actor RecordingKeeper: Service {
+actor RecordingKeeper: Service {
     let catalogue: Catalogue
     let bus: EventBus
     let logger: Logger
@@ -32,7 +32,7 @@ public actor RecordingKeeper: Service {
     /// - Parameters:
     ///   - exportJobs: exports that run at a time, 1 and up.
     ///   - shutdownLimit: how long exports are still worked on when the daemon ends.
-    public init(
+    init(
         catalogue: Catalogue,
         jobs: JobLauncher,
         exportJobs: Int,
@@ -54,7 +54,7 @@ public actor RecordingKeeper: Service {
     /// Repairs what is unfinished, then runs exports until a graceful shutdown.
     ///
     /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
-    public func run() async throws {
+    func run() async throws {
         await self.repair()
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
         self.wake.yield()

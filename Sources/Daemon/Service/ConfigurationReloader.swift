@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ConfigurationFile
+import ConfigurationFile
 import Control
 import FoundationEssentials
 import Glibc
-public import Logging
+import Logging
 import Observability
-public import ServiceLifecycle
+import ServiceLifecycle
+import Supervision
 import UnixSignals
 
 /// Takes up a new configuration: on SIGHUP, when the file changed, and when the interface asks.
 ///
 /// A file with a mistake is refused whole, with every problem, and the old configuration stays in force.
-public actor ConfigurationReloader: Service {
+actor ConfigurationReloader: Service {
     /// How often the file is looked at.
     private static let interval = Duration.seconds(1)
 
@@ -42,7 +43,7 @@ public actor ConfigurationReloader: Service {
     }
 
     /// A reloader of the file that the supervisor's present configuration came from.
-    public init(
+    init(
         path: String,
         supervisor: Supervisor,
         bus: EventBus,
@@ -60,8 +61,8 @@ public actor ConfigurationReloader: Service {
     }
 
     /// Watches until the daemon ends.
-    public func run() async throws {
-        try? await cancelWhenGracefulShutdown {
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.watchSignal() }
                 group.addTask { await self.watchFile() }
@@ -92,7 +93,7 @@ public actor ConfigurationReloader: Service {
         do throws(ConfigurationError) {
             new = try DaemonConfiguration.load(path: self.path)
         } catch {
-            self.metrics.configurationReloaded(isTaken: false)
+            self.metrics.reloaded(.refused)
             self.bus.publish(
                 .configurationRefused,
                 ["problems": "\(error.problems.count)", "first": error.problems.first?.description ?? ""]
@@ -104,7 +105,7 @@ public actor ConfigurationReloader: Service {
             )
         }
         let change = await self.supervisor.take(new)
-        self.metrics.configurationReloaded(isTaken: true)
+        self.metrics.reloaded(.applied)
         let restart = change.sections.intersection([.api, .storage, .webhooks, .workers]).map(\.rawValue).sorted()
         var details = [
             "added": "\(change.added.count)", "changed": "\(change.changed.count)",

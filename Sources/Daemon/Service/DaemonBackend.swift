@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
-public import Control
+import Control
 import Foundation
 import Storage
-public import Supervision
+import Supervision
 import Timeline
 
 /// What the HTTP interface asks of the daemon, answered by those who know.
-public struct DaemonBackend: ControlBackend {
+struct DaemonBackend: ControlBackend {
     private let supervisor: Supervisor
     private let keeper: RecordingKeeper
     private let reloader: ConfigurationReloader
@@ -16,7 +16,7 @@ public struct DaemonBackend: ControlBackend {
     private let started = ContinuousClock.now
 
     /// A backend of a running daemon.
-    public init(
+    init(
         supervisor: Supervisor,
         keeper: RecordingKeeper,
         reloader: ConfigurationReloader,
@@ -28,37 +28,37 @@ public struct DaemonBackend: ControlBackend {
         self.version = version
     }
 
-    public func rooms() async -> [RoomResource] { await self.supervisor.roomResources() }
+    func rooms() async -> [RoomResource] { await self.supervisor.roomResources() }
 
-    public func room(_ name: String) async throws(ControlError) -> RoomResource {
+    func room(_ name: String) async throws(ControlError) -> RoomResource {
         try await self.supervisor.roomResource(name)
     }
 
-    public func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
+    func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
         try await self.supervisor.addRoom(name, definition: definition)
     }
 
-    public func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
+    func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
         try await self.supervisor.changeRoom(name, patch: patch)
     }
 
-    public func removeRoom(_ name: String) async throws(ControlError) {
+    func removeRoom(_ name: String) async throws(ControlError) {
         try await self.supervisor.removeRoom(name)
     }
 
-    public func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource {
+    func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource {
         try await self.supervisor.perform(action, on: room)
     }
 
-    public func thumbnail(room: String, participant: String) async throws(ControlError) -> [UInt8] {
+    func thumbnail(room: String, participant: String) async throws(ControlError) -> [UInt8] {
         try await self.supervisor.thumbnailImage(room: room, participant: participant)
     }
 
-    public func pipelineGraphs(room: String) async throws(ControlError) -> [String: String] {
+    func pipelineGraphs(room: String) async throws(ControlError) -> [String: String] {
         try await self.supervisor.graphs(room: room)
     }
 
-    public func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage {
+    func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage {
         let filter = RecordingFilter(
             room: query.room,
             text: query.text,
@@ -73,7 +73,7 @@ public struct DaemonBackend: ControlBackend {
         }
     }
 
-    public func recording(_ id: String) async throws(ControlError) -> RecordingResource {
+    func recording(_ id: String) async throws(ControlError) -> RecordingResource {
         let (entry, folder) = try await self.found(id)
         return try await Self.translated {
             var resource = RecordingResource(entry)
@@ -85,7 +85,7 @@ public struct DaemonBackend: ControlBackend {
         }
     }
 
-    public func deleteRecording(_ id: String) async throws(ControlError) {
+    func deleteRecording(_ id: String) async throws(ControlError) {
         let (entry, _) = try await self.found(id)
         guard await self.keeper.active[entry.id] == nil else {
             throw ControlError(.conflict, "the recording \(id) goes on")
@@ -93,7 +93,7 @@ public struct DaemonBackend: ControlBackend {
         try await Self.translated { try await self.keeper.delete(entry, because: "somebody asked for it") }
     }
 
-    public func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
+    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
         let (entry, _) = try await self.found(recording)
         let export = ExportEntry(
             recording: entry.id,
@@ -109,21 +109,21 @@ public struct DaemonBackend: ControlBackend {
         return ExportResource(export)
     }
 
-    public func exports(_ recording: String) async throws(ControlError) -> [ExportResource] {
+    func exports(_ recording: String) async throws(ControlError) -> [ExportResource] {
         let (entry, _) = try await self.found(recording)
         return try await Self.translated {
             try await self.keeper.catalogue.exports(of: entry.id).map { ExportResource($0) }
         }
     }
 
-    public func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
+    func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
         let (_, folder) = try await self.found(recording)
         return try await Self.translated { try folder.path(of: file) }
     }
 
-    public func reload() async throws(ControlError) { try await self.reloader.reload() }
+    func reload() async throws(ControlError) { try await self.reloader.reload() }
 
-    public func health() async -> Health {
+    func health() async -> Health {
         var problems: [String] = []
         let silence = ContinuousClock.now - (await self.supervisor.lastTurn)
         let isLive = silence < .seconds(10)
@@ -136,7 +136,7 @@ public struct DaemonBackend: ControlBackend {
         return Health(isLive: isLive, isReady: isLive && isWritable && !isStopping, problems: problems)
     }
 
-    public func overview() async -> Overview {
+    func overview() async -> Overview {
         let fleet = await self.supervisor.fleet
         let uptime = ContinuousClock.now - self.started
         return Overview(

@@ -2,6 +2,8 @@
 
 import Catalogue
 import Control
+import Storage
+import Timeline
 
 extension CatalogueError {
     /// The same kind of failure as the interface names it.
@@ -59,7 +61,7 @@ extension ExportResource {
 }
 
 extension ExportResource.State {
-    private init(_ state: ExportEntry.State) {
+    fileprivate init(_ state: ExportEntry.State) {
         switch state {
         case .queued: self = .queued
         case .running: self = .running

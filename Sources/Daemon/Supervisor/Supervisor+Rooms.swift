@@ -3,6 +3,7 @@
 import ConfigurationFile
 import Control
 import Foundation
+import Storage
 import Supervision
 import Timeline
 

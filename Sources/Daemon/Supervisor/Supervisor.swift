@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ConfigurationFile
+import ConfigurationFile
 import Control
 import Foundation
-public import Logging
+import Logging
 import Observability
-public import ServiceLifecycle
-public import Supervision
+import ServiceLifecycle
+import Supervision
 
 /// Keeps a worker in every room that is wanted: the fleet's decisions, the rooms' definitions, and the processes.
 ///
 /// An actor, since processes, interface, clock and configuration all come at their own time. Every mutation of the
 /// fleet performs all its actions before the next one; none of them waits.
-public actor Supervisor: Service {
+actor Supervisor: Service {
     /// Longest wait for a worker's answer to a request of the interface.
     private static let answerLimit = Duration.seconds(3)
     /// A worker writes graphs at once, one line each.
@@ -35,13 +35,15 @@ public actor Supervisor: Service {
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
+    /// Whether the process whose end is being told ended by a signal.
+    private var lastEndWasSignal = false
     /// Instant of the last turn of `keepTime`, for the health check.
     private(set) var lastTurn = ContinuousClock.now
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
 
     /// A supervisor that has not started anything.
-    public init(
+    init(
         configuration: DaemonConfiguration,
         launcher: WorkerLauncher,
         keeper: RecordingKeeper,
@@ -67,7 +69,7 @@ public actor Supervisor: Service {
     }
 
     /// Takes up every room and runs until a graceful shutdown has come to its end.
-    public func run() async throws {
+    func run() async throws {
         for room in self.configuration.rooms.values { self.define(room, origin: .configuration) }
         self.updateWishes()
         await withDiscardingTaskGroup { group in
@@ -132,12 +134,12 @@ public actor Supervisor: Service {
             self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
         case .workerReady(let id, let processID):
             self.bus.publish(.workerStarted, ["worker": "\(id)", "pid": "\(processID)"])
-        case .workerExited(let id, let reason, let rooms):
+        case .workerExited(let id, let reason, let rooms, let wasKilled):
             let details = ["worker": "\(id)", "reason": reason]
             if rooms.isEmpty {
                 self.logger.info("worker ended", metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"]))
             } else {
-                self.metrics.workerRestarted(self.fleet.isStopping ? .ended : .crashed)
+                self.metrics.workerRestarted(wasKilled ? .hung : self.lastEndWasSignal ? .crashed : .exited)
                 for room in rooms { self.bus.publish(.workerExited, room: room, details) }
             }
         case .crashLoop(let room, let reason, let delay):
@@ -156,9 +158,11 @@ public actor Supervisor: Service {
     // MARK: Workers
 
     private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
-        let reason = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
+        let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
-        self.apply(.exited(id, reason: reason))
+        self.metrics.remove(worker: "\(id)")
+        self.lastEndWasSignal = end.wasSignal
+        self.apply(.exited(id, reason: end.reason))
     }
 
     private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) async {
@@ -169,6 +173,13 @@ public actor Supervisor: Service {
             let isKnown = self.fleet.workers[id] != nil
             self.apply(.event(id, event))
             guard isKnown else { return }
+            if case .heartbeat(let vitals) = event {
+                self.metrics.update(
+                    worker: "\(id)",
+                    cpuSeconds: vitals.cpuSeconds,
+                    residentBytes: vitals.residentBytes
+                )
+            }
             await self.note(event)
             self.tellWaiters(event)
         }

@@ -34,7 +34,7 @@ struct Waiter {
             return states.isEmpty || states.contains(status.recordingState) ? .status : nil
         case (.left(self.room, _), .status):
             return .status
-        case (.thumbnail(self.room, let participant, let base64), .thumbnail(participant)):
+        case (.thumbnail(self.room, let sender, let base64), .thumbnail(let participant)) where sender == participant:
             return .image(base64: base64)
         case (.graph(self.room, let pipeline, let dot), .graphs):
             if self.graphs.count < 64 { self.graphs[pipeline] = dot }

@@ -2,20 +2,20 @@
 
 import FoundationEssentials
 import Subprocess
-public import SystemPackage
+import SystemPackage
 
 /// A program that does one job beside the daemon: an export, a repair.
 ///
 /// Whatever a damaged file makes of it, the daemon lives on.
-public struct JobLauncher: Sendable {
+struct JobLauncher: Sendable {
     /// Longest line that is taken from a job.
     private static let maximumLine = 64 * 1024
 
     /// The program: this very one.
-    public var executable: FilePath
+    var executable: FilePath
 
     /// A launcher of a program.
-    public init(executable: FilePath) {
+    init(executable: FilePath) {
         self.executable = executable
     }
 

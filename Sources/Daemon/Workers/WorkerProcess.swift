@@ -2,28 +2,36 @@
 
 import FoundationEssentials
 import Subprocess
-public import Supervision
-public import SystemPackage
+import Supervision
+import SystemPackage
 
 /// How worker processes are started.
-public struct WorkerLauncher: Sendable {
+struct WorkerLauncher: Sendable {
     /// The program: this very one.
-    public var executable: FilePath
+    var executable: FilePath
     /// What makes it a worker, such as `["worker"]`.
-    public var arguments: [String]
+    var arguments: [String]
 
     /// A launcher of a program.
-    public init(executable: FilePath, arguments: [String]) {
+    init(executable: FilePath, arguments: [String]) {
         self.executable = executable
         self.arguments = arguments
     }
 
-    /// Starts a process and returns when it has ended: the reason, for people.
+    /// How a process ended.
+    struct End: Sendable {
+        /// For people.
+        var reason: String
+        /// Whether by a signal: a crash, or somebody who killed it.
+        var wasSignal = false
+    }
+
+    /// Starts a process and returns when it has ended.
     ///
     /// The process inherits standard error, so that its log goes where ours goes. It ends itself when its standard
     /// input closes: a supervisor that dies leaves no worker behind.
     func run(_ mailbox: WorkerMailbox, onLine: @escaping @Sendable (Result<WorkerEvent, any Error>) async -> Void) async
-        -> String
+        -> End
     {
         do {
             let result = try await Subprocess.run(
@@ -33,7 +41,7 @@ public struct WorkerLauncher: Sendable {
                 output: .sequence,
                 error: .currentStandardError
             ) { execution in
-                try await withThrowingTaskGroup(of: Void.self) { group in
+                await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for await line in mailbox.lines { _ = try await execution.standardInputWriter.write(line) }
                     }
@@ -56,15 +64,15 @@ public struct WorkerLauncher: Sendable {
             }
             return Self.describe(result.terminationStatus)
         } catch {
-            return "could not be run: \(error)"
+            return End(reason: "could not be run: \(error)")
         }
     }
 
-    private static func describe(_ status: TerminationStatus) -> String {
+    private static func describe(_ status: TerminationStatus) -> End {
         switch status {
-        case .exited(0): "ended"
-        case .exited(let code): "ended with exit code \(code)"
-        case .signaled(let signal): "ended by signal \(signal)"
+        case .exited(0): End(reason: "ended")
+        case .exited(let code): End(reason: "ended with exit code \(code)")
+        case .signaled(let signal): End(reason: "ended by signal \(signal)", wasSignal: true)
         }
     }
 }

@@ -121,6 +121,9 @@ public final class WebRTCBin: Sendable {
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
     }
 
+    /// The pipeline in the DOT language.
+    public var graph: String { self.pipeline.graph }
+
     /// Frees everything.
     ///
     /// Control thread only.

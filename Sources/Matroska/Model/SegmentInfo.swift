@@ -2,6 +2,14 @@
 
 /// What is said about a whole file (RFC 9559 section 5.1.2).
 public struct SegmentInfo: Sendable, Hashable {
+    /// Which readers a file is for.
+    public enum DocumentType: String, Sendable, Hashable {
+        /// Everything that Matroska has.
+        case matroska
+        /// What browsers play: VP8, VP9 and Opus only.
+        case webm
+    }
+
     /// A title for people.
     public var title: String?
     /// When time zero of the file was, in nanoseconds since 2001-01-01T00:00:00 UTC.
@@ -14,6 +22,8 @@ public struct SegmentInfo: Sendable, Hashable {
     public var muxingApp: String
     /// 16 bytes that identify the file, if wanted.
     public var uid: [UInt8]?
+    /// Which readers the file is for; the reader leaves the default.
+    public var documentType = DocumentType.matroska
 
     /// Information with each part given.
     public init(

@@ -14,7 +14,7 @@ enum HeaderEncoding {
             head.appendUnsigned(ElementID.ebmlReadVersion, 1)
             head.appendUnsigned(ElementID.ebmlMaxIDLength, 4)
             head.appendUnsigned(ElementID.ebmlMaxSizeLength, 8)
-            head.appendString(ElementID.docType, "matroska")
+            head.appendString(ElementID.docType, info.documentType.rawValue)
             head.appendUnsigned(ElementID.docTypeVersion, 4)
             head.appendUnsigned(ElementID.docTypeReadVersion, 2)
         }

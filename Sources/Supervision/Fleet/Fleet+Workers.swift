@@ -122,7 +122,7 @@ extension Fleet {
         guard let worker = self.workers.removeValue(forKey: id) else { return }
         let rooms = worker.rooms.sorted()
         let reason = worker.killReason ?? reason
-        self.report(.workerExited(id, reason: reason, rooms: rooms))
+        self.report(.workerExited(id, reason: reason, rooms: rooms, wasKilled: worker.killReason != nil))
         for name in rooms {
             guard let room = self.rooms[name], room.worker == id else { continue }
             self.rooms[name]?.worker = nil

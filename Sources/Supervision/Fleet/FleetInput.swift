@@ -42,8 +42,8 @@ public enum FleetFact: Sendable, Hashable {
     case unreachable(room: String, reason: String)
     /// A worker takes commands.
     case workerReady(WorkerID, processID: Int32)
-    /// A worker's process ended; `rooms` lost it.
-    case workerExited(WorkerID, reason: String, rooms: [String])
+    /// A worker's process ended, `wasKilled` because the fleet wanted it; `rooms` lost it.
+    case workerExited(WorkerID, reason: String, rooms: [String], wasKilled: Bool)
     /// A room's workers crash again and again; the next try is after `delay`.
     case crashLoop(room: String, reason: String, delay: Duration)
     /// A worker did something that it should not.

@@ -239,8 +239,8 @@ extension WorkerCommand {
         switch self {
         case .join(let order): order.name
         case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
-            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .thumbnail(let room, _),
-            .graph(let room):
+            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
+            .thumbnail(let room, _), .graph(let room):
             room
         case .shutDown: nil
         }
@@ -258,6 +258,7 @@ extension WorkerCommand {
         case .requestKeyframe: "requestKeyframe"
         case .mark: "mark"
         case .camera: "camera"
+        case .recordOrder: "recordOrder"
         case .thumbnail: "thumbnail"
         case .graph: "graph"
         case .shutDown: "shutDown"

@@ -16,12 +16,15 @@ internal import Synchronization
 /// leave and join again, and the recording goes on.
 final class WorkerRoom: Sendable {
     private static let maximumWaitingCommands = 256
+    private static let maximumStills = 4
     /// Closing files waits for the disk.
     private static let finishLimit = Duration.seconds(60)
 
     let plan: RoomPlan
     let recorder: RoomRecorder
     let control: ControlThread
+    /// Decodes stills: nothing of a call waits for it.
+    let stills: ControlThread
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
     private let logger: Logger
@@ -36,6 +39,8 @@ final class WorkerRoom: Sendable {
         /// What the next session sends is not what this one does.
         var isRejoining = false
         var isLeaving = false
+        /// Thumbnails on their way.
+        var stills = 0
         /// Something changed since the last status.
         var isChanged = true
         var lastStatus = ContinuousClock.now
@@ -55,10 +60,11 @@ final class WorkerRoom: Sendable {
         self.logger = logger
         self.send = send
         self.control = ControlThread(name: "control")
+        self.stills = ControlThread(name: "stills")
         self.recorder = RoomRecorder(settings: plan.recorder, logger: logger) { event in
             send(WorkerEvent(event, room: plan.name))
         }
-        (self.commands, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(256))
+        (self.commands, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands))
         self.state = Mutex(State(cameraPlan: plan.camera))
     }
 
@@ -192,11 +198,16 @@ final class WorkerRoom: Sendable {
     // MARK: Commands
 
     private func performCommands() async {
-        for await command in self.commands {
-            if let reason = await self.perform(command) {
-                self.send(.commandFailed(room: self.plan.name, command: command.name, reason: reason))
+        await withDiscardingTaskGroup { group in
+            for await command in self.commands {
+                if case .thumbnail(_, let participant) = command {
+                    self.startStill(of: participant, in: &group)
+                } else if let reason = await self.perform(command) {
+                    self.fail(command.name, reason)
+                }
+                self.state.withLock { $0.isChanged = true }
             }
-            self.state.withLock { $0.isChanged = true }
+            group.cancelAll()
         }
         // Files first: what is in them is safe while the peers are told.
         await self.finishRecording(reason: "left")
@@ -205,6 +216,28 @@ final class WorkerRoom: Sendable {
             return state.session
         }
         session?.stop()
+    }
+
+    private func fail(_ command: String, _ reason: String) {
+        self.send(.commandFailed(room: self.plan.name, command: command, reason: reason))
+    }
+
+    /// Stills wait for keyframes: the commands behind them do not.
+    private func startStill(of participant: String, in group: inout DiscardingTaskGroup) {
+        let isFree = self.state.withLock { state in
+            guard state.stills < Self.maximumStills else { return false }
+            state.stills += 1
+            return true
+        }
+        guard isFree else { return self.fail("thumbnail", "\(Self.maximumStills) others are on the way") }
+        group.addTask {
+            do {
+                if let reason = try await self.sendThumbnail(of: participant) { self.fail("thumbnail", reason) }
+            } catch {
+                self.fail("thumbnail", "\(error)")
+            }
+            self.state.withLock { $0.stills -= 1 }
+        }
     }
 
     /// Performs a command; why not, if it could not.
@@ -229,7 +262,9 @@ final class WorkerRoom: Sendable {
                 return count > 0 ? nil : "nobody sends pictures"
             case .camera(_, let order):
                 return self.changeCamera(order)
-            case .thumbnail, .graph, .join, .leave, .shutDown:
+            case .graph:
+                return try await self.sendGraphs()
+            case .thumbnail, .join, .leave, .shutDown:
                 return "not a command for a room"
             }
         } catch {
@@ -263,6 +298,9 @@ final class WorkerRoom: Sendable {
         session?.stop()
         return nil
     }
+
+    /// The session that runs at present.
+    var session: RoomSession? { self.state.withLock { $0.session } }
 
     // MARK: Status
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+
+/// Picks what a player in a browser shows: one picture and one sound of one participant.
+enum BrowserLanes {
+    /// The tracks of the first participant with a picture, or else of the first at all.
+    ///
+    /// Files of the same kind and codec follow each other in one track; what does not fit is named in the warnings.
+    static func choose(_ sources: [TrackSource], _ warnings: inout [String]) -> [TrackLane] {
+        let leading = sources.first { $0.track.codec.kind == .video } ?? sources.first
+        guard let leading else { return [] }
+        let candidates = sources.filter { $0.participant == leading.participant }
+            .sorted { ($0.next?.sessionNanoseconds ?? .max) < ($1.next?.sessionNanoseconds ?? .max) }
+        var lanes: [TrackLane] = []
+        for kind in [Codec.Kind.video, .audio] {
+            let ofKind = candidates.filter { $0.track.codec.kind == kind }
+            guard let first = ofKind.first else { continue }
+            let fitting = ofKind.dropFirst().filter { $0.track.codec == first.track.codec }
+            for source in ofKind where source.track.codec != first.track.codec {
+                warnings.append(
+                    "\(source.file) is left out: it is \(source.track.codec.rawValue), not \(first.track.codec.rawValue)"
+                )
+            }
+            lanes.append(TrackLane(first, then: Array(fitting)))
+        }
+        return lanes
+    }
+}
+
+extension Codec {
+    /// Whether WebM has the codec.
+    var isInWebM: Bool {
+        switch self {
+        case .vp8, .vp9, .opus: true
+        case .h264, .pcmu, .pcma: false
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Matroska
+public import Storage
+import Timeline
+
+/// Finishes recordings whose process died.
+public enum RecordingRepair {
+    /// The reason of the journal's last record, and of each track that is closed here.
+    static let reason = "repaired"
+    /// A torn end that is longer than any unit of a call is damage of another kind: then the file is left as it is.
+    private static let longestTornEnd: UInt64 = 4 << 20
+
+    /// What came of it.
+    public struct Report: Sendable, Hashable {
+        /// Whether the recording had been finished before; then only a missing manifest was written.
+        public var wasFinished: Bool
+        /// Track files that were completed, relative to the folder.
+        public var repaired: [String] = []
+        /// Files that were left as they are because they cannot be read, and why.
+        public var unreadable: [String: String] = [:]
+    }
+
+    /// Closes an unfinished recording: torn ends are cut off, files get their index, the journal its end, and the
+    /// manifest is written.
+    ///
+    /// Running it again changes nothing. What cannot be read is left as it is. Blocks.
+    ///
+    /// - Throws: `ExportError` with code `busy` while a process records into the folder, or `storage`.
+    public static func finish(_ folder: RecordingFolder) throws(ExportError) -> Report {
+        do throws(StorageError) {
+            let journal = try Journal.read(folder)
+            var report = Report(wasFinished: journal.entries.contains { $0.record.isEnd })
+            if report.wasFinished {
+                if try Manifest.read(folder) != nil { return report }
+            } else {
+                let writer = try JournalWriter(folder: folder)
+                guard try writer.lock() else {
+                    throw StorageError(.exists, "a process records into \(folder.path)", path: folder.path)
+                }
+                for file in Self.trackFiles(folder) { Self.complete(file, folder, &report) }
+                try Self.close(journal, folder, writer)
+            }
+            try Self.manifest(folder).write(folder)
+            return report
+        } catch {
+            throw error.code == .exists ? ExportError(.busy, error.message, cause: error) : ExportError(error)
+        }
+    }
+
+    private static func manifest(_ folder: RecordingFolder) throws(StorageError) -> Manifest {
+        do throws(ExportError) {
+            return try RecordingContents(folder).manifest(folder)
+        } catch {
+            throw StorageError(.invalid, error.message, path: folder.path)
+        }
+    }
+
+    private static func trackFiles(_ folder: RecordingFolder) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.tracksPath)) ?? []
+        return names.sorted().filter { $0.hasSuffix(".mkv") || $0.hasSuffix(".mka") }.map { "tracks/" + $0 }
+    }
+
+    /// Completes one track file, or notes why not.
+    private static func complete(_ name: String, _ folder: RecordingFolder, _ report: inout Report) {
+        let path = folder.path + "/" + name
+        do {
+            // A link would lead out of the folder.
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            guard attributes[.type] as? FileAttributeType == .typeRegular else {
+                report.unreadable[name] = "it is no regular file"
+                return
+            }
+            let file = try File(path, .overwrite)
+            let plan = try Repair.plan(file)
+            guard !plan.isEmpty else { return }
+            guard plan.originalSize - min(plan.truncateTo, plan.originalSize) <= Self.longestTornEnd else {
+                report.unreadable[name] = "most of it is damaged"
+                return
+            }
+            try file.truncate(to: plan.truncateTo)
+            try file.write(plan.append, at: plan.truncateTo)
+            // The last patch marks the file as finished: everything else is on the disk before it.
+            for patch in plan.patches.dropLast() { try file.write(patch.bytes, at: patch.offset) }
+            try file.synchronise()
+            for patch in plan.patches.suffix(1) { try file.write(patch.bytes, at: patch.offset) }
+            try file.synchronise()
+            report.repaired.append(name)
+        } catch let error as StorageError {
+            report.unreadable[name] = error.message
+        } catch let error as MatroskaError {
+            report.unreadable[name] = error.message
+        } catch {
+            report.unreadable[name] = "\(error)"
+        }
+    }
+
+    /// Journals the end of each track that has none, and of the recording.
+    ///
+    /// The time is that of the last record: this process may run under another kernel, whose clock says nothing here.
+    private static func close(
+        _ journal: Journal,
+        _ folder: RecordingFolder,
+        _ writer: JournalWriter
+    ) throws(StorageError) {
+        let now = journal.entries.map(\.monotonicNanoseconds).last ?? 0
+        let contents: RecordingContents
+        do throws(ExportError) {
+            contents = try RecordingContents(folder)
+        } catch {
+            throw StorageError(.invalid, error.message, path: folder.path)
+        }
+        for source in contents.sources {
+            guard let number = source.number, contents.closed[number] == nil, let opened = source.opened else { continue }
+            let count = UnitCount(source)
+            let elapsed = RTPClock(rateHz: opened.clockRateHz).ticks(nanoseconds: count.lastNanoseconds)
+            let record = TrackClosed(
+                track: number,
+                units: count.units,
+                bytes: count.bytes,
+                keyframes: count.keyframes,
+                lastRTPTime: opened.firstRTPTime &+ elapsed,
+                reason: Self.reason
+            )
+            try writer.append(.trackClosed(record), monotonicNanoseconds: now)
+        }
+        try writer.append(.recordingFinished(RecordingFinished(reason: Self.reason)), monotonicNanoseconds: now)
+        try writer.synchronise()
+    }
+}
+
+extension JournalRecord {
+    /// Whether the recording is over with it.
+    fileprivate var isEnd: Bool {
+        if case .recordingFinished = self { true } else { false }
+    }
+}

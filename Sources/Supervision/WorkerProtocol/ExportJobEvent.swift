@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What an export job tells on its standard output: one JSON object a line, as a worker does.
+///
+/// The last line is `.finished` with exit code 0, or `.failed` with the code of the command's failure.
+public enum ExportJobEvent: Sendable, Hashable, Codable {
+    /// How far it is, at most ten times a second.
+    case progress(bytesDone: UInt64, bytesTotal: UInt64)
+    /// The file is in its place.
+    case finished(ExportJobResult)
+    /// There is no file; an older one at that place is still there.
+    case failed(message: String, retriable: Bool)
+}
+
+/// A file that an export job made.
+public struct ExportJobResult: Sendable, Hashable, Codable {
+    /// Its path.
+    public var output: String
+    /// The layout's name.
+    public var layout: String
+    /// Its media type, such as `video/webm`.
+    public var mediaType: String
+    /// Its size.
+    public var bytes: UInt64
+    /// Its duration in nanoseconds.
+    public var durationNanoseconds: Int64
+    /// Whether everything that came is in it.
+    public var isComplete: Bool
+    /// What is missing or doubtful, a sentence each.
+    public var warnings: [String]
+
+    /// A result with each part given.
+    public init(
+        output: String,
+        layout: String,
+        mediaType: String,
+        bytes: UInt64,
+        durationNanoseconds: Int64,
+        isComplete: Bool,
+        warnings: [String]
+    ) {
+        self.output = output
+        self.layout = layout
+        self.mediaType = mediaType
+        self.bytes = bytes
+        self.durationNanoseconds = durationNanoseconds
+        self.isComplete = isComplete
+        self.warnings = warnings
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case output, layout, mediaType, bytes, warnings
+        case durationNanoseconds = "duration_ns"
+        case isComplete = "complete"
+    }
+}
