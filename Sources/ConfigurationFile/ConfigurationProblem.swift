@@ -39,6 +39,8 @@ public struct ConfigurationProblem: Sendable, Hashable, Codable, CustomStringCon
         self.suggestion = suggestion
     }
 
+    /// The problem in one line.
+    ///
     /// For example `tapedeck.yaml:7:5: rooms.standup.jion: unknown key; did you mean "join"?`
     public var description: String {
         var place = self.file ?? ""

@@ -27,14 +27,14 @@ final class ExportProgress: Sendable {
         guard let event = try? WorkerLine.decode(ExportJobEvent.self, from: line) else { return false }
         return self.state.withLock { state in
             switch event {
-            case .progress(let fraction):
-                state.fraction = min(max(fraction, 0), 1)
+            case .progress(let done, let total):
+                state.fraction = total == 0 ? 0 : min(Double(done) / Double(total), 1)
                 return true
-            case .finished(let file, _):
-                state.file = file
+            case .finished(let result):
+                state.file = result.output
                 return false
-            case .failed(let reason):
-                state.error = reason
+            case .failed(let message, _):
+                state.error = message
                 return false
             }
         }

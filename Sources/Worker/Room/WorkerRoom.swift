@@ -262,6 +262,8 @@ final class WorkerRoom: Sendable {
                 return count > 0 ? nil : "nobody sends pictures"
             case .camera(_, let order):
                 return self.changeCamera(order)
+            case .recordOrder(_, let order):
+                return try await self.changeRecording(order)
             case .graph:
                 return try await self.sendGraphs()
             case .thumbnail, .join, .leave, .shutDown:
@@ -279,6 +281,14 @@ final class WorkerRoom: Sendable {
         switch try await self.control.run("an order for the recorder", deadline: Self.finishLimit, { body(recorder) }) {
         case .done, .finish, .alreadySo: return nil
         case .nothingRecorded: return "nothing is recorded"
+        }
+    }
+
+    private func changeRecording(_ order: RecordOrder?) async throws -> String? {
+        guard let order else { return try await self.order { $0.stopRecording() } }
+        return try await self.order { recorder in
+            recorder.select(video: order.video, audio: order.audio)
+            return order.isAutomatic ? recorder.record() : .alreadySo
         }
     }
 

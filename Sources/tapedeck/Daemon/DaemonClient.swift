@@ -78,7 +78,7 @@ struct DaemonClient: Sendable {
         do {
             let response = try await HTTPClient.shared.execute(request, timeout: Self.timeout)
             status = response.status
-            data = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswer))
+            data = Data(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
         } catch {
             throw CommandFailure(
                 .notJoined,

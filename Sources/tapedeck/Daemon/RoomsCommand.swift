@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Control
+import Supervision
 
 /// `tapedeck rooms`.
 struct RoomsCommand: AsyncParsableCommand {
