@@ -69,10 +69,9 @@ def test_missing_plugins_are_named_with_the_line_that_installs_them(stage, cripp
     command = re.fullmatch(r"(sudo )?apt-get install (.*)", report["install"])
     assert bool(command[1]) == (os.geteuid() != 0)
     packages = set(command[2].split())
-    assert packages >= {"gstreamer1.0-nice", "gstreamer1.0-plugins-ugly", "gstreamer1.0-x"}
-    # apt knows every one of them.
-    known = subprocess.run(["apt-get", "install", "--simulate", *packages], capture_output=True, text=True, timeout=60)
-    assert known.returncode == 0, known.stderr
+    for name in ("libgstnice.so", "libgstx264.so", "libgstpango.so"):
+        owner = subprocess.run(["dpkg-query", "--search", PLUGINS / name], capture_output=True, text=True, timeout=60)
+        assert owner.stdout.split(":")[0] in packages, name
 
 
 def test_recording_needs_no_encoder(stage, crippled):
