@@ -10,7 +10,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test figures build deb man check-package lint format packages venvs end-to-end
+.PHONY: demo test figures build deb man check-package lint format packages venvs end-to-end check-newer
 
 demo:
 	@.ci/install-packages demo
@@ -57,3 +57,8 @@ venvs: packages
 # The end-to-end suite alone, with a binary that is built already. PYTEST_ARGUMENTS="-k camera" picks tests.
 end-to-end: venvs
 	.venv/peers/bin/python -m pytest Tests/EndToEnd $(PYTEST_ARGUMENTS)
+
+# The debug build with the GStreamer of Debian 13, in a folder of its own; needs root. Not in CI.
+check-newer: venvs
+	swift build --build-tests
+	Tests/NewerGStreamer/check.sh

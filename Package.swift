@@ -47,8 +47,9 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"),
-                .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
+                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
             ]
         ),
 
@@ -66,7 +67,7 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: [logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Timeline", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: settings
         ),
 
@@ -208,12 +209,16 @@ let package = Package(
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [
+                "Observability", "Timeline", logging,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ConfigurationFileTests",
-            dependencies: ["ConfigurationFile", .product(name: "Yams", package: "Yams")],
+            dependencies: ["ConfigurationFile", "Signalling", .product(name: "Yams", package: "Yams")],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

@@ -16,7 +16,7 @@ extension RoomConfiguration {
     public static func parse(name: String, text: String) throws(ConfigurationError) -> RoomConfiguration {
         let problems = ProblemList(file: nil)
         var reader = YAMLText(problems: problems, values: nil)
-        let tree = reader.tree(of: text)
+        let tree = reader.tree(of: text, key: Excerpt.text(name))
         return try Self.room(name: name, tree: tree, problems: problems)
     }
 
@@ -30,7 +30,7 @@ extension RoomConfiguration {
     ) throws(ConfigurationError) -> RoomConfiguration {
         let problems = ProblemList(file: nil)
         var reader = YAMLText(problems: problems, values: values)
-        let tree = reader.tree(of: definition, key: name)
+        let tree = reader.tree(of: definition, key: Excerpt.text(name))
         return try Self.room(name: name, tree: tree, problems: problems)
     }
 
@@ -45,7 +45,7 @@ extension RoomConfiguration {
     ) throws(ConfigurationError) -> RoomConfiguration {
         let problems = ProblemList(file: nil)
         var reader = YAMLText(problems: problems, values: nil)
-        let tree = reader.tree(of: patch)
+        let tree = reader.tree(of: patch, key: self.name)
         if let tree, case .mapping = tree.content {
             try problems.check()
             return try Self.parse(

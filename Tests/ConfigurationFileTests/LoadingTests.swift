@@ -156,7 +156,7 @@ import Testing
             """#
         #expect(
             problems(text, values) == [
-                #"line 1, column 57: api.requests_per_second: found the value of "${file:/run/n}${file:/run/n}", "#
+                #"line 1, column 58: api.requests_per_second: found the value of "${file:/run/n}${file:/run/n}", "#
                     + "which is not shown; accepted: a whole number from 1 to 10000"
             ]
         )

@@ -32,9 +32,9 @@ import Testing
                 "line 7, column 3: api.listen: a token is needed where others can reach the interface; accepted: "
                     + "api.token or api.tokens, or a loopback address in api.listen",
                 #"line 8, column 24: api.requests_per_second: found "50"; accepted: a whole number from 1 to 10000"#,
+                #"line 11, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
                 "line 11, column 5: rooms.one.url: missing; accepted: a room URL, such as "
                     + "socketio+https://rtc.example.org/123123",
-                #"line 11, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
                 #"line 12, column 15: rooms.one.record.vidoe: unknown key; did you mean "video"?"#,
                 #"line 12, column 35: rooms.one.record.video: found "yes"; accepted: true or false"#,
                 "line 12, column 49: rooms.one.record.segment: not supported by this version; accepted: none",

@@ -30,30 +30,15 @@ final class DatagramReceiver {
         if !self.address.hasPrefix("@") { unlink(self.address) }
     }
 
-    /// The next datagram that has arrived and the first descriptor that came with it; `nil` if there is none.
-    func receive() -> (bytes: [UInt8], descriptor: Int32?)? {
+    /// The next datagram that has arrived; `nil` if there is none.
+    func receive() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        var control = [UInt8](repeating: 0, count: 64)
-        return bytes.withUnsafeMutableBytes { buffer in
-            control.withUnsafeMutableBytes { control -> (bytes: [UInt8], descriptor: Int32?)? in
-                var vector = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
-                return withUnsafeMutablePointer(to: &vector) { vector in
-                    var message = msghdr()
-                    message.msg_iov = vector
-                    message.msg_iovlen = 1
-                    message.msg_control = control.baseAddress
-                    message.msg_controllen = control.count
-                    let count = recvmsg(self.descriptor, &message, Int32(MSG_DONTWAIT))
-                    guard count >= 0 else { return nil }
-                    let received = message.msg_controllen >= 20 ? control.load(fromByteOffset: 16, as: Int32.self) : nil
-                    return (Array(buffer.prefix(count)), received)
-                }
-            }
-        }
+        let count = recv(self.descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return count < 0 ? nil : Array(bytes.prefix(count))
     }
 
     /// The next datagram as lines of text; `nil` if there is none.
     func lines() -> [String]? {
-        self.receive().map { String(decoding: $0.bytes, as: UTF8.self).split(separator: "\n").map(String.init) }
+        self.receive().map { String(decoding: $0, as: UTF8.self).split(separator: "\n").map(String.init) }
     }
 }

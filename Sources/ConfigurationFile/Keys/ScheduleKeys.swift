@@ -29,16 +29,17 @@ extension ValueType where Value == CronExpression {
 }
 
 extension ValueType where Value == TimeZone {
+    private static let known = Set(TimeZone.knownTimeZoneIdentifiers)
+
     /// A zone of the time zone database.
     fileprivate static let timeZone = ValueType(
         accepted: "a name of the time zone database, such as Europe/Berlin or UTC"
     ) { scalar throws(WrongValue) in
-        let known = TimeZone.knownTimeZoneIdentifiers
-        if scalar.text == "UTC" || known.contains(scalar.text), let zone = TimeZone(identifier: scalar.text) {
+        if scalar.text == "UTC" || Self.known.contains(scalar.text), let zone = TimeZone(identifier: scalar.text) {
             return zone
         }
         throw WrongValue(
-            suggestion: scalar.isSubstituted ? nil : Spelling.suggestion(for: scalar.text, among: known)
+            suggestion: scalar.isSubstituted ? nil : Spelling.suggestion(for: scalar.text, among: Self.known.sorted())
         )
     }
 }

@@ -28,7 +28,9 @@ struct YAMLText {
     /// The tree of a text; nil if a problem was added and there is none.
     ///
     /// Problems that leave the rest of the tree as it is are added too: `${…}` without a value, keys given twice.
-    mutating func tree(of text: String) -> SourceNode? {
+    ///
+    /// - Parameter key: What the keys of problems begin with.
+    mutating func tree(of text: String, key: String = "") -> SourceNode? {
         guard text.utf8.count <= Self.maximumBytes else {
             self.problems.add(nil, "", "longer than \(Self.maximumBytes) bytes")
             return nil
@@ -40,7 +42,7 @@ struct YAMLText {
             return nil
         }
         guard let root = self.compose(text) else { return nil }
-        let tree = self.convert(root, key: "", depth: 1)
+        let tree = self.convert(root, key: key, depth: 1)
         guard self.nodes <= Self.maximumNodes else {
             let message = "more than \(Self.maximumNodes) values, aliases counted as what they stand for"
             self.problems.add(nil, "", message)

@@ -54,24 +54,25 @@ public struct Schedule: Sendable, Hashable, CustomStringConvertible {
 
     /// The window around an instant, its end not included; of several the one that ends last; `nil` outside of windows.
     public func window(containing instant: Date) -> DateInterval? {
-        let length = TimeInterval(self.duration.components.seconds)
-        guard var start = self.next(after: instant.addingTimeInterval(-length)), start <= instant else { return nil }
-        // Windows overlap if they last longer than the time between them; begin near enough to the end.
-        for reach in [86_400.0, 3600, 60] where reach < length {
-            if let later = self.next(after: instant.addingTimeInterval(-reach)), later <= instant {
-                start = later
-            }
+        guard self.contains(instant) else { return nil }
+        // A window begins behind `outer`, and none behind `inner`; two beginnings are a minute apart or more.
+        var outer = instant.addingTimeInterval(-self.length)
+        var inner = instant
+        while inner.timeIntervalSince(outer) > 1 {
+            let middle = outer.addingTimeInterval(inner.timeIntervalSince(outer) / 2)
+            if let start = self.next(after: middle), start <= instant { outer = middle } else { inner = middle }
         }
-        while let later = self.next(after: start), later <= instant { start = later }
-        return DateInterval(start: start, duration: length)
+        return self.next(after: outer).map { DateInterval(start: $0, duration: self.length) }
     }
 
     /// Whether an instant is in a window.
     public func contains(_ instant: Date) -> Bool {
-        let length = TimeInterval(self.duration.components.seconds)
-        guard let start = self.next(after: instant.addingTimeInterval(-length)) else { return false }
+        guard let start = self.next(after: instant.addingTimeInterval(-self.length)) else { return false }
         return start <= instant
     }
+
+    /// The duration in whole seconds.
+    private var length: TimeInterval { TimeInterval(self.duration.components.seconds) }
 
     /// Seconds since 1970 of the times of one local day, sorted.
     private func starts(on date: CivilDate) -> [Int] {

@@ -228,7 +228,7 @@ actor RecordingKeeper: Service {
             }
             export = try await self.catalogue.export(queued.id)
             export.finished = .now()
-            export.file = progress.file
+            export.file = progress.file.map { Self.relative($0, to: folder) }
             export.progress = failure == nil ? 1 : export.progress
             export.state = failure == nil ? .done : .failed
             export.error = progress.error ?? failure
@@ -245,6 +245,10 @@ actor RecordingKeeper: Service {
         } else {
             self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
         }
+    }
+
+    private static func relative(_ path: String, to folder: String) -> String {
+        path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
     }
 
     private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {

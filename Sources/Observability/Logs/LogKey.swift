@@ -4,8 +4,10 @@
 ///
 /// Dotted, `subject.property`. Use as `logger[metadataKey: LogKey.roomID.rawValue]`.
 public enum LogKey: String, Sendable, CaseIterable {
-    /// The recording or camera session.
+    /// One stay in one room, from joining to leaving; on every line about it.
     case sessionID = "session.id"
+    /// The room's name in the configuration.
+    case roomName = "room.name"
     /// The room's name on its server.
     case roomID = "room.id"
     /// A member of the room.

@@ -27,52 +27,20 @@ final class DatagramSocket: Sendable {
         close(self.descriptor)
     }
 
-    /// Sends one datagram; the system's error number if it was not taken.
-    func send(_ bytes: [UInt8]) -> Int32? {
-        self.transmit { message in
-            var bytes = bytes
-            return bytes.withUnsafeMutableBytes { buffer in
-                var vector = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
-                return withUnsafeMutablePointer(to: &vector) { vector in
-                    message.msg_iov = vector
-                    message.msg_iovlen = 1
-                    return sendmsg(self.descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                }
-            }
-        }
-    }
-
-    /// Sends a descriptor without bytes beside it (SCM_RIGHTS); the system's error number if it was not taken.
-    func send(descriptor: Int32) -> Int32? {
-        // A control message (cmsg(3)) on a 64-bit Linux: length, level and type, data padded to a word.
-        let headerLength = 16
-        var control = [UInt8](repeating: 0, count: headerLength + 8)
-        return control.withUnsafeMutableBytes { buffer in
-            buffer.storeBytes(of: headerLength + MemoryLayout<Int32>.size, as: Int.self)
-            buffer.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: Int32.self)
-            buffer.storeBytes(of: Int32(SCM_RIGHTS), toByteOffset: 12, as: Int32.self)
-            buffer.storeBytes(of: descriptor, toByteOffset: headerLength, as: Int32.self)
-            return self.transmit { message in
-                message.msg_control = buffer.baseAddress
-                message.msg_controllen = buffer.count
-                return sendmsg(self.descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-            }
-        }
-    }
-
-    private func transmit(_ body: (inout msghdr) -> Int) -> Int32? {
+    /// Sends one datagram; whether it was taken.
+    func send(_ bytes: [UInt8]) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: self.path) }
         // An abstract name ends where the address ends; a path ends with a zero byte.
         let length = MemoryLayout<sa_family_t>.size + self.path.count + (self.isAbstract ? 0 : 1)
-        return withUnsafeMutablePointer(to: &address) { address in
-            var message = msghdr()
-            message.msg_name = UnsafeMutableRawPointer(address)
-            message.msg_namelen = socklen_t(length)
-            while true {
-                if body(&message) >= 0 { return nil }
-                if errno != EINTR { return errno }
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                while sendto(self.descriptor, bytes, bytes.count, flags, address, socklen_t(length)) < 0 {
+                    guard errno == EINTR else { return false }
+                }
+                return true
             }
         }
     }

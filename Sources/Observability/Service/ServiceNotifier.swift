@@ -72,6 +72,6 @@ public struct ServiceNotifier: Sendable {
     }
 
     private func send(_ lines: [String]) -> Bool {
-        self.socket.map { $0.send(Array(lines.joined(separator: "\n").utf8)) == nil } ?? false
+        self.socket?.send(Array(lines.joined(separator: "\n").utf8)) ?? false
     }
 }

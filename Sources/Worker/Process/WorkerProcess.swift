@@ -173,8 +173,8 @@ public final class WorkerProcess: Sendable {
         guard rooms.count < Self.maximumRooms else {
             return self.refuse(.join(order), "the worker is in \(Self.maximumRooms) rooms already", output)
         }
-        var logger = self.logger
-        logger[metadataKey: LogKey.roomID.rawValue] = "\(order.name)"
+        var logger = self.logger.forSession()
+        logger[key: .roomName] = "\(order.name)"
         let plan: RoomPlan
         do {
             plan = try RoomPlan(order, host: self.host)

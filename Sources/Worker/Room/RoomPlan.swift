@@ -52,18 +52,22 @@ struct CameraPlan: Sendable, Hashable {
     var settings: CameraSettings
     var preferred: CameraCodec
 
-    /// Checks an order; this build has the test picture and the test sound.
+    /// Checks an order's values; whether its files and devices work shows when they are opened.
     init(_ order: CameraOrder) throws(RoomPlanError) {
-        for (kind, source) in [("video", order.video), ("audio", order.audio)] {
-            guard source == nil || source == "test" else {
-                throw RoomPlanError(message: "\(kind): this build sends test or nothing")
-            }
+        guard let video = VideoInput(order.video ?? "none") else {
+            throw RoomPlanError(message: "video takes test, v4l2:/dev/video0, file:PATH or none")
         }
-        guard order.video != nil || order.audio != nil else {
+        guard let audio = AudioInput(order.audio ?? "none") else {
+            throw RoomPlanError(message: "audio takes test, alsa:default, file:PATH or none")
+        }
+        guard video != .none || audio != .none else {
             throw RoomPlanError(message: "the camera has neither picture nor sound")
         }
-        guard let preferred = [CameraCodec.vp8, .h264].first(where: { $0.rawValue.lowercased() == order.preferredCodec })
-        else { throw RoomPlanError(message: "preferredCodec takes vp8 or h264, not \(order.preferredCodec.prefix(20))") }
+        guard
+            let preferred = [CameraCodec.vp8, .h264].first(where: { $0.rawValue.lowercased() == order.preferredCodec })
+        else {
+            throw RoomPlanError(message: "preferredCodec takes vp8 or h264, not \(order.preferredCodec.prefix(20))")
+        }
         guard (320...7680).contains(order.width), (180...4320).contains(order.height), order.width % 2 == 0,
             order.height % 2 == 0
         else { throw RoomPlanError(message: "the picture takes even numbers of pixels from 320x180 to 7680x4320") }
@@ -74,8 +78,8 @@ struct CameraPlan: Sendable, Hashable {
             throw RoomPlanError(message: "bitsPerSecond takes 50000 to 50000000, not \(order.bitsPerSecond)")
         }
         var settings = CameraSettings()
-        settings.sendsVideo = order.video != nil
-        settings.sendsAudio = order.audio != nil
+        settings.video = video
+        settings.audio = audio
         settings.width = order.width
         settings.height = order.height
         settings.framesPerSecond = order.framesPerSecond

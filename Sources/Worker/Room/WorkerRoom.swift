@@ -126,7 +126,7 @@ final class WorkerRoom: Sendable {
             let outcome: SessionOutcome
             do {
                 try Runtime.initialise()
-                guard let session = try self.makeSession() else { return .ordered }
+                guard let session = try await self.makeSession() else { return .ordered }
                 outcome = await session.run()
             } catch {
                 await self.stopCamera()
@@ -148,9 +148,16 @@ final class WorkerRoom: Sendable {
     }
 
     /// The next session; nil if the room is to be left.
-    private func makeSession() throws -> RoomSession? {
+    private func makeSession() async throws -> RoomSession? {
         let cameraPlan = self.state.withLock { $0.cameraPlan }
-        let camera = cameraPlan.map { CameraSource(settings: $0.settings, logger: self.logger) }
+        var camera: CameraSource?
+        if let settings = cameraPlan?.settings {
+            let logger = self.logger
+            let usable = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
+                settings.reconciled(logger: logger)
+            }
+            camera = CameraSource(settings: usable, logger: logger)
+        }
         let session = RoomSession(
             signaller: self.makeSignaller(self.plan.url, self.logger),
             context: try RoomConnection.context(
