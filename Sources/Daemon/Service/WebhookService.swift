@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Catalogue
 import Logging
 import Observability
 import ServiceLifecycle
@@ -26,23 +27,20 @@ struct WebhookService: Service {
     }
 
     private func measure() async {
-        var known = WebhookStatus.Counters()
+        var known = (delivered: 0, failed: 0, dead: 0)
         var hasFailed = false
         while (try? await Task.sleep(for: Self.interval)) != nil {
             do {
                 let status = try await self.dispatcher.status()
-                self.metrics.webhooks(
-                    pending: status.reduce(0) { $0 + $1.deliveries.queued },
-                    deadLetters: status.reduce(0) { $0 + $1.deliveries.dead }
-                )
-                let now = status.reduce(into: WebhookStatus.Counters()) { sum, webhook in
-                    sum.delivered += webhook.counters.delivered
-                    sum.failedAttempts += webhook.counters.failedAttempts
-                }
+                let dead = status.reduce(0) { $0 + $1.deliveries.dead }
+                self.metrics.webhooks(pending: status.reduce(0) { $0 + $1.deliveries.queued }, deadLetters: dead)
+                let delivered = status.reduce(0) { $0 + $1.counters.delivered }
+                let failed = status.reduce(0) { $0 + $1.counters.failedAttempts }
                 // Counters of a webhook that is gone are gone as well: only what grew counts.
-                for _ in 0..<max(0, now.delivered - known.delivered) { self.metrics.webhookDelivery(.delivered) }
-                for _ in 0..<max(0, now.failedAttempts - known.failedAttempts) { self.metrics.webhookDelivery(.retried) }
-                known = now
+                for _ in 0..<max(0, delivered - known.delivered) { self.metrics.webhookDelivery(.delivered) }
+                for _ in 0..<max(0, failed - known.failed) { self.metrics.webhookDelivery(.retried) }
+                for _ in 0..<max(0, dead - known.dead) { self.metrics.webhookDelivery(.dead) }
+                known = (delivered, failed, dead)
                 hasFailed = false
             } catch {
                 if !hasFailed {
