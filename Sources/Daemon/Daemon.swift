@@ -5,11 +5,12 @@ public import ConfigurationFile
 import Control
 import Foundation
 public import Logging
-import Observability
+public import Observability
 import ServiceLifecycle
 import Supervision
 public import SystemPackage
 import UnixSignals
+import Webhooks
 
 /// The daemon: everything that one configuration wants, until SIGTERM or SIGINT.
 ///
@@ -24,6 +25,7 @@ public struct Daemon: Sendable {
     private let executable: FilePath
     private let workerArguments: [String]
     private let version: String
+    private let metrics: DaemonMetrics
     private let logger: Logger
 
     /// A daemon that has not started anything.
@@ -38,6 +40,7 @@ public struct Daemon: Sendable {
         executable: FilePath,
         workerArguments: [String],
         version: String,
+        metrics: DaemonMetrics,
         logger: Logger
     ) {
         self.configurationPath = configurationPath
@@ -45,6 +48,7 @@ public struct Daemon: Sendable {
         self.executable = executable
         self.workerArguments = workerArguments
         self.version = version
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -53,11 +57,19 @@ public struct Daemon: Sendable {
     /// - Parameter onListening: called once with the port of the interface.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let catalogue = try self.openCatalogue()
-        let registry = PrometheusRegistry()
-        let metrics = DaemonMetrics(registry: registry, version: self.version, startTime: Date().timeIntervalSince1970)
+        let metrics = self.metrics
+        let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let events = EventHub()
-        let bus = EventBus(logger: self.logger, listeners: [{ events.publish($0) }])
+        let webhooks = WebhookDispatcher(
+            catalogue: catalogue,
+            configuration: self.configuration.webhooks,
+            logger: self.logger
+        )
+        let bus = EventBus(
+            logger: self.logger,
+            listeners: [{ events.publish($0) }, { webhooks.dispatch($0) }]
+        )
         let keeper = RecordingKeeper(
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable),
@@ -77,7 +89,9 @@ public struct Daemon: Sendable {
         )
         let reloader = ConfigurationReloader(
             path: self.configurationPath,
+            directory: self.configuration.storage.directory,
             supervisor: supervisor,
+            webhooks: webhooks,
             bus: bus,
             metrics: metrics,
             notifier: notifier,
@@ -89,8 +103,9 @@ public struct Daemon: Sendable {
             configuration: ControlConfiguration(self.configuration.api),
             backend: backend,
             events: events,
-            metrics: { registry.text() },
+            metrics: { registry.text($0) },
             logger: self.logger,
+            onAnswer: { metrics.request($0, status: $1, took: $2) },
             onListening: onListening
         )
         let housekeeper = Housekeeper(
@@ -105,6 +120,7 @@ public struct Daemon: Sendable {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
+                    .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
                     .init(service: control), .init(service: keeper), .init(service: supervisor),
                     .init(service: housekeeper), .init(service: reloader),
                     .init(service: LifeSigns(notifier: notifier, backend: backend)),

@@ -3,6 +3,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Observability
 import Signalling
 
 /// What every endpoint does, once a request is let in: asks the backend, and puts its answer into words.
@@ -26,7 +27,7 @@ struct Endpoints: Sendable {
     let backend: any ControlBackend
     let events: EventHub
     let gatekeeper: Gatekeeper
-    let metrics: @Sendable () async -> String
+    let metrics: @Sendable (PrometheusFormat) async -> String
     let eventStreams: Int
     let cookieIsSecure: Bool
 
@@ -47,10 +48,11 @@ struct Endpoints: Sendable {
         case .liveness: return try await self.liveness()
         case .readiness: return try await self.readiness()
         case .metrics:
+            let format = PrometheusFormat(accept: call.request.headers[.accept])
             return Reply(
                 status: .ok,
-                type: "text/plain; version=0.0.4; charset=utf-8",
-                body: ByteBuffer(string: await self.metrics())
+                type: format.contentType,
+                body: ByteBuffer(string: await self.metrics(format))
             )
         case .overview: return Reply(json: await self.backend.overview())
         case .reload:

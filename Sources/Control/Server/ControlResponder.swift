@@ -19,12 +19,14 @@ final class ControlResponder: HTTPResponder {
     private let idempotency = Mutex(IdempotencyCache())
     private let logger: Logger
     private let now: @Sendable () -> Duration
+    private let onAnswer: ControlServer.OnAnswer
 
     init(
         endpoints: Endpoints,
         configuration: ControlConfiguration,
         logger: Logger,
-        now: @escaping @Sendable () -> Duration
+        now: @escaping @Sendable () -> Duration,
+        onAnswer: @escaping ControlServer.OnAnswer
     ) {
         self.endpoints = endpoints
         self.gatekeeper = endpoints.gatekeeper
@@ -33,9 +35,11 @@ final class ControlResponder: HTTPResponder {
         self.targetBytes = configuration.limits.targetBytes
         self.logger = logger
         self.now = now
+        self.onAnswer = onAnswer
     }
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
+        let start = self.now()
         var response: Response
         do {
             response = try await self.answer(request, context)
@@ -46,6 +50,7 @@ final class ControlResponder: HTTPResponder {
             response = self.problem(error, request).reply.response
         }
         self.addHeaders(to: &response, for: request)
+        self.onAnswer(RouteGroup(path: request.uri.path), response.status.code, self.now() - start)
         self.logger.debug(
             "Request answered",
             metadata: .tagged([

@@ -7,6 +7,7 @@ import HummingbirdTLS
 public import Logging
 import NIOCore
 import NIOSSL
+public import Observability
 public import ServiceLifecycle
 
 /// The HTTP interface of the daemon: rooms, recordings, events, figures and the dashboard.
@@ -22,21 +23,26 @@ public final class ControlServer: Service {
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
+    /// Hears of an answer: what was asked for, the status code, and how long it took to the answer's head.
+    public typealias OnAnswer = @Sendable (RouteGroup, Int, Duration) -> Void
+
     /// A server that is ready to run; throws `ControlServerError`.
     ///
     /// - Parameters:
     ///   - configuration: how it listens, and whom it lets in.
     ///   - backend: what it asks.
     ///   - events: what `GET /v1/events` tells.
-    ///   - metrics: the text of `GET /metrics`.
+    ///   - metrics: the text of `GET /metrics` in a format.
     ///   - logger: where requests and failures are logged.
+    ///   - onAnswer: called for each answer when its head is known.
     ///   - onListening: called once with the port that is listened on.
     public convenience init(
         configuration: ControlConfiguration,
         backend: any ControlBackend,
         events: EventHub,
-        metrics: @escaping @Sendable () async -> String,
+        metrics: @escaping @Sendable (PrometheusFormat) async -> String,
         logger: Logger,
+        onAnswer: @escaping OnAnswer = { _, _, _ in },
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws(ControlServerError) {
         let clock = ContinuousClock()
@@ -48,6 +54,7 @@ public final class ControlServer: Service {
             metrics: metrics,
             logger: logger,
             now: { origin.duration(to: clock.now) },
+            onAnswer: onAnswer,
             onListening: onListening
         )
     }
@@ -56,9 +63,10 @@ public final class ControlServer: Service {
         configuration: ControlConfiguration,
         backend: any ControlBackend,
         events: EventHub,
-        metrics: @escaping @Sendable () async -> String,
+        metrics: @escaping @Sendable (PrometheusFormat) async -> String,
         logger: Logger,
         now: @escaping @Sendable () -> Duration,
+        onAnswer: @escaping OnAnswer = { _, _, _ in },
         onListening: @escaping @Sendable (Int) async -> Void
     ) throws(ControlServerError) {
         guard configuration.isLoopback || !configuration.tokens.isEmpty else {
@@ -88,7 +96,8 @@ public final class ControlServer: Service {
             ),
             configuration: configuration,
             logger: logger,
-            now: now
+            now: now,
+            onAnswer: onAnswer
         )
     }
 

@@ -122,6 +122,13 @@ actor RecordingKeeper: Service {
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
 
+    /// Ends deletions that an earlier life began.
+    func removeLeftovers() async {
+        await self.attempt("end deletions") {
+            _ = try RecordingFolder.removeLeftovers(storage: self.catalogue.storage)
+        }
+    }
+
     /// Deletes what a policy does not keep.
     func apply(_ policy: RetentionPolicy) async {
         await self.attempt("retention") {

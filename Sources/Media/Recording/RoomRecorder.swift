@@ -289,6 +289,8 @@ public final class RoomRecorder: Sendable {
     public func finish(reason: String) {
         let isFirst = self.lock.withLock {
             defer { self.state.isFinishing = true }
+            // What comes from now on is not written: a queue that media flow into would never be empty.
+            for track in self.state.tracks.values { track.tap.close() }
             return !self.state.isFinishing
         }
         guard isFirst else { return }
@@ -296,10 +298,7 @@ public final class RoomRecorder: Sendable {
         self.ended.wait()
         self.lock.withLock {
             self.finishRecording(reason: reason)
-            for (id, track) in self.state.tracks {
-                track.tap.close()
-                self.state.tracks[id] = nil
-            }
+            self.state.tracks = [:]
             _ = self.state.machine.stopOrdered()
         }
     }

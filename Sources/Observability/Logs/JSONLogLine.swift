@@ -3,8 +3,8 @@
 import FoundationEssentials
 import Logging
 
-/// A log line as a JSON object: what `--log-format json` writes, and what `LogRelay` reads.
-struct JSONLogLine: Codable, Equatable {
+/// A log line as a JSON object: what `--log-format json` writes.
+struct JSONLogLine: Encodable {
     /// RFC 3339, UTC, milliseconds.
     var time: String
     /// The level's name.
@@ -34,11 +34,5 @@ struct JSONLogLine: Codable, Equatable {
         // Strings and dictionaries of strings always encode.
         guard let data = try? encoder.encode(self) else { return "{}\n" }
         return String(decoding: data, as: UTF8.self) + "\n"
-    }
-
-    /// The line of an object; `nil` if it is none.
-    init?(_ line: some Sequence<UInt8>) {
-        guard let decoded = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
-        self = decoded
     }
 }

@@ -103,7 +103,7 @@ public enum DaemonMetric {
     static let requests = histogram(
         "http_request_duration_seconds",
         MetricDescription.requestSeconds,
-        help: "From a request's head to the end of its answer; event streams count until their answer's head.",
+        help: "From a request's head to the head of its answer.",
         [.route, .status]
     )
     static let subscribers = gauge("event_stream_subscribers", help: "Clients that listen to the event stream.")
@@ -112,7 +112,11 @@ public enum DaemonMetric {
         help: "Configurations that were read again, by what became of them.",
         [.result]
     )
-    static let logLines = counter("log_lines_total", help: "Log lines written, workers' lines included.", [.level])
+    static let logLines = counter(
+        "log_lines_total",
+        help: "Log lines of the supervisor; workers write theirs themselves.",
+        [.level]
+    )
 
     /// Every metric that the daemon shows by itself, in the order of the documentation.
     public static let all: [MetricDescription] = [

@@ -4,6 +4,7 @@ import ArgumentParser
 import ConfigurationFile
 import Daemon
 import Foundation
+import Observability
 import SystemPackage
 
 /// `tapedeck run`.
@@ -43,13 +44,19 @@ struct RunCommand: AsyncParsableCommand {
             }
             return
         }
+        let metrics = DaemonMetrics(
+            registry: PrometheusRegistry(),
+            version: Tapedeck.version,
+            startTime: Date().timeIntervalSince1970
+        )
         let daemon = Daemon(
             configurationPath: self.config,
             configuration: configuration,
             executable: try Self.executable(),
             workerArguments: self.common.arguments,
             version: Tapedeck.version,
-            logger: self.common.logger
+            metrics: metrics,
+            logger: self.common.logOutput { metrics.logLine($0) }.logger()
         )
         let (host, isJSON) = (configuration.api.host, self.common.json)
         do {

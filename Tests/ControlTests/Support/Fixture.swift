@@ -43,7 +43,7 @@ struct Fixture: Sendable {
             configuration: configuration,
             backend: self.backend,
             events: self.events,
-            metrics: { "# HELP tapedeck_up 1\n" },
+            metrics: { _ in "# HELP tapedeck_up 1\n" },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { clock.now },
             onListening: onListening
