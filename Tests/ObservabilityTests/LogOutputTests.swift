@@ -19,7 +19,8 @@ private final class CapturedOutput {
     }
 
     init(_ format: LogFormat, level: Logger.Level = .info, journal: DatagramSocket? = nil) throws {
-        try #require(pipe2(&self.ends, O_CLOEXEC | O_NONBLOCK) == 0)
+        try #require(pipe(&self.ends) == 0)
+        for end in self.ends { try #require(fcntl(end, F_SETFL, O_NONBLOCK) == 0) }
         let time = try #require(UTCTime(iso8601: "2026-11-21T03:12:26.125999Z"))
         self.output = LogOutput(
             format: format,
@@ -121,7 +122,7 @@ private final class CapturedOutput {
 
     @Test func formatFollowsStandardError() throws {
         var ends: [Int32] = [-1, -1]
-        try #require(pipe2(&ends, O_CLOEXEC) == 0)
+        try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         var information = stat()
         try #require(fstat(ends[1], &information) == 0)

@@ -91,6 +91,7 @@ struct SessionHarness: ~Copyable {
         switch fact {
         case .joined: "joined"
         case .roomFull: "full"
+        case .joinFailed: "joinFailed"
         case .signallingLost: "lost"
         case .peerJoined: "peerJoined"
         case .peerLeft: "peerLeft"

@@ -24,6 +24,7 @@ public enum DaemonMetric {
     )
     static let receivedRate = gauge(
         "room_received_bytes_per_second",
+        .bytesPerSecond,
         help: "Bytes of media received a second, over the last second or more; times 8 for the bitrate.",
         [.room, .kind]
     )

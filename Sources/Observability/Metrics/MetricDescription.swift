@@ -18,6 +18,8 @@ public struct MetricDescription: Sendable, Hashable {
         case seconds
         /// Bytes.
         case bytes
+        /// Bytes a second.
+        case bytesPerSecond = "bytes_per_second"
         /// A number of things.
         case one = "1"
     }
