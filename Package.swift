@@ -25,8 +25,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -44,8 +47,9 @@ let package = Package(
             name: "CTapedeck",
             dependencies: ["CGStreamer"],
             linkerSettings: [
-                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstrtp-1.0"),
-                .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"), .linkedLibrary("crypto"),
+                .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
+                .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
+                .linkedLibrary("crypto"),
             ]
         ),
 
@@ -63,7 +67,7 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: [logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Timeline", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: settings
         ),
 
@@ -130,24 +134,31 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Observability", "Supervision", logging,
+                "Catalogue", "ConfigurationFile", "Observability", "Storage", "Supervision", "Timeline", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "Control",
             dependencies: [
-                "Observability", "Supervision", logging,
+                "Observability", "Signalling", "Supervision", "Timeline", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: [.embedInCode("OpenAPI/openapi.yaml"), .embedInCode("Page/index.html")],
             swiftSettings: settings
         ),
         .target(
@@ -157,6 +168,18 @@ let package = Package(
                 "Timeline", "Webhooks", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // What `tapedeck doctor` finds out about this host
+        .target(
+            name: "Diagnosis",
+            dependencies: [
+                "GStreamer", .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -165,10 +188,15 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Export", "GStreamer", "Matroska", "Media",
-                "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
+                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Diagnosis", "Export", "GStreamer", "Matroska",
+                "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Supervision",
                 "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
@@ -182,12 +210,16 @@ let package = Package(
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [
+                "Observability", "Timeline", logging,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ConfigurationFileTests",
-            dependencies: ["ConfigurationFile", .product(name: "Yams", package: "Yams")],
+            dependencies: ["ConfigurationFile", "Signalling", .product(name: "Yams", package: "Yams")],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -199,7 +231,7 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Supervision", "Webhooks", logging,
+                "Catalogue", "ConfigurationFile", "Storage", "Supervision", "Timeline", "Webhooks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -210,9 +242,14 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "Observability", "Supervision", logging,
+                "Control", "Observability", "Signalling", "Supervision", logging,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -226,6 +263,7 @@ let package = Package(
             dependencies: ["ConfigurationFile", "Control", "Daemon", "Supervision", logging],
             swiftSettings: settings
         ),
+        .testTarget(name: "DiagnosisTests", dependencies: ["Diagnosis", "GStreamer"], swiftSettings: settings),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "ExportTests",

@@ -26,6 +26,8 @@ struct CTapedeckFanOut {
     GPtrArray *consumers;
     uint64_t next_id;
     uint64_t count;
+    // Clock time at which the newest buffer ends; 0 before the first.
+    GstClockTime end;
     // Weak: the appsink holds the fan-out through its callbacks.
     GWeakRef appsink;
     GstClockTime base_time;
@@ -128,6 +130,8 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     if (GST_CLOCK_TIME_IS_VALID(running_time) && caps != NULL && !is_preskip) {
         g_mutex_lock(&fan_out->mutex);
         fan_out->count += 1;
+        fan_out->end = fan_out->base_time + running_time;
+        if (GST_BUFFER_DURATION_IS_VALID(buffer)) fan_out->end += GST_BUFFER_DURATION(buffer);
         for (guint i = 0; i < fan_out->consumers->len; i++) {
             deliver(fan_out, g_ptr_array_index(fan_out->consumers, i), buffer, running_time, caps);
         }
@@ -142,6 +146,10 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
 void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time) {
     g_mutex_lock(&fan_out->mutex);
     g_weak_ref_set(&fan_out->appsink, appsink);
+    for (guint i = 0; i < fan_out->consumers->len; i++) {
+        Consumer *consumer = g_ptr_array_index(fan_out->consumers, i);
+        consumer->offset += (GstClockTimeDiff)base_time - (GstClockTimeDiff)fan_out->base_time;
+    }
     fan_out->base_time = base_time;
     g_mutex_unlock(&fan_out->mutex);
     g_atomic_ref_count_inc(&fan_out->references);
@@ -195,6 +203,13 @@ uint64_t CTapedeck_fan_out_count(CTapedeckFanOut *fan_out) {
     uint64_t count = fan_out->count;
     g_mutex_unlock(&fan_out->mutex);
     return count;
+}
+
+GstClockTime CTapedeck_fan_out_end(CTapedeckFanOut *fan_out) {
+    g_mutex_lock(&fan_out->mutex);
+    GstClockTime end = fan_out->end;
+    g_mutex_unlock(&fan_out->mutex);
+    return end;
 }
 
 void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out) {

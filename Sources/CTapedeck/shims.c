@@ -25,6 +25,8 @@ gboolean CGst_set_from_text(gpointer object, const char *name, const char *text)
     return fits;
 }
 
+void CGst_set_string(gpointer object, const char *name, const char *text) { g_object_set(object, name, text, NULL); }
+
 int CGst_get_int(gpointer object, const char *name) {
     int value = 0;
     g_object_get(object, name, &value, NULL);
@@ -98,6 +100,22 @@ gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url) {
     gboolean added = FALSE;
     g_signal_emit_by_name(webrtcbin, "add-turn-server", url, &added);
     return added;
+}
+
+void CGst_webrtc_allow_sending(GstElement *webrtcbin, guint m_line_index) {
+    GArray *transceivers = NULL;
+    g_signal_emit_by_name(webrtcbin, "get-transceivers", &transceivers);
+    if (transceivers == NULL) return;
+    for (guint index = 0; index < transceivers->len; index++) {
+        GstWebRTCRTPTransceiver *transceiver = g_array_index(transceivers, GstWebRTCRTPTransceiver *, index);
+        guint line = 0;
+        GstWebRTCRTPTransceiverDirection direction = GST_WEBRTC_RTP_TRANSCEIVER_DIRECTION_NONE;
+        g_object_get(transceiver, "mlineindex", &line, "direction", &direction, NULL);
+        if (line == m_line_index && direction == GST_WEBRTC_RTP_TRANSCEIVER_DIRECTION_RECVONLY) {
+            g_object_set(transceiver, "direction", GST_WEBRTC_RTP_TRANSCEIVER_DIRECTION_SENDRECV, NULL);
+        }
+    }
+    g_array_unref(transceivers);
 }
 
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {

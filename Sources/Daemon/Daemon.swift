@@ -1,1 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+public import ConfigurationFile
+import Control
+import Foundation
+public import Logging
+public import Observability
+import ServiceLifecycle
+import Supervision
+public import SystemPackage
+import UnixSignals
+import Webhooks
+
+/// The daemon: everything that one configuration wants, until SIGTERM or SIGINT.
+///
+/// Shutdown goes from the outside in: no more joining, recordings finished, rooms left, exports worked on for a while,
+/// then the interface and the webhooks end.
+public struct Daemon: Sendable {
+    /// How long exports are worked on when the daemon ends; what is left runs after the next start.
+    private static let exportLimit = Duration.seconds(20)
+
+    private let configurationPath: String
+    private let configuration: DaemonConfiguration
+    private let executable: FilePath
+    private let workerArguments: [String]
+    private let version: String
+    private let metrics: DaemonMetrics
+    private let logger: Logger
+
+    /// A daemon that has not started anything.
+    ///
+    /// - Parameters:
+    ///   - configurationPath: where `configuration` came from, and where a new one is read.
+    ///   - executable: this program: workers and jobs are processes of it.
+    ///   - workerArguments: what follows `worker` on their command line, such as log options.
+    public init(
+        configurationPath: String,
+        configuration: DaemonConfiguration,
+        executable: FilePath,
+        workerArguments: [String],
+        version: String,
+        metrics: DaemonMetrics,
+        logger: Logger
+    ) {
+        self.configurationPath = configurationPath
+        self.configuration = configuration
+        self.executable = executable
+        self.workerArguments = workerArguments
+        self.version = version
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// Runs until a signal ends it and everything is finished.
+    ///
+    /// - Parameter onListening: called once with the port of the interface.
+    public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
+        let catalogue = try self.openCatalogue()
+        let metrics = self.metrics
+        let registry = metrics.registry
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        let events = EventHub()
+        let webhooks = WebhookDispatcher(
+            catalogue: catalogue,
+            configuration: self.configuration.webhooks,
+            logger: self.logger
+        )
+        let bus = EventBus(
+            logger: self.logger,
+            listeners: [{ events.publish($0) }, { webhooks.dispatch($0) }]
+        )
+        let keeper = RecordingKeeper(
+            catalogue: catalogue,
+            jobs: JobLauncher(executable: self.executable),
+            exportJobs: self.configuration.workers.exportJobs,
+            shutdownLimit: Self.exportLimit,
+            bus: bus,
+            metrics: metrics,
+            logger: self.logger
+        )
+        let supervisor = Supervisor(
+            configuration: self.configuration,
+            launcher: WorkerLauncher(executable: self.executable, arguments: ["worker"] + self.workerArguments),
+            keeper: keeper,
+            bus: bus,
+            metrics: metrics,
+            logger: self.logger
+        )
+        let reloader = ConfigurationReloader(
+            path: self.configurationPath,
+            directory: self.configuration.storage.directory,
+            supervisor: supervisor,
+            webhooks: webhooks,
+            bus: bus,
+            metrics: metrics,
+            notifier: notifier,
+            logger: self.logger
+        )
+        let backend = DaemonBackend(supervisor: supervisor, keeper: keeper, reloader: reloader, version: self.version)
+        registry.onScrape { metrics.eventSubscribers(events.streamCount) }
+        let control = try ControlServer(
+            configuration: ControlConfiguration(self.configuration.api),
+            backend: backend,
+            events: events,
+            metrics: { registry.text($0) },
+            logger: self.logger,
+            onAnswer: { metrics.request($0, status: $1, took: $2) },
+            onListening: onListening
+        )
+        let housekeeper = Housekeeper(
+            supervisor: supervisor,
+            keeper: keeper,
+            storage: self.configuration.storage,
+            bus: bus,
+            metrics: metrics,
+            logger: self.logger
+        )
+        // Ended in reverse order, each before the next.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
+                    .init(service: control), .init(service: keeper), .init(service: supervisor),
+                    .init(service: housekeeper), .init(service: reloader),
+                    .init(service: LifeSigns(notifier: notifier, backend: backend)),
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: self.logger
+            )
+        )
+        try await group.run()
+        do {
+            try catalogue.close()
+        } catch {
+            self.logger.warning("catalogue did not close", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
+    }
+
+    private func openCatalogue() throws -> Catalogue {
+        let storage = self.configuration.storage.directory
+        try FileManager.default.createDirectory(
+            atPath: storage,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o750]
+        )
+        let catalogue = try Catalogue.open(storage: storage)
+        if let old = catalogue.setAside {
+            self.logger.warning(
+                "catalogue was damaged and is made anew",
+                metadata: .tagged([.detail: "\(old.path): \(old.reason)"])
+            )
+        }
+        return catalogue
+    }
+}
+
+extension ControlConfiguration {
+    /// What the configuration file says of the interface.
+    init(_ api: APIConfiguration) {
+        self.init(host: api.host, port: api.port)
+        self.tls = api.tls.map { TLS(certificateFile: $0.certificate, keyFile: $0.key) }
+        self.tokens = api.tokens.map { Control.APIToken($0) }
+        self.allowedOrigins = api.corsOrigins
+        self.rate = Rate(perSecond: Double(api.requestsPerSecond), burst: Double(api.requestsPerSecond) * 4)
+        self.limits.eventStreams = api.maximumEventStreams
+    }
+}
+
+extension Control.APIToken {
+    /// What the configuration file says of a token; its text is hashed here and kept nowhere.
+    fileprivate init(_ token: ConfigurationFile.APIToken) {
+        let scopes = Set(token.scopes.map { Scope($0) })
+        switch token.credential {
+        case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: scopes)
+        case .sha256(let hash): self.init(name: token.name, sha256: hash, scopes: scopes)
+        }
+    }
+}
+
+extension Scope {
+    fileprivate init(_ scope: ConfigurationFile.APIToken.Scope) {
+        switch scope {
+        case .read: self = .read
+        case .control: self = .control
+        case .media: self = .media
+        }
+    }
+}

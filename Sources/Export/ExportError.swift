@@ -9,6 +9,10 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// No track has a single unit.
         case nothingRecorded
+        /// Nobody, or more than one, of that name was in the call.
+        case noSuchParticipant
+        /// Nothing was recorded in that range.
+        case emptySelection
         /// More tracks than a Matroska file takes.
         case tooManyTracks
         /// Another export to the same place is under way.
@@ -23,6 +27,8 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     public enum Blame: String, Sendable, Hashable {
         /// Ours.
         case ours
+        /// What was asked for is not in the recording.
+        case request
         /// The recording has not what it takes.
         case recording
         /// The disk's, its size, or its permissions.
@@ -56,6 +62,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is.
     public var blame: Blame {
         switch self.code {
+        case .noSuchParticipant, .emptySelection: .request
         case .nothingRecorded, .tooManyTracks: .recording
         case .busy, .storage: .destination
         case .verificationFailed: .ours
@@ -65,7 +72,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whether the same attempt may succeed later.
     public var isRetriable: Bool {
         switch self.code {
-        case .nothingRecorded, .tooManyTracks, .verificationFailed: false
+        case .nothingRecorded, .noSuchParticipant, .emptySelection, .tooManyTracks, .verificationFailed: false
         case .busy: true
         case .storage: (self.cause as? StorageError)?.isRetriable ?? false
         }

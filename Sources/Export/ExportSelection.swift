@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Storage
+
 /// Which part of a recording is exported.
 public struct ExportSelection: Sendable, Hashable {
-    /// Only this participant's tracks; `nil` for everybody's.
+    /// Only this participant's tracks: an id or a name, or the beginning of one that no other has; `nil` for
+    /// everybody's.
     public var participant: String?
     /// From here on, counted from the recording's first unit; pictures from the last keyframe before.
     public var from: Duration?
@@ -26,5 +29,32 @@ extension Duration {
         let (seconds, attoseconds) = self.components
         let bounded = min(max(seconds, 0), 1 << 30)
         return bounded * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+    }
+}
+
+extension RecordingContents {
+    /// The id of the participant that a person means.
+    ///
+    /// A whole id counts before a whole name, and both before beginnings.
+    func participantID(named text: String) throws(ExportError) -> String {
+        var known = self.participants
+        for source in self.sources where !known.contains(where: { $0.id == source.participant }) {
+            known.append(Manifest.Participant(id: source.participant, name: source.name))
+        }
+        let ways: [(String) -> Bool] = [{ $0 == text }, { $0.hasPrefix(text) }]
+        for fits in ways {
+            let byID = known.filter { fits($0.id) }
+            let found = byID.count == 1 ? byID : known.filter { fits($0.id) || $0.name.map(fits) ?? false }
+            if found.count == 1, let id = found.first?.id { return id }
+        }
+        let names = known.map { participant in
+            participant.name.map { $0 == participant.id ? $0 : "\($0) (\(participant.id))" } ?? participant.id
+        }
+        let isAmbiguous = known.contains { $0.id.hasPrefix(text) || $0.name?.hasPrefix(text) ?? false }
+        throw ExportError(
+            .noSuchParticipant,
+            (isAmbiguous ? "'\(text)' is the beginning of several participants" : "there is no participant '\(text)'")
+                + "; there are: \(names.joined(separator: ", "))"
+        )
     }
 }

@@ -43,7 +43,8 @@ public enum Exporter {
     ///   - folder: the recording.
     ///   - layout: how the tracks are arranged.
     ///   - selection: which part of the recording.
-    ///   - output: where to; beside the tracks as `call.mkv` if left out. An older file is replaced.
+    ///   - output: where to; if left out beside the tracks, as `call.mkv` or, for a part, as `call-part.mkv`. An older
+    ///     file is replaced.
     ///   - isNoted: whether the manifest tells of it; not for a file that something else is made of.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
     /// - Throws: `ExportError`, or what `progress` throws.
@@ -85,7 +86,9 @@ public enum Exporter {
             uid: Array(folder.id.rawValue.utf8)
         )
         if layout == .browser, lanes.allSatisfy({ $0.first.track.codec.isInWebM }) { info.documentType = .webm }
-        let file = try OutputFile(path: output ?? folder.exportPath)
+        let file = try OutputFile(
+            path: output ?? (selection.isWhole ? folder.exportPath : folder.path + "/call-part.mkv")
+        )
         try Self.write(&merge, entries: Self.trackEntries(lanes.map(\.first)), info, to: file, progress)
         try ExportVerification.check(file, tallies: merge.tallies)
         try file.commit()
@@ -127,21 +130,29 @@ public enum Exporter {
             let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
             throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
         }
-        let sources = contents.sources.filter {
-            selection.participant == nil || $0.participant == selection.participant
-        }
+        var participant: String?
+        if let text = selection.participant { participant = try contents.participantID(named: text) }
+        let sources = contents.sources.filter { participant == nil || $0.participant == participant }
         var lanes: [TrackLane] =
             switch layout {
             case .tracks: sources.map { TrackLane($0) }
             case .browser: BrowserLanes.choose(sources, &warnings)
             }
         if let from = selection.from {
-            for index in lanes.indices { try lanes[index].skip(to: contents.startNanoseconds &+ from.fileNanoseconds) }
+            let start = contents.startNanoseconds &+ from.fileNanoseconds
+            for index in lanes.indices {
+                try lanes[index].skip(to: start)
+                guard let next = lanes[index].next, next.sessionNanoseconds < start else { continue }
+                let milliseconds = (start &- next.sessionNanoseconds) / 1_000_000
+                warnings.append(
+                    "the pictures of \(lanes[index].first.name) begin \(milliseconds) ms before the range, at a keyframe"
+                )
+            }
         }
         let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         lanes.removeAll { $0.next.map { $0.sessionNanoseconds >= end } ?? true }
         guard !lanes.isEmpty else {
-            throw ExportError(.nothingRecorded, "nothing of \(folder.path) is in the selection")
+            throw ExportError(.emptySelection, "nothing of \(folder.path) is in the selection")
         }
         return lanes
     }

@@ -40,6 +40,11 @@ public final class ControlThread: Sendable {
     public func enqueue(_ body: @escaping @Sendable () -> Void) {
         self.queue.async(execute: body)
     }
+
+    /// Queues `body` after a delay, without waiting for it.
+    public func enqueue(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        self.queue.asyncAfter(deadline: .now() + delay.timeInterval, execute: body)
+    }
 }
 
 /// A continuation that the first of several callers resumes; the others do nothing.

@@ -46,6 +46,23 @@ public final class Element: @unchecked Sendable {
         try setProperty(of: UnsafeMutableRawPointer(self.pointer), property, text)
     }
 
+    /// Sets a property whose value is text, as it is: a path or a device, with whatever characters it has.
+    public func set(_ property: String, verbatim text: String) throws(GStreamerError) {
+        guard CGst_has_property(self.pointer, property) != 0 else {
+            throw GStreamerError(.property, "there is no property '\(property)'")
+        }
+        CGst_set_string(self.pointer, property, text)
+    }
+
+    /// Whether the `src` pad can give media of these caps, as far as its element knows in its present state.
+    public func canGive(caps text: String) -> Bool {
+        guard let pad = try? self.staticPad("src"), let wanted = gst_caps_from_string(text) else { return false }
+        defer { gst_caps_unref(wanted) }
+        guard let offered = gst_pad_query_caps(pad.pointer, nil) else { return false }
+        defer { gst_caps_unref(offered) }
+        return gst_caps_can_intersect(offered, wanted) != 0
+    }
+
     /// A pad that always exists.
     func staticPad(_ name: String) throws(GStreamerError) -> Pad {
         guard let pad = gst_element_get_static_pad(self.pointer, name) else {

@@ -101,6 +101,28 @@ public final class Pipeline: @unchecked Sendable {
         UInt64(gst_element_get_base_time(self.pointer))
     }
 
+    /// Opens the devices of the pipeline without starting them.
+    ///
+    /// Control thread only.
+    public func open() throws(GStreamerError) {
+        try self.set(GST_STATE_READY, "open")
+    }
+
+    /// Reads and decodes up to the first picture and sound, and holds them until `play`.
+    ///
+    /// Does not wait for them.
+    ///
+    /// Control thread only.
+    public func pause() throws(GStreamerError) {
+        try self.set(GST_STATE_PAUSED, "open")
+    }
+
+    private func set(_ state: GstState, _ what: String) throws(GStreamerError) {
+        guard gst_element_set_state(self.pointer, state) != GST_STATE_CHANGE_FAILURE else {
+            throw GStreamerError(.stateChange, "the pipeline did not \(what)")
+        }
+    }
+
     /// Starts on the system clock.
     ///
     /// With `baseTimeNanoseconds` given, running time counts from there; otherwise from now.
@@ -114,9 +136,7 @@ public final class Pipeline: @unchecked Sendable {
         gst_element_set_start_time(self.pointer, GstClockTime.max)
         gst_element_set_base_time(self.pointer, base)
         CGStreamer.gst_object_unref(clock)
-        guard gst_element_set_state(self.pointer, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE else {
-            throw GStreamerError(.stateChange, "the pipeline did not start")
-        }
+        try self.set(GST_STATE_PLAYING, "start")
     }
 
     /// Frees everything that the pipeline holds: threads, sockets, files.

@@ -36,6 +36,13 @@ public enum Runtime {
         }
     }
 
+    /// The version of a plugin, for example `0.1.21` of `nice`, which is libnice's own; `nil` if there is none.
+    public static func pluginVersion(_ name: String) -> String? {
+        guard let plugin = gst_registry_find_plugin(gst_registry_get(), name) else { return nil }
+        defer { gst_object_unref(UnsafeMutableRawPointer(plugin)) }
+        return gst_plugin_get_version(plugin).map { String(cString: $0) }
+    }
+
     /// `CLOCK_MONOTONIC` in nanoseconds: the clock of arrival times and of the pipelines.
     public static var monotonicNanoseconds: Int64 {
         CTapedeck_monotonic_nanoseconds()

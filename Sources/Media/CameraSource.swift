@@ -7,10 +7,10 @@ internal import Synchronization
 
 /// What the camera shows and how it is coded.
 public struct CameraSettings: Sendable, Hashable {
-    /// Whether there is a picture.
-    public var sendsVideo = true
-    /// Whether there is sound.
-    public var sendsAudio = true
+    /// Where pictures come from.
+    public var video = VideoInput.test
+    /// Where sound comes from; the same file as for pictures is read once, so that lips match.
+    public var audio = AudioInput.test
     /// Picture width in pixels, even, 320 or more.
     public var width = 1280
     /// Picture height in pixels, even, 180 or more.
@@ -20,8 +20,13 @@ public struct CameraSettings: Sendable, Hashable {
     /// Video bits a second.
     public var bitsPerSecond = 1_500_000
 
-    /// 720p30 at 1.5 Mbit/s with sound.
+    /// The test picture in 720p30 at 1.5 Mbit/s, with sound.
     public init() {}
+
+    /// Whether there is a picture.
+    public var sendsVideo: Bool { self.video != .none }
+    /// Whether there is sound.
+    public var sendsAudio: Bool { self.audio != .none }
 }
 
 /// The codecs that the camera can send.
@@ -34,26 +39,37 @@ public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
     case opus = "OPUS"
 }
 
-/// The test camera: captures once, encodes once per codec in use, and feeds every peer.
+/// The camera: captures once, encodes once per codec in use, and feeds every peer.
 ///
-/// The picture carries a clock for people and a frame counter for machines; once a second it flashes while the sound
-/// beeps (Tests/Peers/test-pattern.md). Pipelines start with their first consumer. All methods are called on the
-/// session's control thread.
+/// The test picture carries a clock for people and a frame counter for machines; once a second it flashes while the
+/// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
+/// with their first consumer. All methods are called on the session's control thread.
 public final class CameraSource: Sendable {
     private let settings: CameraSettings
     private let logger: Logger
+    /// Where files are opened again and devices are tried again.
+    private let captureThread = ControlThread(name: "capture")
+    private let picture = FanOut(startsAtKeyframe: false)
+    private let sound = FanOut(startsAtKeyframe: false)
     private let state = Mutex(Stages())
 
+    /// Raw pictures that may wait for an encoder: as many as half a second has at 30 frames a second.
+    private static let maximumRawPictures = 15
+    /// Raw sound that may wait for its encoder: about a second.
+    private static let maximumRawSounds = 60
+
     private struct Stages {
-        var capture: Stage?
-        var encoders: [CameraCodec: Stage] = [:]
-        var rawConsumers: [FanOut.Consumer] = []
-        var sound: FanOut?
+        /// Running time 0 of what is captured, once that has begun.
+        var baseNanoseconds: UInt64?
+        var feeds: [CaptureFeed] = []
+        var encoders: [CameraCodec: Encoder] = [:]
+        var isStopped = false
     }
 
-    /// A running pipeline and what it makes.
-    private struct Stage {
-        let pipeline: Pipeline
+    /// A running encoder, what it takes, and what it makes.
+    private struct Encoder {
+        var pipeline: Pipeline
+        var input: FanOut.Consumer
         let output: FanOut
     }
 
@@ -68,7 +84,7 @@ public final class CameraSource: Sendable {
         { [logger = self.logger] event in
             guard case .error(let element, let message, _) = event else { return }
             logger.error(
-                "camera failed",
+                "an encoder failed",
                 metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
             )
         }
@@ -79,7 +95,7 @@ public final class CameraSource: Sendable {
         let video: [CameraCodec] = preferred == .h264 ? [.h264, .vp8] : [.vp8, .h264]
         return (
             self.settings.sendsVideo ? video.filter { EncoderLaunch.text(for: $0, self.settings) != nil } : [],
-            self.settings.sendsAudio ? [.opus] : []
+            self.settings.sendsAudio ? [.opus].filter { EncoderLaunch.text(for: $0, self.settings) != nil } : []
         )
     }
 
@@ -87,17 +103,15 @@ public final class CameraSource: Sendable {
     public func output(of codec: CameraCodec) throws(GStreamerError) -> FanOut {
         do {
             return try self.state.withLock { stages in
-                let capture = try self.startedCapture(&stages)
-                if codec == .opus {
-                    guard let sound = stages.sound else {
-                        throw GStreamerError(.parse, "the camera has no sound")
-                    }
-                    return sound
+                guard !stages.isStopped else { throw GStreamerError(.interrupted, "the camera has ended") }
+                guard codec == .opus ? self.settings.sendsAudio : self.settings.sendsVideo else {
+                    throw GStreamerError(.parse, "the camera has no \(codec == .opus ? "sound" : "picture")")
                 }
                 if let encoder = stages.encoders[codec] { return encoder.output }
-                let encoder = try self.startEncoder(codec, from: capture, &stages)
-                stages.encoders[codec] = encoder
-                return encoder.output
+                let base = self.startedCapture(&stages)
+                let output = FanOut(startsAtKeyframe: codec != .opus)
+                stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output)
+                return output
             }
         } catch let error as GStreamerError {
             throw error
@@ -108,16 +122,14 @@ public final class CameraSource: Sendable {
 
     /// Frames captured and frames encoded so far.
     public var frameCounts: (captured: UInt64, encoded: [CameraCodec: UInt64]) {
-        self.state.withLock { stages in
-            (stages.capture?.output.count ?? 0, stages.encoders.mapValues { $0.output.count })
-        }
+        (self.picture.count, self.state.withLock { $0.encoders.mapValues { $0.output.count } })
     }
 
     /// The graphs of the running pipelines in the DOT language, by name.
     var graphs: [String: String] {
         self.state.withLock { stages in
             var graphs: [String: String] = [:]
-            if let capture = stages.capture { graphs["capture"] = capture.pipeline.graph }
+            for feed in stages.feeds { graphs["capture \(feed.source)"] = feed.graph }
             for (codec, encoder) in stages.encoders { graphs["encode-\(codec.rawValue)"] = encoder.pipeline.graph }
             return graphs
         }
@@ -126,62 +138,39 @@ public final class CameraSource: Sendable {
     /// Ends everything, sources first.
     public func stop() {
         let stages = self.state.withLock { stages in
-            defer { stages = Stages() }
+            defer { stages = Stages(isStopped: true) }
             return stages
         }
-        for consumer in stages.rawConsumers { consumer.remove() }
-        stages.capture?.pipeline.stop()
+        for encoder in stages.encoders.values { encoder.input.remove() }
+        for feed in stages.feeds { feed.stop() }
         for encoder in stages.encoders.values { encoder.pipeline.stop() }
     }
 
-    private func startedCapture(_ stages: inout Stages) throws(GStreamerError) -> Stage {
-        if let capture = stages.capture { return capture }
-        let settings = self.settings
-        var branches: [String] = []
-        if settings.sendsVideo {
-            branches.append(
-                """
-                videotestsrc is-live=true pattern=smpte ! video/x-raw,format=I420,width=\(settings.width),\
-                height=\(settings.height),framerate=\(settings.framesPerSecond)/1 \
-                ! clockoverlay time-format="%Y-%m-%d %H:%M:%S" valignment=bottom halignment=left \
-                ! identity name=picture ! appsink name=raw sync=false max-buffers=4
-                """
+    /// Starts every source, if none runs yet; running time 0 of all.
+    private func startedCapture(_ stages: inout Stages) -> UInt64 {
+        if let base = stages.baseNanoseconds { return base }
+        let base = UInt64(clamping: Runtime.monotonicNanoseconds)
+        stages.baseNanoseconds = base
+        stages.feeds = CaptureSource.all(self.settings.video, self.settings.audio).map { source in
+            CaptureFeed(
+                source,
+                settings: self.settings,
+                picture: self.picture,
+                sound: self.sound,
+                thread: self.captureThread,
+                logger: self.logger,
+                onHole: { [weak self] in self?.restartSoundEncoder() }
             )
         }
-        if settings.sendsAudio {
-            branches.append(
-                """
-                audiotestsrc is-live=true wave=silence samplesperbuffer=960 \
-                ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! identity name=sound ! opusenc bitrate=64000 \
-                ! appsink name=opus sync=false max-buffers=16
-                """
-            )
-        }
-        let pipeline = try Pipeline(launch: branches.joined(separator: " "), onBus: self.onBus)
-        let picture = FanOut(startsAtKeyframe: false)
-        if settings.sendsVideo {
-            try pipeline.paintTestPattern(on: "picture", framesPerSecond: settings.framesPerSecond)
-        }
-        if settings.sendsAudio {
-            try pipeline.paintTestSound(on: "sound", framesPerSecond: settings.framesPerSecond)
-        }
-        try pipeline.play()
-        if settings.sendsVideo { try picture.attach(to: pipeline, sink: "raw") }
-        if settings.sendsAudio {
-            let sound = FanOut(startsAtKeyframe: false)
-            try sound.attach(to: pipeline, sink: "opus")
-            stages.sound = sound
-        }
-        let capture = Stage(pipeline: pipeline, output: picture)
-        stages.capture = capture
-        return capture
+        for feed in stages.feeds { feed.start(baseNanoseconds: base) }
+        return base
     }
 
-    private func startEncoder(
+    private func encoder(
         _ codec: CameraCodec,
-        from capture: Stage,
-        _ stages: inout Stages
-    ) throws(GStreamerError) -> Stage {
+        baseNanoseconds: UInt64,
+        output: FanOut
+    ) throws(GStreamerError) -> Encoder {
         guard let launch = EncoderLaunch.text(for: codec, self.settings) else {
             throw GStreamerError(.missingElement, "no encoder for \(codec.rawValue) is installed")
         }
@@ -189,39 +178,34 @@ public final class CameraSource: Sendable {
             launch: "appsrc name=in is-live=true format=time ! \(launch) ! appsink name=encoded sync=false",
             onBus: self.onBus
         )
-        try pipeline.play(baseTimeNanoseconds: capture.pipeline.baseTimeNanoseconds)
-        let output = FanOut(startsAtKeyframe: true)
-        try output.attach(to: pipeline, sink: "encoded")
-        let input = try pipeline.element(named: "in")
-        stages.rawConsumers.append(try capture.output.add(input, of: pipeline, maximumQueued: 8))
-        return Stage(pipeline: pipeline, output: output)
+        do throws(GStreamerError) {
+            try output.attach(to: pipeline, sink: "encoded", baseTimeNanoseconds: baseNanoseconds)
+            try pipeline.play(baseTimeNanoseconds: baseNanoseconds)
+            let (raw, maximum) =
+                codec == .opus ? (self.sound, Self.maximumRawSounds) : (self.picture, Self.maximumRawPictures)
+            let input = try raw.add(try pipeline.element(named: "in"), of: pipeline, maximumQueued: maximum)
+            return Encoder(pipeline: pipeline, input: input, output: output)
+        } catch {
+            pipeline.stop()
+            throw error
+        }
     }
-}
 
-/// Launch text of the encoders, best first by what is installed.
-///
-/// The settings are those that browsers decoded without loss (gstreamer.md facts 104, 105).
-enum EncoderLaunch {
-    static func text(for codec: CameraCodec, _ settings: CameraSettings) -> String? {
-        let keyframeDistance = settings.framesPerSecond * 2
-        let kilobits = settings.bitsPerSecond / 1000
-        let h264Caps = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream,alignment=au"
-        switch codec {
-        case .h264 where Runtime.missingElements(["x264enc"]).isEmpty:
-            return """
-                x264enc tune=zerolatency speed-preset=ultrafast bframes=0 key-int-max=\(keyframeDistance) threads=1 \
-                bitrate=\(kilobits) ! \(h264Caps)
-                """
-        case .h264 where Runtime.missingElements(["openh264enc"]).isEmpty:
-            return
-                "openh264enc complexity=low bitrate=\(settings.bitsPerSecond) gop-size=\(keyframeDistance) ! \(h264Caps)"
-        case .vp8 where Runtime.missingElements(["vp8enc"]).isEmpty:
-            return """
-                vp8enc deadline=1 cpu-used=16 end-usage=cbr keyframe-max-dist=\(keyframeDistance) threads=1 \
-                target-bitrate=\(settings.bitsPerSecond)
-                """
-        case .h264, .vp8, .opus:
-            return nil
+    /// On the capture thread: a fresh encoder does not fill a long hole with silence.
+    private func restartSoundEncoder() {
+        self.state.withLock { stages in
+            guard let base = stages.baseNanoseconds, let old = stages.encoders[.opus] else { return }
+            old.input.remove()
+            old.pipeline.stop()
+            do throws(GStreamerError) {
+                stages.encoders[.opus] = try self.encoder(.opus, baseNanoseconds: base, output: old.output)
+            } catch {
+                stages.encoders[.opus] = nil
+                self.logger.error(
+                    "the sound encoder does not start again",
+                    metadata: .tagged([.errorMessage: "\(error)"])
+                )
+            }
         }
     }
 }

@@ -20,20 +20,41 @@ public struct Journal: Sendable, Hashable {
     private static let maximumEntryCount = 2_000_000
     private static let chunkSize = 1 << 18
 
+    /// Which records a scan decodes.
+    public enum Selection: Sendable, Hashable {
+        /// All of them.
+        case everything
+        /// All but clock anchors, sender reports and packet counts, of which there are thousands; the last record of
+        /// the file is decoded whatever it is, as it tells how far the journal goes.
+        case events
+    }
+
     /// Reads the journal of a recording; an absent file gives an empty one.
     public static func read(_ folder: RecordingFolder) throws(StorageError) -> Journal {
+        var journal = Journal()
+        journal.skippedLines = try Self.scan(folder, including: .everything) { journal.entries.append($0) }
+        return journal
+    }
+
+    /// Hands over the records of a recording's journal one after the other; returns how many lines were skipped.
+    ///
+    /// An absent file has no records. Nothing but the line at hand is kept in memory.
+    public static func scan(
+        _ folder: RecordingFolder,
+        including selection: Selection,
+        _ body: (JournalEntry) -> Void
+    ) throws(StorageError) -> Int {
         let file: File
         do throws(StorageError) {
             file = try File(folder.journalPath, .read)
         } catch {
             guard error.code == .notFound else { throw error }
-            return Journal()
+            return 0
         }
-        var journal = Journal()
+        var lines = JournalLines(selection: selection)
         var line: [UInt8] = []
         var offset: UInt64 = 0
-        let decoder = JSONDecoder()
-        while journal.entries.count < Self.maximumEntryCount {
+        while lines.count < Self.maximumEntryCount {
             let chunk: [UInt8]
             do {
                 chunk = try file.read(offset: offset, count: Self.chunkSize)
@@ -45,23 +66,69 @@ public struct Journal: Sendable, Hashable {
             offset += UInt64(chunk.count)
             var rest = chunk[...]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                journal.take(line + rest[..<end], decoder)
+                lines.take(line + rest[..<end], body)
                 line.removeAll(keepingCapacity: true)
                 rest = rest[(end + 1)...]
             }
             // A line that is too long is cut, and then fails to decode.
             line += rest.prefix(max(0, JournalWriter.maximumLineLength - line.count))
         }
-        journal.take(line, decoder)
-        return journal
+        lines.take(line, body)
+        lines.finish(body)
+        return lines.skipped
+    }
+}
+
+/// Decodes the lines of a journal that a selection wants.
+private struct JournalLines {
+    let selection: Journal.Selection
+    /// Lines decoded or passed over.
+    var count = 0
+    /// Lines that could not be decoded.
+    var skipped = 0
+    /// The last line if it was passed over.
+    private var passedOver: [UInt8]?
+    private let decoder = JSONDecoder()
+
+    /// The kinds left out of `events`, as the text of a line has them: a quotation mark inside a name is escaped.
+    private static let clockKinds = ["clock-anchor", "sender-report", "packets-counted"].map {
+        Array("\"kind\":\"\($0)\"".utf8)
     }
 
-    private mutating func take(_ line: [UInt8], _ decoder: JSONDecoder) {
+    init(selection: Journal.Selection) {
+        self.selection = selection
+    }
+
+    mutating func take(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
         guard !line.isEmpty else { return }
-        if let entry = try? decoder.decode(JournalEntry.self, from: Data(line)) {
-            self.entries.append(entry)
+        self.count += 1
+        if self.selection == .events, Self.isClockRecord(line) {
+            self.passedOver = line
         } else {
-            self.skippedLines += 1
+            self.passedOver = nil
+            self.decode(line, body)
         }
+    }
+
+    mutating func finish(_ body: (JournalEntry) -> Void) {
+        if let line = self.passedOver { self.decode(line, body) }
+    }
+
+    private mutating func decode(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
+        if let entry = try? self.decoder.decode(JournalEntry.self, from: Data(line)) {
+            body(entry)
+        } else {
+            self.skipped += 1
+        }
+    }
+
+    private static func isClockRecord(_ line: [UInt8]) -> Bool {
+        var rest = line[...]
+        while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
+            rest = rest[quote...]
+            if Self.clockKinds.contains(where: rest.starts(with:)) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
     }
 }

@@ -13,6 +13,15 @@ public struct RecordingFolder: Sendable, Hashable {
     /// When the recording began, to the second.
     public let compactStart: String
 
+    /// When the recording began, to the second; `nil` if the folder's name has no such day.
+    public var start: UTCTime? {
+        let text = Array(self.compactStart)
+        guard text.count == 16 else { return nil }
+        let date = "\(String(text[0..<4]))-\(String(text[4..<6]))-\(String(text[6..<8]))"
+        let time = "\(String(text[9..<11])):\(String(text[11..<13])):\(String(text[13..<15]))"
+        return UTCTime(iso8601: "\(date)T\(time)Z")
+    }
+
     /// The journal.
     public var journalPath: String { self.path + "/journal.jsonl" }
     /// The manifest.

@@ -5,6 +5,7 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Observability
 import Session
 import Signalling
 import Worker
@@ -13,22 +14,26 @@ import Worker
 struct CameraCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "camera",
-        abstract: "Is a camera peer: sends a test picture and sound to everybody in a room.",
+        abstract: "Is a camera peer: sends a picture and sound to everybody in a room.",
         discussion: """
-            The picture carries a clock, a machine-readable frame counter, and a flash with a beep once a second.
+            The test picture carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
+            A file is repeated until the end; bars keep the shape of its pictures. A device that fails is tried again \
+            while the call goes on.
 
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
+            Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
+            Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video v4l2:/dev/video0 --audio alsa:default
             """
     )
 
     @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
     var url: String
 
-    @Option(help: "Picture: test or none.")
-    var video: TestSource = .test
+    @Option(help: "Picture: test, v4l2:/dev/video0, file:PATH or none.")
+    var video: VideoInput = .test
 
-    @Option(help: "Sound: test or none.")
-    var audio: TestSource = .test
+    @Option(help: "Sound: test, alsa:default, file:PATH or none.")
+    var audio: AudioInput = .test
 
     @Option(help: "Preferred video codec, vp8 or h264; peers that cannot do it get the other one.")
     var codec: PreferredCodec = .vp8
@@ -51,7 +56,7 @@ struct CameraCommand: AsyncParsableCommand {
     mutating func validate() throws {
         _ = try RoomArgument.parse(self.url)
         guard (1...60).contains(self.fps) else { throw ValidationError("--fps takes 1 to 60, not \(self.fps)") }
-        guard self.video == .test || self.audio == .test else {
+        guard self.video != .none || self.audio != .none else {
             throw ValidationError("with --video none and --audio none there is nothing to send")
         }
     }
@@ -76,16 +81,16 @@ struct CameraCommand: AsyncParsableCommand {
     private func send() async throws {
         try Runtime.initialise()
         let url = try RoomArgument.parse(self.url)
-        let logger = self.common.logger
+        let logger = self.common.logger.forSession()
         var settings = CameraSettings()
-        settings.sendsVideo = self.video == .test
-        settings.sendsAudio = self.audio == .test
+        settings.video = self.video
+        settings.audio = self.audio
         settings.width = self.size.width
         settings.height = self.size.height
         settings.framesPerSecond = self.fps
         settings.bitsPerSecond = self.bitrate.bitsPerSecond
-        let camera = CameraSource(settings: settings, logger: logger)
         let control = ControlThread(name: "control")
+        let camera = try await CaptureArgument.camera(settings, control: control, logger: logger)
         let session = RoomSession(
             signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
             context: try RoomConnection.context(
@@ -141,12 +146,6 @@ struct CameraCommand: AsyncParsableCommand {
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
-}
-
-/// Where the camera's picture or sound comes from.
-enum TestSource: String, ExpressibleByArgument, CaseIterable {
-    case test
-    case none
 }
 
 /// A preferred video codec on the command line.

@@ -2,6 +2,7 @@
 
 import Export
 import GStreamer
+import Media
 import RoomServer
 import Signalling
 import Storage
@@ -35,8 +36,10 @@ struct CommandFailure: Error {
         case let failure as CommandFailure: self = failure
         case let error as SignallingError: self.init(error)
         case let error as StorageError: self.init(.usage, error.message)
+        case let error as ExportError where error.blame == .request: self.init(.usage, error.message)
         case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
         case let error as GStreamerError: self.init(.usage, error.message)
+        case let error as CaptureError: self.init(.usage, error.message)
         case let error as RoomServerError: self.init(.usage, error.message)
         default: self.init(.usage, "\(error)")
         }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 import Logging
+import Observability
 import Signalling
 import Worker
 
@@ -13,7 +15,20 @@ struct CommonOptions: ParsableArguments {
     @Option(help: "Least important log level shown: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .notice
 
-    var logger: Logger { Output.logger(self.logLevel.level) }
+    @Option(help: "Log lines as text, json or journal fields; auto looks where standard error goes.")
+    var logFormat: LogFormatArgument = .auto
+
+    var logger: Logger { self.logOutput().logger() }
+
+    /// Where log lines go; `onLine` hears the level of each one.
+    func logOutput(onLine: @escaping @Sendable (Logger.Level) -> Void = { _ in }) -> LogOutput {
+        let environment = ProcessInfo.processInfo.environment
+        let format = self.logFormat.format ?? LogFormat.automatic(environment: environment)
+        return LogOutput(format: format, level: self.logLevel.level, onLine: onLine)
+    }
+
+    /// The same choices for a worker process, whose standard error is ours.
+    var arguments: [String] { ["--log-level", self.logLevel.rawValue, "--log-format", self.logFormat.rawValue] }
 }
 
 /// A log level on the command line.
@@ -21,6 +36,14 @@ enum LogLevel: String, ExpressibleByArgument, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 
     var level: Logger.Level { Logger.Level(rawValue: self.rawValue) ?? .notice }
+}
+
+/// A log format on the command line.
+enum LogFormatArgument: String, ExpressibleByArgument, CaseIterable {
+    case auto, text, json, journal
+
+    /// `nil` for the one that fits.
+    var format: LogFormat? { LogFormat(rawValue: self.rawValue) }
 }
 
 /// How peers reach us.
@@ -49,11 +72,17 @@ struct NetworkOptions: ParsableArguments {
 struct PortRange: ExpressibleByArgument {
     var ports: ClosedRange<UInt16>
 
+    init(ports: ClosedRange<UInt16>) {
+        self.ports = ports
+    }
+
     init?(argument: String) {
         let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
         guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
-        self.ports = first...last
+        self.init(ports: first...last)
     }
+
+    var defaultValueDescription: String { "\(self.ports.lowerBound)-\(self.ports.upperBound)" }
 }
 
 /// A length of time: `500ms`, `30s`, `5m`, `2h`, or bare seconds.

@@ -6,6 +6,7 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Observability
 import RoomServer
 import Session
 import Signalling
@@ -94,16 +95,16 @@ struct DemoCommand: AsyncParsableCommand {
             untilEmpty: false,
             output: self.output,
             directory: self.directory,
-            sendsTestPicture: false,
             wait: .seconds(20),
             network: network,
             showsProgress: !self.common.json,
-            logger: logger
+            logger: logger.forSession()
         )
         let control = ControlThread(name: "cameras")
         let cameras = [CameraCodec.vp8, .h264].map { ($0, CameraSource(settings: CameraSettings(), logger: logger)) }
         let sessions = try cameras.map { codec, camera in
-            RoomSession(
+            let logger = logger.forSession()
+            return RoomSession(
                 signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
                 context: try RoomConnection.context(
                     url: url,

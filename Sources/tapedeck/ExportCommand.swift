@@ -13,6 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
             Works on any recording, also on one that was cut off by a crash or still goes on.
 
             Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
+            Example: tapedeck export 20261121T031226Z --participant Alice --from 1m30s --to 00:05:00
             """
     )
 
@@ -25,16 +26,40 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "How the tracks are arranged: tracks (all side by side).")
     var layout: ExportLayout = .tracks
 
-    @Option(help: "Where the file goes; call.mkv in the recording's folder if left out.")
+    @Option(help: "Only this participant: id or name, or the beginning of one.")
+    var participant: String?
+
+    @Option(help: "Where to begin, from the recording's start: 90s, 1m30s or 00:01:30. Pictures begin at a keyframe.")
+    var from: TimeOffset?
+
+    @Option(help: "Where to end, from the recording's start.")
+    var to: TimeOffset?
+
+    @Option(help: "Where the file goes; in the recording's folder if left out: call.mkv, for a part call-part.mkv.")
     var output: String?
 
     @OptionGroup var common: CommonOptions
+
+    mutating func validate() throws {
+        if let to = self.to?.duration, to <= (self.from?.duration ?? .zero) {
+            throw ValidationError("--to has to be later than --from")
+        }
+    }
 
     mutating func run() async throws {
         do {
             let folder = try RecordingFolder.find(storage: self.directory, self.id)
             let progress = ExportProgressBar(isShown: !self.common.json)
-            let report = try Exporter.run(folder: folder, layout: self.layout.layout, output: self.output) {
+            let report = try Exporter.run(
+                folder: folder,
+                layout: self.layout.layout,
+                selection: ExportSelection(
+                    participant: self.participant,
+                    from: self.from?.duration,
+                    to: self.to?.duration
+                ),
+                output: self.output
+            ) {
                 progress.draw($0)
             }
             let result = RecordResult(folder: folder, report: report)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Logging
 
 /// Results go to standard output, messages and logs to standard error.
 enum Output {
@@ -22,12 +21,6 @@ enum Output {
     static func result(_ text: String) {
         print(text)
         fflush(nil)
-    }
-
-    static func logger(_ level: Logger.Level) -> Logger {
-        var logger = Logger(label: "tapedeck") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = level
-        return logger
     }
 }
 

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Export
 import Media
+import Observability
 import Signalling
 
 /// `tapedeck record`.
@@ -14,6 +15,7 @@ struct RecordCommand: AsyncParsableCommand {
             Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports.
 
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --duration 30s --output call.mkv
+            Example: tapedeck record socketio+http://127.0.0.1:3000/standup --send v4l2:/dev/video0 --send alsa:default
             """
     )
 
@@ -32,8 +34,13 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Storage directory: the recording goes to recordings/<room>/ inside it.")
     var directory = "."
 
-    @Option(help: "What to send: none or test.")
-    var send: SentSource = .none
+    @Option(
+        help: ArgumentHelp(
+            "What to send: none, test, file:PATH, v4l2:/dev/video0 or alsa:default; none if left out.",
+            discussion: "May be given twice, once for pictures and once for sound."
+        )
+    )
+    var send: [SentSource] = []
 
     @Option(help: "How long to wait for the first media.")
     var wait = TimeArgument(.seconds(60))
@@ -43,6 +50,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         _ = try RoomArgument.parse(self.url)
+        _ = try SentSource.settings(self.send)
     }
 
     mutating func run() async throws {
@@ -52,11 +60,11 @@ struct RecordCommand: AsyncParsableCommand {
             untilEmpty: self.untilEmpty,
             output: self.output,
             directory: self.directory,
-            sendsTestPicture: self.send == .test,
+            sends: try SentSource.settings(self.send),
             wait: self.wait.duration,
             network: self.network,
             showsProgress: !self.common.json,
-            logger: self.common.logger
+            logger: self.common.logger.forSession()
         )
         let result = try await job.run(interrupts: Interrupts())
         if self.common.json {
@@ -67,10 +75,4 @@ struct RecordCommand: AsyncParsableCommand {
         }
         try result.check()
     }
-}
-
-/// What the recorder sends into the room.
-enum SentSource: String, ExpressibleByArgument, CaseIterable {
-    case none
-    case test
 }

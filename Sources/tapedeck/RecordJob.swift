@@ -94,7 +94,8 @@ struct RecordJob: Sendable {
     var untilEmpty: Bool
     var output: String?
     var directory: String
-    var sendsTestPicture: Bool
+    /// What to send; nothing if left out.
+    var sends: CameraSettings?
     var wait: Duration
     var network: NetworkOptions
     var showsProgress: Bool
@@ -120,6 +121,12 @@ struct RecordJob: Sendable {
     private func record(_ interrupts: Interrupts) async throws -> RecordResult {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
+        let camera: CameraSource?
+        if let sends = self.sends {
+            camera = try await CaptureArgument.camera(sends, control: control, logger: self.logger)
+        } else {
+            camera = nil
+        }
         let recorder = RoomRecorder(
             settings: RecorderSettings(
                 storage: self.directory,
@@ -128,7 +135,6 @@ struct RecordJob: Sendable {
             ),
             logger: self.logger
         )
-        let camera = self.sendsTestPicture ? CameraSource(settings: CameraSettings(), logger: self.logger) : nil
         let session = RoomSession(
             signaller: RoomConnection.signaller(for: self.url, policy: .oneShot, logger: self.logger),
             context: try RoomConnection.context(

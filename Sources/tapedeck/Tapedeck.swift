@@ -5,6 +5,8 @@ import Foundation
 
 /// The command tree.
 struct Tapedeck: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "tapedeck",
         abstract: "Joins WebRTC rooms without a browser: records every track, sends a camera.",
@@ -14,9 +16,10 @@ struct Tapedeck: AsyncParsableCommand {
 
             Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s
             """,
-        version: "tapedeck 0.1.0",
+        version: "tapedeck \(Self.version)",
         subcommands: [
-            RecordCommand.self, CameraCommand.self, ServeCommand.self, ExportCommand.self, DemoCommand.self,
+            RecordCommand.self, CameraCommand.self, ServeCommand.self, RunCommand.self, RoomsCommand.self,
+            StatusCommand.self, ReloadCommand.self, ExportCommand.self, RepairCommand.self, DoctorCommand.self, DemoCommand.self,
             WorkerProcessCommand.self,
         ]
     )

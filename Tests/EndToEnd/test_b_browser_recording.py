@@ -3,6 +3,7 @@
 
 import json
 
+import media
 import pytest
 from figures import assert_complete, assert_plays, assert_synchronous, video_packets
 from harness import record, room_url
@@ -10,7 +11,7 @@ from harness import record, room_url
 ROOM = "123123"
 
 
-@pytest.mark.parametrize("codec", ["vp8", "h264"])
+@pytest.mark.parametrize("codec", ["vp8", "h264", "vp9"])
 def test_every_frame_of_chromium_is_recorded(stage, codec):
     server = stage.room_server(5, "--websocket-only")
     browser = stage.browser(server, ROOM, "--send", "--receive", "--codec", codec)
@@ -18,6 +19,8 @@ def test_every_frame_of_chromium_is_recorded(stage, codec):
     closed = browser.wait_for_event("closed", 10)
     assert browser.end() == 0
     assert_complete(exported, closed["framesSent"], recorder)
+    video, = media.streams(exported, "video")
+    assert video["codec_name"] == codec, recorder.story()
 
 
 def test_the_answer_in_json_names_files_and_tracks(stage):

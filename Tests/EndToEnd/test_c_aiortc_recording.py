@@ -3,7 +3,7 @@
 
 import media
 import pytest
-from figures import assert_complete, assert_synchronous
+from figures import MINIMUM_FRAME_SHARE, assert_complete, assert_synchronous
 from harness import record, room_url
 
 ROOM = "123123"
@@ -22,6 +22,25 @@ def test_every_frame_of_aiortc_is_recorded(stage, codec):
     frames = media.frames(exported, video["index"])
     lost = media.lost_frames(frames)
     assert sum(abs(number) for _, number in lost) <= 0.01 * len(frames), f"lost {lost}\n{recorder.story()}"
+
+
+@pytest.mark.parametrize("codec, name", [("pcmu", "pcm_mulaw"), ("pcma", "pcm_alaw")])
+def test_telephone_sound_is_recorded(stage, codec, name):
+    server = stage.room_server(4, "--polling-only", "--ping-timeout", "60")
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "vp8", "--audio-codec", codec,
+                        transport="polling")
+    exported, recorder = record(stage, room_url(server, ROOM, transport="polling", eio=3), 15)
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0
+    assert_complete(exported, closed["framesSent"], recorder)
+    sound, = media.streams(exported, "audio")
+    assert (sound["codec_name"], sound["sample_rate"], sound["channels"]) == (name, "8000", 1), recorder.story()
+    packets = media.packets(exported, sound["index"])
+    assert len(packets) >= MINIMUM_FRAME_SHARE * closed["audioPacketsSent"], f"{closed}\n{recorder.story()}"
+    # A beep a second, each with its flash.
+    video, = media.streams(exported, "video")
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 12, recorder.story()
 
 
 def test_the_version_is_found_by_itself(stage):

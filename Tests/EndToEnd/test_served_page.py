@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The room server of `tapedeck serve`, its page in Chromium, and foreign clients on it."""
+"""The room server of `tapedeck serve`, its page in Chromium and Firefox, and foreign clients on it."""
 
 import urllib.request
 
@@ -28,6 +28,20 @@ def test_a_person_in_the_page_is_recorded(stage):
     # Figures of the page are up to a quarter of a second old.
     assert video_packets(exported) >= 0.99 * closed["framesSent"], recorder.story()
     assert browser.end() == 0
+
+
+def test_firefox_in_the_page_is_recorded(stage):
+    server = stage.serve()
+    firefox = stage.start("firefox", python("peers"), PEERS / "firefox_peer.py", "--page",
+                          f"http://127.0.0.1:{server.port}/", "--room", ROOM)
+    firefox.wait_for_event("joined", 40)
+    exported, recorder = record(stage, room_url(server, ROOM), 10)
+    closed = firefox.wait_for_event("closed", 10)
+    assert_plays(exported)
+    assert len(media.streams(exported, "video")) == 1 and len(media.streams(exported, "audio")) == 1, recorder.story()
+    # Figures of the page are up to a quarter of a second old.
+    assert video_packets(exported) >= 0.99 * closed["framesSent"] > 0, firefox.story() + recorder.story()
+    assert firefox.end() == 0
 
 
 def test_three_members_meet_in_a_room_of_three(stage):

@@ -153,6 +153,10 @@ class Connection:
                 wanted = f"video/{options.codec}".lower()
                 transceiver.setCodecPreferences([codec for codec in codecs
                                                  if codec.mimeType.lower() in (wanted, "video/rtx")])
+            if kind == "audio" and options.audio_codec:
+                wanted = f"audio/{options.audio_codec}".lower()
+                transceiver.setCodecPreferences([codec for codec in RTCRtpReceiver.getCapabilities("audio").codecs
+                                                 if codec.mimeType.lower() == wanted])
 
     def count_sent(self, sender, name):
         """Counts what leaves the encoder: it is sent at once. aiortc itself counts packets only."""
@@ -403,6 +407,7 @@ def main():
     parser.add_argument("--send", choices=("synthetic", "none"), default="none")
     parser.add_argument("--receive", action="store_true")
     parser.add_argument("--codec", choices=("vp8", "h264"), help="the only video codec to negotiate")
+    parser.add_argument("--audio-codec", choices=("opus", "pcmu", "pcma"), help="the only audio codec to negotiate")
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")

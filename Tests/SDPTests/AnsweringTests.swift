@@ -150,6 +150,61 @@ import Testing
         #expect(outer.contains("a=group:BUNDLE audio video\r\n"))
     }
 
+    /// Firefox names a later m-line with port 0 and `a=bundle-only` (RFC 9143 section 7.2.1): it is in use.
+    @Test func firefoxTellsWebrtcbinOnlyWhatIsNew() throws {
+        func isApplied(_ name: String, by state: inout NegotiationState) throws -> Bool {
+            guard case .apply(let inner) = try state.offerReceived(Fixture.load("firefox-\(name).offer").text) else {
+                return false
+            }
+            _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner))
+            return true
+        }
+        var state = try makeState()
+        #expect(try isApplied("1-audio-video", by: &state))
+        #expect(state.negotiatedMedia.map(\.codec.payloadType) == [109, 120])
+        for name in ["2-video-inactive", "3-video-sendonly", "4-with-data"] {
+            #expect(try !isApplied(name, by: &state), "\(name)")
+        }
+        #expect(try isApplied("5-second-video", by: &state))
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 1, 3])
+        #expect(try isApplied("6-restart-ice", by: &state))
+        #expect(try !isApplied("7-stopped-video", by: &state))
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 3])
+        #expect(try isApplied("8-recycled", by: &state))
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0, 1, 3])
+        let last = try Fixture.load("firefox-9-stopped-tag.offer").text
+        #expect(try state.offerReceived(last) == .rebuild(.transportStopped))
+    }
+
+    @Test func aSecondPlanBStreamComesAndGoesWithinTheMLines() throws {
+        func offer(_ name: String) throws -> String { try Fixture.load("libwebrtc-plan-b-\(name).offer").text }
+        var state = try makeState()
+        _ = try state.exchange(offer("1-audio-video"))
+        #expect(state.negotiatedMedia.map(\.remoteSources.count) == [1, 2])
+        _ = try state.exchange(offer("2-two-streams"))
+        #expect(state.negotiatedMedia.map(\.remoteSources.count) == [2, 4])
+        #expect(Set(state.negotiatedMedia[1].remoteSources.compactMap(\.trackID)).count == 2)
+        // The sources that are gone stay known: what is still under way from them has its m-line.
+        _ = try state.exchange(offer("3-one-stream-again"))
+        #expect(state.negotiatedMedia.map(\.remoteSources.count) == [2, 4])
+    }
+
+    @Test func unsubscribedJanusFeedsKeepTheirMLines() throws {
+        var state = try makeState()
+        _ = try state.exchange(Fixture.load("janus-videoroom-1-one-feed.offer").text)
+        _ = try state.exchange(Fixture.load("janus-videoroom-2-two-feeds.offer").text)
+        let both = state.negotiatedMedia.map(\.innerIndex)
+        #expect(both == [0, 1, 2, 3])
+        guard case .reply = try state.offerReceived(Fixture.load("janus-videoroom-3-first-feed-gone.offer").text) else {
+            Issue.record("only directions changed")
+            return
+        }
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.inactive, .inactive, .recvonly, .recvonly])
+        _ = try state.exchange(Fixture.load("janus-videoroom-4-first-feed-back.offer").text)
+        #expect(state.negotiatedMedia.map(\.innerIndex) == both)
+        #expect(state.negotiatedMedia.allSatisfy { $0.ourDirection == .recvonly })
+    }
+
     @Test func whatWeSendIsAnnouncedUnderOneStream() throws {
         var state = try makeState(NegotiationPolicy(sentVideo: [.vp8], sentAudio: [.opus]))
         guard case .apply(let inner) = try state.offerReceived(self.chromium("1-audio-video")) else { return }

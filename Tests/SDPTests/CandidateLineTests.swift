@@ -110,7 +110,8 @@ import Testing
 
     @Test func candidatesInsideTheOfferReachWebrtcbin() throws {
         var state = try makeState()
-        guard case .apply(let inner) = try state.offerReceived(Fixture.load("janus-videoroom.offer").text) else {
+        guard case .apply(let inner) = try state.offerReceived(Fixture.load("janus-videoroom-1-one-feed.offer").text)
+        else {
             return
         }
         let media = try SessionDescription(parsing: inner).media

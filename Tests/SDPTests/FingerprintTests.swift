@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func mediaLevelOverridesSessionLevel() throws {
-        let text = try Fixture.load("firefox.offer").text
+        let text = try Fixture.load("firefox-1-audio-video.offer").text
         let session = try SessionDescription(parsing: text)
         #expect(session.fingerprints(of: session.media[1]).fingerprints.count == 1)
         let own = try self.fingerprint(.sha384, 9)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Fixture.offers + Fixture.answers)
+    @Test(arguments: Fixture.mutated)
     func truncationsAtEveryLine(_ fixture: Fixture) throws {
         #expect(Self.established?.isStable == true && Self.offering?.isStable == false)
         let lines = fixture.text.split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Fixture.offers + Fixture.answers)
+    @Test(arguments: Fixture.mutated)
     func randomMutations(_ fixture: Fixture) throws {
         var generator = Generator(state: 20_261_121)
         let original = Array(fixture.text.utf8)

@@ -4,6 +4,17 @@ import SDP
 import Testing
 
 @Suite struct OfferingTests {
+    /// The offers that the captured answers are answers to.
+    @Test(arguments: [Direction.recvonly, .sendrecv])
+    func offersAreThoseThatPeersAnswered(_ direction: Direction) throws {
+        let sends = direction.sends
+        var state = try makeState(
+            NegotiationPolicy(sentVideo: sends ? [.vp8, .h264] : [], sentAudio: sends ? [.opus] : [])
+        )
+        let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer(direction: direction)).outer
+        #expect(try offer == Fixture.load("tapedeck-\(direction.rawValue)").text)
+    }
+
     @Test func offersListEveryCodecInPreferredOrder() throws {
         var state = try makeState(NegotiationPolicy().preferringVideo(.h264))
         let bin = SimulatedWebRTCBin()

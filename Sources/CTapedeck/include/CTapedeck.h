@@ -8,6 +8,8 @@
 
 #include "CTapedeckCapture.h"
 #include "CTapedeckCertificate.h"
+#include "CTapedeckHost.h"
+#include "CTapedeckMediaFile.h"
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"

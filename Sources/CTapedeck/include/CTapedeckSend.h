@@ -24,7 +24,8 @@ typedef struct {
 /// `keyframes`: the buffers are encoded video, so a consumer starts, and starts again after a drop, at a keyframe.
 CTapedeckFanOut *CTapedeck_fan_out_new(bool keyframes);
 void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out);
-/// Feeds from `appsink`, whose pipeline has the base time `base_time`.
+/// Feeds from `appsink`, whose pipeline has the base time `base_time`. May be called again for the pipeline that
+/// follows one that has ended: consumers stay, and their time stamps go on on the same clock.
 void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time);
 /// Adds a consumer whose pipeline has the base time `base_time`; time stamps are moved by the difference. At most
 /// `maximum_queued` buffers wait in it; more are dropped and counted. Returns its id, never 0.
@@ -35,6 +36,8 @@ CTapedeckConsumerCounters CTapedeck_fan_out_remove(CTapedeckFanOut *fan_out, uin
 CTapedeckConsumerCounters CTapedeck_fan_out_counters(CTapedeckFanOut *fan_out, uint64_t id);
 /// Buffers that came out of the appsink.
 uint64_t CTapedeck_fan_out_count(CTapedeckFanOut *fan_out);
+/// Clock time (base time + running time) at which the newest buffer ends; 0 before the first.
+GstClockTime CTapedeck_fan_out_end(CTapedeckFanOut *fan_out);
 /// Asks the encoder in front of the appsink for a keyframe, at most once in 200 ms; a request that comes too early is
 /// kept and sent with the first buffer after that time.
 void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out);

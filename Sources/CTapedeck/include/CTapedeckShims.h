@@ -22,6 +22,10 @@ gboolean CGst_has_property(gpointer object, const char *name);
 /// property, or it is read-only, or it does not take the value. GValue needs macros.
 gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
 
+/// g_object_set is variadic. The property must exist and be text; unlike CGst_set_from_text it takes quotes and
+/// backslashes as they are.
+void CGst_set_string(gpointer object, const char *name, const char *text);
+
 /// g_object_get is variadic. The property must exist and be of the type that the name says.
 int CGst_get_int(gpointer object, const char *name);
 /// Transfer full; NULL if the property holds none.
@@ -49,6 +53,9 @@ GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
 gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds);
 /// FALSE if webrtcbin does not take the URL.
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
+/// Lets the transceiver of an m-line send that a remote offer made receive-only. webrtcbin 1.26 makes one for
+/// each m-line as it takes the offer, and gives no sink pad for it; 1.22 has none yet, and nothing is done.
+void CGst_webrtc_allow_sending(GstElement *webrtcbin, guint m_line_index);
 /// FALSE if the agent refused the address.
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
 /// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR (gstreamer.md fact 71).

@@ -30,10 +30,17 @@ public final class FanOut: @unchecked Sendable {
         CTapedeck_fan_out_unref(self.pointer)
     }
 
-    /// Feeds from the appsink of that name of a pipeline that has its base time already.
-    public func attach(to pipeline: Pipeline, sink: String) throws(GStreamerError) {
+    /// Feeds from the appsink of that name of a pipeline that has its base time already, or will get the given one.
+    ///
+    /// May be called again for the pipeline that follows one that was stopped: consumers stay.
+    public func attach(
+        to pipeline: Pipeline,
+        sink: String,
+        baseTimeNanoseconds: UInt64? = nil
+    ) throws(GStreamerError) {
         let appsink = try pipeline.element(named: sink)
-        CTapedeck_fan_out_attach(self.pointer, appsink.pointer, GstClockTime(pipeline.baseTimeNanoseconds))
+        let base = baseTimeNanoseconds ?? pipeline.baseTimeNanoseconds
+        CTapedeck_fan_out_attach(self.pointer, appsink.pointer, GstClockTime(base))
     }
 
     /// Adds an appsrc of another pipeline that has its base time already; keyframe requests that arrive at it go to
@@ -55,6 +62,11 @@ public final class FanOut: @unchecked Sendable {
     /// Buffers that the source has made.
     public var count: UInt64 {
         CTapedeck_fan_out_count(self.pointer)
+    }
+
+    /// Where the newest buffer ends, in nanoseconds of the pipelines' clock; 0 before the first.
+    public var endNanoseconds: UInt64 {
+        UInt64(CTapedeck_fan_out_end(self.pointer))
     }
 
     /// Asks the encoder for a keyframe; at most one in 200 ms reaches it.

@@ -85,6 +85,7 @@ extension WebRTCBin {
         }
         defer { gst_caps_unref(caps) }
         let name = mLineIndex.map { "sink_\($0)" }
+        if let mLineIndex { CGst_webrtc_allow_sending(self.element.pointer, guint(clamping: mLineIndex)) }
         guard let template, let pad = gst_element_request_pad(self.element.pointer, template, name, caps) else {
             throw GStreamerError(.negotiation, "webrtcbin has no room for a \(format.media) track of ours")
         }

@@ -34,8 +34,8 @@ extension RoomRecorder {
         }
     }
 
-    private func isWanted(_ track: OpenTrack) -> Bool {
-        track.isVideo ? self.settings.recordsVideo : self.settings.recordsAudio
+    func isWanted(_ track: OpenTrack) -> Bool {
+        track.isVideo ? self.state.recordsVideo : self.state.recordsAudio
     }
 
     private func take(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer) {

@@ -45,9 +45,13 @@ public final class RoomRecorder: Sendable {
         var lastCounted: Int64 = 0
         var droppedUnits: UInt64 = 0
         var stillsWantedUntil: Int64 = 0
+        var recordsVideo: Bool
+        var recordsAudio: Bool
 
-        init(machine: consuming RecordingStateMachine) {
+        init(machine: consuming RecordingStateMachine, _ settings: RecorderSettings) {
             self.machine = machine
+            self.recordsVideo = settings.recordsVideo
+            self.recordsAudio = settings.recordsAudio
         }
     }
 
@@ -72,7 +76,7 @@ public final class RoomRecorder: Sendable {
         } catch {
             failure = error
         }
-        self.state = State(machine: settings.machine(goesOn: recording != nil))
+        self.state = State(machine: settings.machine(goesOn: recording != nil), settings)
         self.state.failure = failure
         self.lock.withLock {
             if let recording { self.took(recording) }
@@ -235,6 +239,19 @@ public final class RoomRecorder: Sendable {
             let result = self.state.machine.stopOrdered()
             if result == .finish { self.finishRecording(reason: reason) }
             return result
+        }
+    }
+
+    /// Changes which kinds are recorded; files of a kind that is not any more are closed.
+    public func select(video: Bool, audio: Bool) {
+        self.lock.withLock {
+            self.state.recordsVideo = video
+            self.state.recordsAudio = audio
+            let now = Runtime.monotonicNanoseconds
+            for (id, track) in self.state.tracks where !self.isWanted(track) {
+                self.closeFile(id, reason: "not to be recorded any more", now)
+            }
+            self.startAtKeyframes(marker: nil)
         }
     }
 

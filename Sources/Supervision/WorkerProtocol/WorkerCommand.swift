@@ -23,6 +23,8 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     case mark(room: String, text: String)
     /// Changes what we send; `nil` sends nothing from now on.
     case camera(room: String, CameraOrder?)
+    /// Changes what is recorded while the call goes on; `nil` finishes the recording and starts none by itself.
+    case recordOrder(room: String, RecordOrder?)
     /// Answers with `.thumbnail` made of the participant's last keyframe.
     case thumbnail(room: String, participant: String)
     /// Answers with `.graph` for each pipeline of the room.

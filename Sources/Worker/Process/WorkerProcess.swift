@@ -5,7 +5,7 @@ internal import Foundation
 public import Logging
 internal import Observability
 public import Signalling
-public import Supervision
+internal import Supervision
 internal import Synchronization
 
 /// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
@@ -173,8 +173,8 @@ public final class WorkerProcess: Sendable {
         guard rooms.count < Self.maximumRooms else {
             return self.refuse(.join(order), "the worker is in \(Self.maximumRooms) rooms already", output)
         }
-        var logger = self.logger
-        logger[metadataKey: LogKey.roomID.rawValue] = "\(order.name)"
+        var logger = self.logger.forSession()
+        logger[key: .roomName] = "\(order.name)"
         let plan: RoomPlan
         do {
             plan = try RoomPlan(order, host: self.host)
@@ -239,8 +239,8 @@ extension WorkerCommand {
         switch self {
         case .join(let order): order.name
         case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
-            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .thumbnail(let room, _),
-            .graph(let room):
+            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
+            .thumbnail(let room, _), .graph(let room):
             room
         case .shutDown: nil
         }
@@ -258,6 +258,7 @@ extension WorkerCommand {
         case .requestKeyframe: "requestKeyframe"
         case .mark: "mark"
         case .camera: "camera"
+        case .recordOrder: "recordOrder"
         case .thumbnail: "thumbnail"
         case .graph: "graph"
         case .shutDown: "shutDown"

@@ -52,14 +52,15 @@ struct CameraPlan: Sendable, Hashable {
     var settings: CameraSettings
     var preferred: CameraCodec
 
-    /// Checks an order; this build has the test picture and the test sound.
+    /// Checks an order's values; whether its files and devices work shows when they are opened.
     init(_ order: CameraOrder) throws(RoomPlanError) {
-        for (kind, source) in [("video", order.video), ("audio", order.audio)] {
-            guard source == nil || source == "test" else {
-                throw RoomPlanError(message: "\(kind): this build sends test or nothing")
-            }
+        guard let video = VideoInput(order.video ?? "none") else {
+            throw RoomPlanError(message: "video takes test, v4l2:/dev/video0, file:PATH or none")
         }
-        guard order.video != nil || order.audio != nil else {
+        guard let audio = AudioInput(order.audio ?? "none") else {
+            throw RoomPlanError(message: "audio takes test, alsa:default, file:PATH or none")
+        }
+        guard video != .none || audio != .none else {
             throw RoomPlanError(message: "the camera has neither picture nor sound")
         }
         let codecs = [CameraCodec.vp8, .h264]
@@ -76,8 +77,8 @@ struct CameraPlan: Sendable, Hashable {
             throw RoomPlanError(message: "bitsPerSecond takes 50000 to 50000000, not \(order.bitsPerSecond)")
         }
         var settings = CameraSettings()
-        settings.sendsVideo = order.video != nil
-        settings.sendsAudio = order.audio != nil
+        settings.video = video
+        settings.audio = audio
         settings.width = order.width
         settings.height = order.height
         settings.framesPerSecond = order.framesPerSecond

@@ -128,7 +128,7 @@ final class WorkerRoom: Sendable {
             let outcome: SessionOutcome
             do {
                 try Runtime.initialise()
-                guard let session = try self.makeSession() else { return .ordered }
+                guard let session = try await self.makeSession() else { return .ordered }
                 outcome = await session.run()
             } catch {
                 await self.stopCamera()
@@ -150,9 +150,16 @@ final class WorkerRoom: Sendable {
     }
 
     /// The next session; nil if the room is to be left.
-    private func makeSession() throws -> RoomSession? {
+    private func makeSession() async throws -> RoomSession? {
         let cameraPlan = self.state.withLock { $0.cameraPlan }
-        let camera = cameraPlan.map { CameraSource(settings: $0.settings, logger: self.logger) }
+        var camera: CameraSource?
+        if let settings = cameraPlan?.settings {
+            let logger = self.logger
+            let usable = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
+                settings.reconciled(logger: logger)
+            }
+            camera = CameraSource(settings: usable, logger: logger)
+        }
         let session = RoomSession(
             signaller: self.makeSignaller(self.plan.url, self.logger),
             context: try RoomConnection.context(
@@ -264,6 +271,8 @@ final class WorkerRoom: Sendable {
                 return count > 0 ? nil : "nobody sends pictures"
             case .camera(_, let order):
                 return self.changeCamera(order)
+            case .recordOrder(_, let order):
+                return try await self.changeRecording(order)
             case .graph:
                 return try await self.sendGraphs()
             case .thumbnail, .join, .leave, .shutDown:
@@ -281,6 +290,14 @@ final class WorkerRoom: Sendable {
         switch try await self.control.run("an order for the recorder", deadline: Self.finishLimit, { body(recorder) }) {
         case .done, .finish, .alreadySo: return nil
         case .nothingRecorded: return "nothing is recorded"
+        }
+    }
+
+    private func changeRecording(_ order: RecordOrder?) async throws -> String? {
+        guard let order else { return try await self.order { $0.stopRecording() } }
+        return try await self.order { recorder in
+            recorder.select(video: order.video, audio: order.audio)
+            return order.isAutomatic ? recorder.record() : .alreadySo
         }
     }
 

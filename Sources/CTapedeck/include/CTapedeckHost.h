@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this host says of itself through calls that Swift cannot import: the kernel's clock, and video devices.
+
+#ifndef CTAPEDECK_HOST_H
+#define CTAPEDECK_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Whether something keeps the system clock in time (adjtimex): 1 yes, 0 no, -1 the kernel does not say.
+int CTapedeck_clock_is_synchronised(void);
+
+/// What a video device is.
+typedef struct {
+    char name[33];
+    char driver[17];
+    bool captures;
+} CTapedeckVideoDevice;
+
+/// One picture format of a video device, with the largest size that it lists; 0 by 0 if it lists none.
+typedef struct {
+    char fourcc[5];
+    uint32_t width;
+    uint32_t height;
+} CTapedeckVideoFormat;
+
+/// Opens without waiting and describes a V4L2 device. Returns the open descriptor, or -errno; ENOTTY if it is none.
+int CTapedeck_video_device_open(const char *path, CTapedeckVideoDevice *device);
+/// The format at `index`, from 0. FALSE past the last.
+bool CTapedeck_video_device_format(int descriptor, uint32_t index, CTapedeckVideoFormat *format);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import GRDB
+public import Timeline
+
+extension Catalogue {
+    /// Queues deliveries; returns how many older ones of the same webhooks were dropped to keep the limit.
+    ///
+    /// - Parameter limit: The most deliveries of one webhook that wait.
+    public func enqueue(_ deliveries: [DeliveryEntry], limit: Int) async throws -> Int {
+        try await self.write { database in
+            for delivery in deliveries {
+                try database.execute(
+                    sql: """
+                        INSERT INTO deliveries (id, webhook, event, body, state, created_ns, attempts, due_ns, error)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        delivery.id, delivery.webhook, delivery.event, Data(delivery.body), delivery.state.rawValue,
+                        delivery.created.nanosecondsSince1970, delivery.attempts, delivery.due.nanosecondsSince1970,
+                        delivery.error,
+                    ]
+                )
+            }
+            return try Set(deliveries.map(\.webhook)).reduce(0) { dropped, webhook in
+                try dropped + Self.trim(webhook, .queued, limit: limit, database)
+            }
+        }
+    }
+
+    /// The oldest delivery of a webhook whose attempt is due.
+    public func dueDelivery(of webhook: String, now: UTCTime) async throws -> DeliveryEntry? {
+        try await self.read { database in
+            try Row.fetchOne(
+                database,
+                sql: """
+                    SELECT * FROM deliveries WHERE webhook = ? AND state = 'queued' AND due_ns <= ?
+                    ORDER BY number LIMIT 1
+                    """,
+                arguments: [webhook, now.nanosecondsSince1970]
+            ).map(DeliveryEntry.init)
+        }
+    }
+
+    /// When a webhook's next attempt is due; `nil` when nothing waits.
+    public func nextDue(of webhook: String) async throws -> UTCTime? {
+        try await self.read { database in
+            try Int64.fetchOne(
+                database,
+                sql: "SELECT min(due_ns) FROM deliveries WHERE webhook = ? AND state = 'queued'",
+                arguments: [webhook]
+            ).map(UTCTime.init(nanosecondsSince1970:))
+        }
+    }
+
+    /// Forgets a delivery that came through.
+    public func deliveryDone(_ id: String) async throws {
+        try await self.write { database in
+            try database.execute(sql: "DELETE FROM deliveries WHERE id = ?", arguments: [id])
+        }
+    }
+
+    /// Notes a failed attempt; nothing happens if the delivery was dropped meanwhile.
+    ///
+    /// - Parameters:
+    ///   - due: When the next attempt is due; `nil` gives the delivery up.
+    ///   - deadLimit: The most deliveries of one webhook that are kept after they were given up; older ones go.
+    public func deliveryFailed(_ id: String, error: String, due: UTCTime?, deadLimit: Int) async throws {
+        try await self.write { database in
+            if let due {
+                try database.execute(
+                    sql: "UPDATE deliveries SET attempts = attempts + 1, error = ?, due_ns = ? WHERE id = ?",
+                    arguments: [error, due.nanosecondsSince1970, id]
+                )
+            } else {
+                try database.execute(
+                    sql: "UPDATE deliveries SET attempts = attempts + 1, error = ?, state = 'dead' WHERE id = ?",
+                    arguments: [error, id]
+                )
+                let webhook = try String.fetchOne(
+                    database,
+                    sql: "SELECT webhook FROM deliveries WHERE id = ?",
+                    arguments: [id]
+                )
+                if let webhook { _ = try Self.trim(webhook, .dead, limit: deadLimit, database) }
+            }
+        }
+    }
+
+    /// Deliveries that were given up, newest first; of one webhook or of all.
+    public func deadDeliveries(of webhook: String? = nil, limit: Int = 100) async throws -> [DeliveryEntry] {
+        try await self.read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT * FROM deliveries WHERE state = 'dead' AND (?1 IS NULL OR webhook = ?1)
+                    ORDER BY number DESC LIMIT ?2
+                    """,
+                arguments: [webhook, max(0, limit)]
+            ).map(DeliveryEntry.init)
+        }
+    }
+
+    /// How many deliveries wait and were given up, by webhook key.
+    public func deliveryCounts() async throws -> [String: DeliveryCounts] {
+        try await self.read { database in
+            var counts: [String: DeliveryCounts] = [:]
+            let sql = "SELECT webhook, state, count(*) AS number FROM deliveries GROUP BY webhook, state"
+            for row in try Row.fetchAll(database, sql: sql) {
+                let number: Int = row["number"]
+                switch DeliveryEntry.State(rawValue: row["state"]) {
+                case .queued: counts[row["webhook"], default: DeliveryCounts()].queued = number
+                case .dead: counts[row["webhook"], default: DeliveryCounts()].dead = number
+                case nil: break
+                }
+            }
+            return counts
+        }
+    }
+
+    /// Queues a delivery that was given up again, with a new day to come through; returns its webhook's key.
+    ///
+    /// Throws `notFound` if there is no such delivery or if it still waits.
+    public func requeueDelivery(_ id: String, now: UTCTime) async throws -> String {
+        try await self.write { database in
+            let webhook = try String.fetchOne(
+                database,
+                sql: """
+                    UPDATE deliveries SET state = 'queued', attempts = 0, created_ns = ?1, due_ns = ?1
+                    WHERE id = ?2 AND state = 'dead' RETURNING webhook
+                    """,
+                arguments: [now.nanosecondsSince1970, id]
+            )
+            guard let webhook else { throw CatalogueError(.notFound, "no such delivery was given up") }
+            return webhook
+        }
+    }
+
+    /// Forgets the deliveries of webhooks that are configured no more; returns how many.
+    @discardableResult
+    public func removeDeliveries(exceptOf webhooks: Set<String>) async throws -> Int {
+        try await self.write { database in
+            let known = try String.fetchAll(database, sql: "SELECT DISTINCT webhook FROM deliveries")
+            var removed = 0
+            for webhook in known where !webhooks.contains(webhook) {
+                try database.execute(sql: "DELETE FROM deliveries WHERE webhook = ?", arguments: [webhook])
+                removed += database.changesCount
+            }
+            return removed
+        }
+    }
+
+    /// Drops the oldest deliveries of a webhook in a state beyond a limit; returns how many.
+    private static func trim(
+        _ webhook: String,
+        _ state: DeliveryEntry.State,
+        limit: Int,
+        _ database: Database
+    ) throws -> Int {
+        try database.execute(
+            sql: """
+                DELETE FROM deliveries WHERE number IN (
+                    SELECT number FROM deliveries WHERE webhook = ? AND state = ? ORDER BY number DESC
+                    LIMIT -1 OFFSET ?
+                )
+                """,
+            arguments: [webhook, state.rawValue, max(0, limit)]
+        )
+        return database.changesCount
+    }
+}
+
+extension DeliveryEntry {
+    fileprivate init(_ row: Row) throws {
+        guard let state = State(rawValue: row["state"]) else {
+            throw CatalogueError(.storage, "the catalogue holds a delivery that no version of this program wrote")
+        }
+        self.init(
+            id: row["id"],
+            webhook: row["webhook"],
+            event: row["event"],
+            body: Array(row["body"] as Data),
+            created: UTCTime(nanosecondsSince1970: row["created_ns"])
+        )
+        self.state = state
+        self.attempts = row["attempts"]
+        self.due = UTCTime(nanosecondsSince1970: row["due_ns"])
+        self.error = row["error"]
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+public import Storage
+import Timeline
+
+extension Catalogue {
+    /// The exports of one recording that are remembered; older ones that are over are forgotten.
+    static let maximumExportsPerRecording = 200
+
+    /// Inserts an export or puts what is given in the place of what is known of it.
+    ///
+    /// Throws `notFound` if the recording is not known, `invalid` if it has too many exports that wait.
+    public func save(_ export: ExportEntry) async throws {
+        try await self.write { database in
+            guard try Self.isKnown(export.recording, database) else { throw Self.noRecording(export.recording) }
+            try Self.save(export, database)
+            try Self.forgetExports(of: export.recording, database)
+        }
+    }
+
+    /// One export; throws `notFound`.
+    public func export(_ id: String) async throws -> ExportEntry {
+        try await self.read { database in
+            guard let row = try Row.fetchOne(database, sql: "SELECT * FROM exports WHERE id = ?", arguments: [id])
+            else { throw CatalogueError(.notFound, "there is no such export") }
+            return try ExportEntry(row)
+        }
+    }
+
+    /// Every export of a recording, oldest first; throws `notFound` if the recording is not known.
+    public func exports(of recording: RecordingID) async throws -> [ExportEntry] {
+        try await self.read { database in
+            guard try Self.isKnown(recording, database) else { throw Self.noRecording(recording) }
+            return try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM exports WHERE recording = ? ORDER BY number",
+                arguments: [recording.rawValue]
+            ).map(ExportEntry.init)
+        }
+    }
+
+    /// Exports that wait or run, oldest first.
+    public func pendingExports() async throws -> [ExportEntry] {
+        try await self.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM exports WHERE state IN ('queued', 'running') ORDER BY number"
+            ).map(ExportEntry.init)
+        }
+    }
+
+    /// Queues again what ran when the daemon ended; returns how many.
+    @discardableResult
+    public func requeueInterruptedExports() async throws -> Int {
+        try await self.write { database in
+            try database.execute(
+                sql: "UPDATE exports SET state = 'queued', progress = 0, started_ns = NULL WHERE state = 'running'"
+            )
+            return database.changesCount
+        }
+    }
+
+    /// Notes the exports that a manifest knows and the catalogue does not.
+    static func saveExports(of summary: RecordingSummary, _ database: Database) throws {
+        for done in summary.exports.suffix(Self.maximumExportsPerRecording) {
+            let isKnown = try Bool.fetchOne(
+                database,
+                sql: "SELECT EXISTS (SELECT 1 FROM exports WHERE recording = ? AND file = ? AND state = 'done')",
+                arguments: [summary.folder.id.rawValue, done.file]
+            )
+            guard isKnown != true else { continue }
+            var export = ExportEntry(
+                recording: summary.folder.id,
+                layout: done.layout,
+                created: summary.end ?? summary.start
+            )
+            export.state = .done
+            export.progress = 1
+            export.file = done.file
+            try Self.save(export, database)
+        }
+        try Self.forgetExports(of: summary.folder.id, database)
+    }
+
+    private static func isKnown(_ recording: RecordingID, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database,
+            sql: "SELECT EXISTS (SELECT 1 FROM recordings WHERE id = ?)",
+            arguments: [recording.rawValue]
+        ) ?? false
+    }
+
+    private static func save(_ export: ExportEntry, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, state, progress, file,
+                    error, created_ns, started_ns, finished_ns)
+                VALUES (:id, :recording, :layout, :participant, :from, :to, :state, :progress, :file, :error, :created,
+                    :started, :finished)
+                ON CONFLICT (id) DO UPDATE SET state = :state, progress = :progress, file = :file, error = :error,
+                    started_ns = :started, finished_ns = :finished
+                """,
+            arguments: [
+                "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
+                "participant": export.participant, "from": export.from, "to": export.to,
+                "state": export.state.rawValue, "progress": min(max(export.progress, 0), 1), "file": export.file,
+                "error": export.error, "created": export.created.nanosecondsSince1970,
+                "started": export.started?.nanosecondsSince1970, "finished": export.finished?.nanosecondsSince1970,
+            ]
+        )
+    }
+
+    /// Keeps the newest of what is over; what waits is never forgotten, and its number has the same bound.
+    private static func forgetExports(of recording: RecordingID, _ database: Database) throws {
+        let limit = Self.maximumExportsPerRecording
+        let pending = try Int.fetchOne(
+            database,
+            sql: "SELECT count(*) FROM exports WHERE recording = ? AND state IN ('queued', 'running')",
+            arguments: [recording.rawValue]
+        )
+        guard (pending ?? 0) <= limit else {
+            throw CatalogueError(.invalid, "\(limit) exports of recording \(recording) wait already")
+        }
+        try database.execute(
+            sql: """
+                DELETE FROM exports WHERE number IN (
+                    SELECT number FROM exports WHERE recording = ? AND state IN ('done', 'failed')
+                    ORDER BY number DESC LIMIT -1 OFFSET ?
+                )
+                """,
+            arguments: [recording.rawValue, limit]
+        )
+    }
+}
+
+extension ExportEntry {
+    fileprivate init(_ row: Row) throws {
+        guard let recording = RecordingID(rawValue: row["recording"]), let state = State(rawValue: row["state"]) else {
+            throw CatalogueError(.storage, "the catalogue holds an export that no version of this program wrote")
+        }
+        self.init(
+            id: row["id"],
+            recording: recording,
+            layout: row["layout"],
+            participant: row["participant"],
+            from: row["from_seconds"],
+            to: row["to_seconds"],
+            created: UTCTime(nanosecondsSince1970: row["created_ns"])
+        )
+        self.state = state
+        self.progress = row["progress"]
+        self.file = row["file"]
+        self.error = row["error"]
+        self.started = (row["started_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:))
+        self.finished = (row["finished_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:))
+    }
+}

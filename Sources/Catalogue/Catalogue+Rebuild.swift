@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+public import Storage
+
+/// How far a rebuild is.
+public struct RebuildProgress: Sendable, Hashable {
+    /// Folders looked at.
+    public var done: Int
+    /// Folders there are.
+    public var total: Int
+}
+
+/// What a rebuild did.
+public struct RebuildReport: Sendable, Hashable {
+    /// A folder that could not be read; it was left as it is.
+    public struct Unreadable: Sendable, Hashable {
+        /// The folder's path.
+        public var path: String
+        /// Why, one sentence.
+        public var reason: String
+    }
+
+    /// Recordings that were read from their folders.
+    public var read = 0
+    /// Recordings that were known already and were not read.
+    public var kept = 0
+    /// Recordings that were forgotten because their folders are gone.
+    public var forgotten = 0
+    /// Folders that could not be read, the first hundred.
+    public var unreadable: [Unreadable] = []
+    /// How many folders could not be read.
+    public var unreadableCount = 0
+}
+
+extension Catalogue {
+    /// Which folders a rebuild reads.
+    public enum RebuildScope: Sendable, Hashable {
+        /// Those that the catalogue does not know, and those that it does not know as finished.
+        case changes
+        /// All of them.
+        case everything
+    }
+
+    private static let batch = 100
+    private static let maximumReported = 100
+
+    /// Brings the catalogue in line with the recordings' folders.
+    ///
+    /// Folders are read and never changed. Recordings that go on must be named in `active`: only their folders tell nothing about that. Idempotent; may be
+    /// interrupted by cancelling its task, and called again.
+    ///
+    /// - Parameters:
+    ///   - scope: Which folders are read.
+    ///   - active: Recordings that are being written now; they are not read.
+    ///   - progress: Called after each hundred folders and at the end.
+    /// - Throws: `StorageError` if the storage directory cannot be listed.
+    public func rebuild(
+        _ scope: RebuildScope = .changes,
+        active: Set<RecordingID> = [],
+        progress: @Sendable (RebuildProgress) -> Void = { _ in }
+    ) async throws -> RebuildReport {
+        let folders = try RecordingFolder.list(storage: self.storage)
+        var report = RebuildReport()
+        let known = try await self.knownStates()
+        var done = 0
+        while done < folders.count {
+            try Task.checkCancellation()
+            var summaries: [RecordingSummary] = []
+            for folder in folders[done..<min(done + Self.batch, folders.count)] {
+                let isCurrent = scope == .changes && known[folder.id] == .finished
+                if isCurrent || active.contains(folder.id) {
+                    report.kept += 1
+                    continue
+                }
+                do throws(StorageError) {
+                    summaries.append(try RecordingSummary.read(folder))
+                } catch {
+                    report.note(.init(path: folder.path, reason: error.message), limit: Self.maximumReported)
+                }
+            }
+            try await self.take(summaries)
+            report.read += summaries.count
+            done = min(done + Self.batch, folders.count)
+            progress(RebuildProgress(done: done, total: folders.count))
+        }
+        let present = Set(folders.map(\.id))
+        let gone = known.keys.filter { !present.contains($0) && !active.contains($0) }
+        report.forgotten = gone.count
+        try await self.write { database in
+            for id in gone {
+                try database.execute(sql: "DELETE FROM recordings WHERE id = ?", arguments: [id.rawValue])
+            }
+        }
+        return report
+    }
+
+    private func take(_ summaries: [RecordingSummary]) async throws {
+        guard !summaries.isEmpty else { return }
+        let storage = self.storage
+        try await self.write { database in
+            for summary in summaries {
+                try Self.save(RecordingEntry(summary, storage: storage), database)
+                try Self.saveExports(of: summary, database)
+            }
+        }
+    }
+
+    private func knownStates() async throws -> [RecordingID: RecordingEntry.State] {
+        try await self.read { database in
+            var states: [RecordingID: RecordingEntry.State] = [:]
+            let rows = try Row.fetchCursor(database, sql: "SELECT id, state FROM recordings")
+            while let row = try rows.next() {
+                guard let id = RecordingID(rawValue: row["id"]) else { continue }
+                states[id] = RecordingEntry.State(rawValue: row["state"])
+            }
+            return states
+        }
+    }
+}
+
+extension RebuildReport {
+    fileprivate mutating func note(_ folder: Unreadable, limit: Int) {
+        self.unreadableCount += 1
+        if self.unreadable.count < limit { self.unreadable.append(folder) }
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+public import Storage
+import Timeline
+
+extension Catalogue {
+    /// Inserts a recording, or puts what is given in the place of what is known of it; its exports stay.
+    ///
+    /// Zero characters in names become U+FFFD.
+    public func save(_ entry: RecordingEntry) async throws {
+        try await self.write { try Self.save(entry, $0) }
+    }
+
+    /// Takes what a recording's folder tells, as when its worker has closed it or an export is done.
+    ///
+    /// Reads files; returns what is known then. Throws `StorageError` if the folder cannot be read.
+    @discardableResult
+    public func refresh(_ folder: RecordingFolder) async throws -> RecordingEntry {
+        let summary = try RecordingSummary.read(folder)
+        let entry = RecordingEntry(summary, storage: self.storage)
+        try await self.write { database in
+            try Self.save(entry, database)
+            try Self.saveExports(of: summary, database)
+        }
+        return entry
+    }
+
+    /// One recording with its tracks; throws `notFound`.
+    public func recording(_ id: RecordingID) async throws -> RecordingEntry {
+        try await self.read { database in
+            guard
+                let row = try Row.fetchOne(
+                    database,
+                    sql: "SELECT * FROM recordings WHERE id = ?",
+                    arguments: [id.rawValue]
+                )
+            else { throw Self.noRecording(id) }
+            var entry = try RecordingEntry(row)
+            let position: Int64 = row["position"]
+            entry.participants = try Self.participants(of: [position], database)[position] ?? []
+            entry.tracks = try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM tracks WHERE recording = ? ORDER BY position",
+                arguments: [position]
+            ).map(RecordingEntry.Track.init)
+            return entry
+        }
+    }
+
+    /// Sets a recording's bytes and state while it goes on; nothing happens if it is not known.
+    public func update(_ id: RecordingID, bytes: Int64, state: RecordingEntry.State) async throws {
+        try await self.write { database in
+            try database.execute(
+                sql: "UPDATE recordings SET bytes = ?, state = ? WHERE id = ?",
+                arguments: [bytes, state.rawValue, id.rawValue]
+            )
+        }
+    }
+
+    /// Forgets a recording with its exports.
+    ///
+    /// Its files are the caller's. False if it was not known.
+    @discardableResult
+    public func remove(_ id: RecordingID) async throws -> Bool {
+        try await self.write { database in
+            try database.execute(sql: "DELETE FROM recordings WHERE id = ?", arguments: [id.rawValue])
+            return database.changesCount > 0
+        }
+    }
+
+    /// Recordings in a state, oldest first, without participants and tracks: what goes on, what wants repair.
+    ///
+    /// - Parameter limit: The most that are returned.
+    public func recordings(in state: RecordingEntry.State, limit: Int = 10_000) async throws -> [RecordingEntry] {
+        try await self.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM recordings WHERE state = ? ORDER BY position LIMIT ?",
+                arguments: [state.rawValue, max(0, limit)]
+            ).map(RecordingEntry.init)
+        }
+    }
+
+    /// How many recordings there are, and their bytes together.
+    public func totals() async throws -> (recordings: Int, bytes: Int64) {
+        try await self.read { database in
+            let row = try Row.fetchOne(
+                database,
+                sql: "SELECT count(*) AS number, CAST(total(bytes) AS INTEGER) AS bytes FROM recordings"
+            )
+            return (row?["number"] ?? 0, row?["bytes"] ?? 0)
+        }
+    }
+
+    static func noRecording(_ id: RecordingID) -> CatalogueError {
+        CatalogueError(.notFound, "there is no recording \(id)")
+    }
+
+    static func save(_ entry: RecordingEntry, _ database: Database) throws {
+        let known = try Int64.fetchOne(
+            database,
+            sql: "SELECT position FROM recordings WHERE id = ?",
+            arguments: [entry.id.rawValue]
+        )
+        let position = try known ?? Self.freePosition(entry.start, database)
+        try database.execute(
+            sql: """
+                INSERT INTO recordings (position, id, room, start_ns, end_ns, duration_seconds, bytes, state, verdict,
+                    host, parts, folder, search)
+                VALUES (:position, :id, :room, :start, :end, :duration, :bytes, :state, :verdict, :host, :parts, :folder,
+                    :search)
+                ON CONFLICT (position) DO UPDATE SET room = :room, start_ns = :start, end_ns = :end,
+                    duration_seconds = :duration, bytes = :bytes, state = :state, verdict = :verdict, host = :host,
+                    parts = :parts, folder = :folder, search = :search
+                """,
+            arguments: [
+                "position": position, "id": entry.id.rawValue, "room": SearchText.storable(entry.room),
+                "start": entry.start.nanosecondsSince1970, "end": entry.end?.nanosecondsSince1970,
+                "duration": entry.durationSeconds, "bytes": entry.bytes, "state": entry.state.rawValue,
+                "verdict": entry.verdict?.rawValue, "host": entry.host, "parts": entry.parts, "folder": entry.folder,
+                "search": SearchText.stored(entry),
+            ]
+        )
+        if known != nil {
+            try database.execute(sql: "DELETE FROM participants WHERE recording = ?", arguments: [position])
+            try database.execute(sql: "DELETE FROM tracks WHERE recording = ?", arguments: [position])
+        }
+        let participants = try database.cachedStatement(
+            sql: "INSERT INTO participants (recording, number, id, name) VALUES (?, ?, ?, ?)"
+        )
+        for (number, participant) in entry.participants.enumerated() {
+            try participants.execute(arguments: [
+                position, number, SearchText.storable(participant.id), participant.name.map(SearchText.storable),
+            ])
+        }
+        let tracks = try database.cachedStatement(
+            sql: """
+                INSERT INTO tracks (recording, position, number, participant, media, codec, file, units, bytes)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        )
+        for (place, track) in entry.tracks.enumerated() {
+            try tracks.execute(arguments: [
+                position, place, track.number, SearchText.storable(track.participant), track.media.rawValue,
+                track.codec, track.file,
+                Int64(clamping: track.units), Int64(clamping: track.bytes),
+            ])
+        }
+    }
+
+    /// The first free position from a start on.
+    private static func freePosition(_ start: UTCTime, _ database: Database) throws -> Int64 {
+        let wanted = start.position
+        let taken = try Bool.fetchOne(
+            database,
+            sql: "SELECT EXISTS (SELECT 1 FROM recordings WHERE position = ?)",
+            arguments: [wanted]
+        )
+        guard taken == true else { return wanted }
+        return try Int64.fetchOne(
+            database,
+            sql: """
+                SELECT position + 1 FROM recordings AS taken
+                WHERE position >= ? AND NOT EXISTS (SELECT 1 FROM recordings WHERE position = taken.position + 1)
+                ORDER BY position LIMIT 1
+                """,
+            arguments: [wanted]
+        ) ?? wanted
+    }
+
+    static func participants(
+        of positions: [Int64],
+        _ database: Database
+    ) throws -> [Int64: [Manifest.Participant]] {
+        guard !positions.isEmpty else { return [:] }
+        let marks = databaseQuestionMarks(count: positions.count)
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT * FROM participants WHERE recording IN (\(marks)) ORDER BY recording, number",
+            arguments: StatementArguments(positions)
+        )
+        return Dictionary(grouping: rows) { $0["recording"] as Int64 }
+            .mapValues { $0.map { Manifest.Participant(id: $0["id"], name: $0["name"]) } }
+    }
+}
+
+extension UTCTime {
+    /// The place in the order of recordings: microseconds.
+    var position: Int64 {
+        let (quotient, remainder) = self.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension RecordingEntry {
+    /// A recording without participants and tracks.
+    init(_ row: Row) throws {
+        guard let id = RecordingID(rawValue: row["id"]), let state = State(rawValue: row["state"]) else {
+            throw CatalogueError(.storage, "the catalogue holds a recording that no version of this program wrote")
+        }
+        self.init(
+            id: id,
+            room: row["room"],
+            start: UTCTime(nanosecondsSince1970: row["start_ns"]),
+            end: (row["end_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:)),
+            durationSeconds: row["duration_seconds"],
+            bytes: row["bytes"],
+            state: state,
+            verdict: (row["verdict"] as String?).flatMap(Manifest.Verdict.init(rawValue:)),
+            host: row["host"],
+            parts: row["parts"],
+            folder: row["folder"]
+        )
+    }
+}
+
+extension RecordingEntry.Track {
+    fileprivate init(_ row: Row) throws {
+        guard let media = MediaKind(rawValue: row["media"]) else {
+            throw CatalogueError(.storage, "the catalogue holds a track that no version of this program wrote")
+        }
+        self.init(
+            number: row["number"],
+            participant: row["participant"],
+            media: media,
+            codec: row["codec"],
+            file: row["file"],
+            units: UInt64(clamping: row["units"] as Int64),
+            bytes: UInt64(clamping: row["bytes"] as Int64)
+        )
+    }
+}

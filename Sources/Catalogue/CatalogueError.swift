@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+/// Why the catalogue cannot answer or take something.
+public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// There is no such recording, export or delivery.
+        case notFound
+        /// A cursor, an id or a limit is not one that the catalogue gave or takes.
+        case invalid
+        /// The file cannot be opened, read or written: disk full, no permission, damaged, locked for too long.
+        case storage
+    }
+
+    /// Whose fault it is.
+    public enum Blame: String, Sendable, Hashable {
+        /// What was asked for.
+        case request
+        /// The disk's, its size, or its permissions.
+        case destination
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// One sentence for a person.
+    public var message: String
+
+    /// An error with both parts given.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// What SQLite said; never the values of a statement.
+    init(_ error: DatabaseError) {
+        self.init(
+            .storage,
+            "the catalogue failed: \(error.message ?? "no message") (SQLite \(error.extendedResultCode.rawValue))"
+        )
+    }
+
+    /// Whose fault it is.
+    public var blame: Blame { self.code == .storage ? .destination : .request }
+
+    /// Whether the same attempt may succeed later.
+    public var isRetriable: Bool { self.code == .storage }
+
+    /// The message.
+    public var description: String { self.message }
+}

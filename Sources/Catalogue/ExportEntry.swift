@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Storage
+public import Timeline
+
+/// An export, waiting, running or over.
+public struct ExportEntry: Sendable, Hashable {
+    /// Where an export's life is.
+    public enum State: String, Sendable, Hashable, Codable, CaseIterable {
+        /// It waits for its turn.
+        case queued
+        /// It runs.
+        case running
+        /// The file is there.
+        case done
+        /// It failed.
+        case failed
+    }
+
+    /// Its id.
+    public var id: String
+    /// The recording's id.
+    public var recording: RecordingID
+    /// The layout's name.
+    public var layout: String
+    /// Only this participant's tracks.
+    public var participant: String?
+    /// Seconds from the recording's start at which the export begins.
+    public var from: Double?
+    /// Seconds from the recording's start at which the export ends.
+    public var to: Double?
+    /// Where its life is.
+    public var state: State
+    /// 0 to 1.
+    public var progress: Double
+    /// The file, relative to the recording's folder when it is inside.
+    public var file: String?
+    /// Why it failed.
+    public var error: String?
+    /// When it was asked for.
+    public var created: UTCTime
+    /// When it began to run.
+    public var started: UTCTime?
+    /// When it was done or failed.
+    public var finished: UTCTime?
+
+    /// An export that waits, with a new id unless one is given.
+    public init(
+        id: String = RecordingID.random().rawValue,
+        recording: RecordingID,
+        layout: String,
+        participant: String? = nil,
+        from: Double? = nil,
+        to: Double? = nil,
+        created: UTCTime
+    ) {
+        self.id = id
+        self.recording = recording
+        self.layout = layout
+        self.participant = participant
+        self.from = from
+        self.to = to
+        self.state = .queued
+        self.progress = 0
+        self.created = created
+    }
+}

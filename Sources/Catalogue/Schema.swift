@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+/// The tables of the catalogue, and how an older file gets them.
+enum Schema {
+    /// Tells our files from other SQLite databases: "TPDK".
+    static let applicationID: Int32 = 0x5450_444B
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 recordings") { try $0.execute(sql: Self.recordings) }
+        migrator.registerMigration("1 exports") { try $0.execute(sql: Self.exports) }
+        migrator.registerMigration("1 deliveries") { try $0.execute(sql: Self.deliveries) }
+        return migrator
+    }
+
+    // `position` is the start in microseconds, moved on to the next free number: recordings, their index for text and
+    // every page are in one order, and a page is a range of it.
+    private static let recordings = """
+        PRAGMA application_id = \(Self.applicationID);
+        CREATE TABLE recordings (
+            position INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            room TEXT NOT NULL,
+            start_ns INTEGER NOT NULL,
+            end_ns INTEGER,
+            duration_seconds REAL,
+            bytes INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            verdict TEXT,
+            host TEXT,
+            parts INTEGER NOT NULL,
+            folder TEXT NOT NULL,
+            search TEXT NOT NULL
+        );
+        CREATE INDEX recordings_by_room ON recordings (room, position);
+        CREATE INDEX recordings_not_finished ON recordings (state) WHERE state <> 'finished';
+        CREATE TABLE participants (
+            recording INTEGER NOT NULL REFERENCES recordings (position) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            name TEXT,
+            PRIMARY KEY (recording, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE tracks (
+            recording INTEGER NOT NULL REFERENCES recordings (position) ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            number INTEGER,
+            participant TEXT NOT NULL,
+            media TEXT NOT NULL,
+            codec TEXT NOT NULL,
+            file TEXT NOT NULL,
+            units INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            PRIMARY KEY (recording, position)
+        ) WITHOUT ROWID;
+        CREATE VIRTUAL TABLE recordings_text USING fts5 (
+            search, content = 'recordings', content_rowid = 'position', tokenize = 'trigram case_sensitive 1'
+        );
+        CREATE TRIGGER recordings_text_insert AFTER INSERT ON recordings BEGIN
+            INSERT INTO recordings_text (rowid, search) VALUES (new.position, new.search);
+        END;
+        CREATE TRIGGER recordings_text_delete AFTER DELETE ON recordings BEGIN
+            INSERT INTO recordings_text (recordings_text, rowid, search) VALUES ('delete', old.position, old.search);
+        END;
+        CREATE TRIGGER recordings_text_update AFTER UPDATE OF search ON recordings WHEN old.search <> new.search BEGIN
+            INSERT INTO recordings_text (recordings_text, rowid, search) VALUES ('delete', old.position, old.search);
+            INSERT INTO recordings_text (rowid, search) VALUES (new.position, new.search);
+        END;
+        """
+
+    private static let exports = """
+        CREATE TABLE exports (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            recording TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+            layout TEXT NOT NULL,
+            participant TEXT,
+            from_seconds REAL,
+            to_seconds REAL,
+            state TEXT NOT NULL,
+            progress REAL NOT NULL,
+            file TEXT,
+            error TEXT,
+            created_ns INTEGER NOT NULL,
+            started_ns INTEGER,
+            finished_ns INTEGER
+        );
+        CREATE INDEX exports_by_recording ON exports (recording, number);
+        CREATE INDEX exports_pending ON exports (number) WHERE state IN ('queued', 'running');
+        """
+
+    private static let deliveries = """
+        CREATE TABLE deliveries (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            webhook TEXT NOT NULL,
+            event TEXT NOT NULL,
+            body BLOB NOT NULL,
+            state TEXT NOT NULL,
+            created_ns INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            due_ns INTEGER NOT NULL,
+            error TEXT
+        );
+        CREATE INDEX deliveries_by_webhook ON deliveries (webhook, state, number);
+        CREATE INDEX deliveries_due ON deliveries (webhook, state, due_ns);
+        """
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is different between the configuration in force and a new one.
+///
+/// Rooms are compared by what they mean, not by how they are written: `30m` and `1800s` are equal.
+public struct ConfigurationChange: Sendable, Hashable {
+    /// The sections beside the rooms.
+    public enum Section: String, Sendable, Hashable, CaseIterable {
+        /// `storage`.
+        case storage
+        /// `ice`.
+        case ice
+        /// `api`.
+        case api
+        /// `webhooks` and `webhook_hosts`.
+        case webhooks
+        /// `workers`.
+        case workers
+    }
+
+    /// The parts of a room that may change by themselves.
+    public enum RoomPart: String, Sendable, Hashable, CaseIterable {
+        /// Where it is.
+        case address
+        /// The name under which we appear.
+        case displayName
+        /// When we are in it.
+        case join
+        /// Whether we leave an empty room.
+        case untilEmpty
+        /// What is recorded.
+        case record
+        /// What is sent.
+        case send
+        /// What happens after a kick, or when it is full.
+        case rejoin
+    }
+
+    /// A room that is in both and differs.
+    public struct ChangedRoom: Sendable, Hashable {
+        /// The room as it was.
+        public var old: RoomConfiguration
+        /// The room as it shall be.
+        public var new: RoomConfiguration
+        /// What differs; never empty.
+        public var parts: Set<RoomPart>
+    }
+
+    /// The sections that differ.
+    public var sections: Set<Section>
+    /// The rooms that are new, by name.
+    public var added: [RoomConfiguration]
+    /// The rooms that differ, by name.
+    public var changed: [ChangedRoom]
+    /// The names of the rooms that are gone, sorted.
+    public var removed: [String]
+    /// The names of the rooms that stay as they are, sorted.
+    public var unchanged: [String]
+
+    /// Compares two configurations.
+    public init(from old: DaemonConfiguration, to new: DaemonConfiguration) {
+        self.sections = []
+        if old.storage != new.storage { self.sections.insert(.storage) }
+        if old.ice != new.ice { self.sections.insert(.ice) }
+        if old.api != new.api { self.sections.insert(.api) }
+        if old.webhooks != new.webhooks { self.sections.insert(.webhooks) }
+        if old.workers != new.workers { self.sections.insert(.workers) }
+        self.added = new.rooms.filter { old.rooms[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
+        self.removed = old.rooms.keys.filter { new.rooms[$0] == nil }.sorted()
+        self.changed = []
+        self.unchanged = []
+        for (name, room) in new.rooms.sorted(by: { $0.key < $1.key }) {
+            guard let before = old.rooms[name] else { continue }
+            let parts = Self.parts(from: before, to: room)
+            if parts.isEmpty {
+                self.unchanged.append(name)
+            } else {
+                self.changed.append(ChangedRoom(old: before, new: room, parts: parts))
+            }
+        }
+    }
+
+    /// Whether the two mean the same.
+    public var isEmpty: Bool {
+        self.sections.isEmpty && self.added.isEmpty && self.changed.isEmpty && self.removed.isEmpty
+    }
+
+    /// What differs between two definitions of one room; empty if they mean the same.
+    public static func parts(from old: RoomConfiguration, to new: RoomConfiguration) -> Set<RoomPart> {
+        var parts: Set<RoomPart> = []
+        if old.address.url != new.address.url || old.address.text != new.address.text { parts.insert(.address) }
+        if old.displayName != new.displayName { parts.insert(.displayName) }
+        if old.join != new.join { parts.insert(.join) }
+        if old.untilEmpty != new.untilEmpty { parts.insert(.untilEmpty) }
+        if old.record != new.record { parts.insert(.record) }
+        if old.send != new.send { parts.insert(.send) }
+        if old.rejoin != new.rejoin { parts.insert(.rejoin) }
+        return parts
+    }
+}

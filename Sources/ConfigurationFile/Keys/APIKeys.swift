@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The keys of `api`.
+enum APIKeys {
+    static let listen = Key("listen", .listen)
+    static let token = Key("token", .secret(16...512), isSecret: true)
+    static let corsOrigins = Key("cors_origins", .origin)
+    static let requestsPerSecond = Key("requests_per_second", .integer(1...10_000))
+    static let maximumEventStreams = Key("maximum_event_streams", .integer(1...10_000))
+
+    static let table = KeyTable(
+        listen.entry,
+        token.entry,
+        KeyTable.Entry(name: "tokens", shape: .list(Token.table)),
+        KeyTable.Entry(name: "tls", shape: .mapping(TLS.table)),
+        corsOrigins.entry,
+        requestsPerSecond.entry,
+        maximumEventStreams.entry
+    )
+
+    /// The keys of one of `api.tokens`.
+    enum Token {
+        static let name = Key("name", .line(maximum: 64))
+        static let value = Key("value", .secret(16...512), isSecret: true)
+        static let sha256 = Key("sha256", ValueType<[UInt8]>.sha256, isSecret: true)
+        static let scopes = Key("scopes", ValueType<APIToken.Scope>.choice)
+
+        static let table = KeyTable(name.entry, value.entry, sha256.entry, scopes.entry)
+    }
+
+    /// The keys of `api.tls`.
+    enum TLS {
+        static let certificate = Key("certificate", .absolutePath(example: "/etc/tapedeck/certificate.pem"))
+        static let key = Key("key", .absolutePath(example: "/etc/tapedeck/key.pem"))
+
+        static let table = KeyTable(certificate.entry, key.entry)
+    }
+}
+
+extension ValueType where Value == [UInt8] {
+    /// A SHA-256 digest.
+    fileprivate static let sha256 = ValueType(
+        accepted: "64 hexadecimal digits in quotes, as `printf %s TOKEN | sha256sum` prints"
+    ) { text in
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == 64, text.utf8.count == 64 else { return nil }
+        return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}
+
+extension APIConfiguration {
+    /// Reads the section.
+    init(_ reader: MappingReader) {
+        self.init()
+        if let listen = reader.value(APIKeys.listen) {
+            self.host = listen.host
+            self.port = listen.port ?? self.port
+        }
+        if let token = reader.value(APIKeys.token) {
+            self.tokens.append(APIToken(name: "token", credential: .plain(token)))
+        }
+        for token in reader.list("tokens", APIKeys.Token.table, maximum: 64) ?? [] {
+            guard let read = APIToken(token) else { continue }
+            if self.tokens.contains(where: { $0.name == read.name }) {
+                token.add(APIKeys.Token.name.name, "another token has this name")
+            }
+            self.tokens.append(read)
+        }
+        if let tls = reader.mapping("tls", APIKeys.TLS.table) {
+            let certificate = tls.required(APIKeys.TLS.certificate)
+            let key = tls.required(APIKeys.TLS.key)
+            if let certificate, let key { self.tls = TLSFiles(certificate: certificate, key: key) }
+        }
+        self.corsOrigins = reader.values(APIKeys.corsOrigins, count: 0...32) ?? []
+        self.requestsPerSecond = reader.value(APIKeys.requestsPerSecond) ?? self.requestsPerSecond
+        self.maximumEventStreams = reader.value(APIKeys.maximumEventStreams) ?? self.maximumEventStreams
+        let namesNoToken = !reader.has(APIKeys.token.name) && !reader.has("tokens")
+        if !self.isLoopback, self.tokens.isEmpty, namesNoToken || reader.isEmptyList("tokens") {
+            let accepted = "api.token or api.tokens, or a loopback address in api.listen"
+            reader.add(
+                APIKeys.listen.name,
+                "a token is needed where others can reach the interface",
+                accepted: accepted
+            )
+        }
+    }
+}
+
+extension APIToken {
+    /// Reads one token; nil, with problems, if something is wrong.
+    fileprivate init?(_ reader: MappingReader) {
+        let keys = APIKeys.Token.self
+        let name = reader.required(keys.name)
+        let credential =
+            reader.value(keys.value).map { Credential.plain($0) } ?? reader.value(keys.sha256).map { .sha256($0) }
+        if reader.has(keys.value.name) == reader.has(keys.sha256.name) {
+            let place = reader.has(keys.value.name) ? keys.sha256.name : keys.value.name
+            reader.add(place, "either value or sha256 is needed, not both")
+        }
+        if !reader.has(keys.scopes.name) {
+            reader.add(keys.scopes.name, "missing", accepted: keys.scopes.type.accepted)
+        }
+        guard let name, let credential, let scopes = reader.values(keys.scopes, count: 1...Scope.allCases.count),
+            !scopes.isEmpty
+        else { return nil }
+        self.init(name: name, credential: credential, scopes: Set(scopes))
+    }
+}

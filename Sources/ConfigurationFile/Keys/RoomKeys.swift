@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Signalling
+
+/// The keys of a room.
+enum RoomKeys {
+    static let url = Key("url", .roomURL)
+    static let displayName = Key("display_name", .line(maximum: 128))
+    static let untilEmpty = Key("until_empty", .boolean)
+
+    static let table = KeyTable(
+        url.entry,
+        displayName.entry,
+        KeyTable.Entry(name: "join", shape: .mapping(ScheduleKeys.table)),
+        untilEmpty.entry,
+        KeyTable.Entry(name: "record", shape: .mapping(RecordKeys.table)),
+        KeyTable.Entry(name: "outputs", shape: .value),
+        KeyTable.Entry(name: "send", shape: .mapping(SendKeys.table)),
+        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table))
+    )
+
+    /// The keys of `rejoin`.
+    enum Rejoin {
+        static let afterKick = Key(
+            "after_kick",
+            ValueType<Duration>.duration(.seconds(1)...(.seconds(86_400)), example: "5m").or("never")
+        )
+        static let whenFull = Key("when_full", .duration(.seconds(1)...(.seconds(86_400)), example: "30s"))
+
+        static let table = KeyTable(afterKick.entry, whenFull.entry)
+    }
+
+    /// Whether a text can name a room: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or digit.
+    static func isName(_ text: String) -> Bool {
+        guard (1...64).contains(text.utf8.count) else { return false }
+        return text.utf8.enumerated().allSatisfy { index, byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            case 0x2D, 0x2E, 0x5F: index > 0
+            default: false
+            }
+        }
+    }
+}
+
+extension RoomConfiguration {
+    /// Reads a room; nil, with problems, if its URL is missing or wrong.
+    init?(name: String, _ reader: MappingReader, definition: JSONValue) {
+        let address = reader.required(RoomKeys.url)
+        let displayName = reader.value(RoomKeys.displayName)
+        let join = JoinRule(reader)
+        let untilEmpty = reader.value(RoomKeys.untilEmpty)
+        let record = RecordConfiguration.read(reader)
+        let send = SendConfiguration.read(reader)
+        let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
+        let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
+        let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
+        if reader.has("outputs"), !reader.isEmptyList("outputs") {
+            reader.add("outputs", "not supported by this version", accepted: "an empty list")
+        }
+        guard let address else { return nil }
+        self.init(name: name, address: address, definition: definition)
+        self.displayName = displayName ?? self.displayName
+        self.join = join ?? self.join
+        self.untilEmpty = untilEmpty ?? self.untilEmpty
+        self.record = record
+        self.send = send
+        self.rejoin.afterKick = afterKick ?? self.rejoin.afterKick
+        self.rejoin.whenFull = whenFull ?? self.rejoin.whenFull
+    }
+}

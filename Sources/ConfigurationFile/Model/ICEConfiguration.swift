@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One STUN or TURN server, or several with the same user name and password.
+public struct ICEServer: Sendable, Hashable {
+    /// Its URLs (RFC 7064, RFC 7065), at least one.
+    public var urls: [String]
+    /// The user name of a TURN server.
+    public var username: String?
+    /// The password of a TURN server.
+    public var credential: Secret?
+
+    /// A server with each part given.
+    public init(urls: [String], username: String? = nil, credential: Secret? = nil) {
+        self.urls = urls
+        self.username = username
+        self.credential = credential
+    }
+}
+
+/// How peers reach us.
+public struct ICEConfiguration: Sendable, Hashable {
+    /// STUN and TURN servers.
+    public var servers: [ICEServer] = []
+    /// Local addresses for media, IPv4 or IPv6; empty: every interface but loopback.
+    public var hostAddresses: [String] = []
+    /// Local UDP ports for media; `nil` leaves them to the system.
+    public var portRange: ClosedRange<UInt16>?
+
+    /// Every key at its default.
+    public init() {}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What we send into a room.
+public struct SendConfiguration: Sendable, Hashable {
+    /// Where a picture comes from.
+    public enum VideoSource: Sendable, Hashable, CustomStringConvertible {
+        /// The test picture.
+        case test
+        /// A camera: absolute path of its device.
+        case v4l2(String)
+        /// A file: its absolute path.
+        case file(String)
+
+        /// As it is written in the configuration and in a worker's orders.
+        public var description: String {
+            switch self {
+            case .test: "test"
+            case .v4l2(let device): "v4l2:\(device)"
+            case .file(let path): "file:\(path)"
+            }
+        }
+    }
+
+    /// Where sound comes from.
+    public enum AudioSource: Sendable, Hashable, CustomStringConvertible {
+        /// The test sound.
+        case test
+        /// A sound card: ALSA's name of the device.
+        case alsa(String)
+        /// A file: its absolute path.
+        case file(String)
+
+        /// As it is written in the configuration and in a worker's orders.
+        public var description: String {
+            switch self {
+            case .test: "test"
+            case .alsa(let device): "alsa:\(device)"
+            case .file(let path): "file:\(path)"
+            }
+        }
+    }
+
+    /// Video codecs that we encode.
+    public enum Codec: String, Sendable, Hashable, CaseIterable {
+        /// H.264, constrained baseline.
+        case h264
+        /// VP8.
+        case vp8
+    }
+
+    /// Where the picture comes from; `nil` sends none.
+    public var capture: VideoSource? = .test
+    /// Where the sound comes from; `nil` sends none.
+    public var audio: AudioSource?
+    /// The codec offered first.
+    public var preferredCodec = Codec.vp8
+    /// Picture width in pixels: even, 320 to 3840.
+    public var width = 1280
+    /// Picture height in pixels: even, 180 to 2160.
+    public var height = 720
+    /// Frames a second, 1 to 60.
+    public var framesPerSecond = 30
+    /// Video bits a second, 50 000 to 50 000 000.
+    public var bitsPerSecond = 1_500_000
+
+    /// The test picture without sound.
+    public init() {}
+}

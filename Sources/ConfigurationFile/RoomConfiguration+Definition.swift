@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Signalling
+
+extension RoomConfiguration {
+    /// Whether a text can name a room: 1 to 64 of `A-Z`, `a-z`, `0-9`, `-`, `_` and `.`, the first a letter or digit.
+    public static func isName(_ text: String) -> Bool {
+        RoomKeys.isName(text)
+    }
+
+    /// Reads one room's definition, JSON or YAML, as the HTTP interface takes it.
+    ///
+    /// `${…}` is refused: who may define rooms must not be able to read the daemon's environment and files.
+    ///
+    /// - Throws: `ConfigurationError` with every problem; their keys begin with the room's name.
+    public static func parse(name: String, text: String) throws(ConfigurationError) -> RoomConfiguration {
+        let problems = ProblemList(file: nil)
+        var reader = YAMLText(problems: problems, values: nil)
+        let tree = reader.tree(of: text, key: Excerpt.text(name))
+        return try Self.room(name: name, tree: tree, problems: problems)
+    }
+
+    /// Reads a definition that was kept, `${…}` and all.
+    ///
+    /// - Throws: `ConfigurationError` with every problem, without places; their keys begin with the room's name.
+    public static func parse(
+        name: String,
+        definition: JSONValue,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> RoomConfiguration {
+        let problems = ProblemList(file: nil)
+        var reader = YAMLText(problems: problems, values: values)
+        let tree = reader.tree(of: definition, key: Excerpt.text(name))
+        return try Self.room(name: name, tree: tree, problems: problems)
+    }
+
+    /// The room with a JSON merge patch (RFC 7396) applied to its definition; `${…}` in the patch is refused.
+    ///
+    /// A member that is null takes a key away, so that its default holds again.
+    ///
+    /// - Throws: `ConfigurationError` with every problem of the patch, else of the patched room.
+    public func applying(
+        patch: String,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> RoomConfiguration {
+        let problems = ProblemList(file: nil)
+        var reader = YAMLText(problems: problems, values: nil)
+        let tree = reader.tree(of: patch, key: self.name)
+        if let tree, case .mapping = tree.content {
+            try problems.check()
+            return try Self.parse(
+                name: self.name,
+                definition: self.definition.merging(patch: tree.written),
+                values: values
+            )
+        }
+        if let tree, case .null = tree.content {
+            problems.add(tree.place, self.name, "found nothing", accepted: "an object with the keys to change")
+        } else if let tree {
+            problems.add(tree.place, self.name, tree.foundKind, accepted: "an object with the keys to change")
+        }
+        try problems.check()
+        return self
+    }
+
+    private static func room(
+        name: String,
+        tree: SourceNode?,
+        problems: ProblemList
+    ) throws(ConfigurationError) -> RoomConfiguration {
+        let entry = tree.map { SourceNode.Entry(key: name, place: $0.place, value: $0) }
+        let room = entry.flatMap { RoomConfiguration.read($0, path: "", problems: problems) }
+        try problems.check()
+        guard let room else {
+            throw ConfigurationError(.invalid, [ConfigurationProblem(key: name, message: "not a room")])
+        }
+        return room
+    }
+}
+
+extension JSONValue {
+    /// The value with a merge patch applied (RFC 7396 section 2).
+    func merging(patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch else { return patch }
+        var members = self.object ?? [:]
+        for (name, change) in changes {
+            members[name] = change == .null ? nil : (members[name] ?? .null).merging(patch: change)
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// What a token allows.
+public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
+    /// To see rooms, recordings, events and figures.
+    case read
+    /// To change things.
+    case control
+    /// To get pictures and files of recordings.
+    case media
+}
+
+/// A bearer token (RFC 6750), of which only the hash is kept.
+public struct APIToken: Sendable, Hashable {
+    /// The operator's name for it, for logs.
+    public let name: String
+    /// What it allows.
+    public let scopes: Set<Scope>
+    let hash: TokenHash
+
+    /// A token by its secret text, which is hashed at once and forgotten.
+    public init(name: String, secret: String, scopes: Set<Scope> = Set(Scope.allCases)) {
+        self.name = name
+        self.scopes = scopes
+        self.hash = TokenHash(of: secret)
+    }
+
+    /// A token by the SHA-256 of its secret text, 32 bytes.
+    public init(name: String, sha256: [UInt8], scopes: Set<Scope> = Set(Scope.allCases)) {
+        self.name = name
+        self.scopes = scopes
+        self.hash = TokenHash(bytes: sha256)
+    }
+}
+
+/// The SHA-256 hash of a secret.
+///
+/// Tokens are long random texts, so a plain hash cannot be searched. Comparing takes the same time wherever two hashes
+/// differ.
+struct TokenHash: Sendable, Hashable {
+    private let bytes: [UInt8]
+
+    init(of secret: String) {
+        self.bytes = Array(SHA256.hash(data: Array(secret.utf8)))
+    }
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Compares in constant time.
+    static func == (left: TokenHash, right: TokenHash) -> Bool {
+        guard left.bytes.count == right.bytes.count else { return false }
+        return zip(left.bytes, right.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension Sequence<APIToken> {
+    /// The token with this secret, if there is one; looks at every token, whichever fits.
+    func matching(_ secret: String) -> APIToken? {
+        self.matching(TokenHash(of: secret))
+    }
+
+    /// The token with this hash, if there is one.
+    func matching(_ hash: TokenHash) -> APIToken? {
+        var found: APIToken?
+        for token in self where token.hash == hash { found = token }
+        return found
+    }
+}

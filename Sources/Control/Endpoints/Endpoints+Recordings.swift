@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import NIOPosix
+
+extension Endpoints {
+    private struct Exports: Encodable {
+        var exports: [ExportResource]
+    }
+
+    /// Answers for endpoints below `/v1/recordings`, files apart.
+    func recording(_ endpoint: Endpoint, _ call: Call) async throws -> Reply {
+        if case .listRecordings = endpoint { return try await self.listRecordings(call) }
+        try call.takesNoQuery()
+        switch endpoint {
+        case .showRecording(let id):
+            return Reply(json: try await self.backend.recording(id))
+        case .deleteRecording(let id):
+            try await self.backend.deleteRecording(id)
+            return .noContent
+        case .listExports(let id):
+            return Reply(json: Exports(exports: try await self.backend.exports(id)))
+        case .export(let id):
+            let export = try await self.backend.export(id, try RequestBodies.export(call.body))
+            return Reply(json: export, status: .accepted)
+                .with(.location, "/v1/recordings/\(percentEncoded(id))/exports")
+        default:
+            throw Problem(.notFound, "There is no such recording endpoint.")
+        }
+    }
+
+    /// A file of a recording.
+    func file(_ recording: String, _ name: String, _ call: Call) async throws -> Response {
+        var query = Query(call.request.uri.query)
+        let isDownload = query.flag("download")
+        try query.finish()
+        let path = try await self.backend.filePath(recording, file: name)
+        let missing = Problem(.notFound, "There is no such file.")
+        guard let name = FileName([name]), path.hasSuffix("/" + name.text) else { throw missing }
+        let folder = String(path.dropLast(name.text.count + 1))
+        do {
+            let file = try await NIOThreadPool.singleton.runIfActive {
+                try ServedFile(folder: folder, parts: name.parts)
+            }
+            return try FileResponder(file: file, name: name.parts.last ?? "", isDownload: isDownload)
+                .response(to: call.request)
+        } catch ServedFile.Failure.missing {
+            throw missing
+        }
+    }
+
+    private func listRecordings(_ call: Call) async throws -> Reply {
+        let asked = try Self.query(call.request.uri.query)
+        let page = try await self.backend.recordings(asked)
+        let reply = Reply(json: page)
+        return page.next.map { reply.with(.link, "<\(Self.target(of: asked, cursor: $0))>; rel=\"next\"") } ?? reply
+    }
+
+    /// The query of `GET /v1/recordings`; throws `badRequest`.
+    static func query(_ text: String?) throws(Problem) -> RecordingQuery {
+        var query = Query(text)
+        var asked = RecordingQuery()
+        if let limit = query.integer("limit", in: 1...200) { asked.limit = limit }
+        asked.cursor = query.text("cursor")
+        asked.room = query.text("room")
+        asked.text = query.text("text")
+        asked.from = query.time("from")
+        asked.to = query.time("to")
+        try query.finish()
+        return asked
+    }
+
+    private static func target(of query: RecordingQuery, cursor: String) -> String {
+        let items: [(String, String?)] = [
+            ("limit", String(query.limit)), ("cursor", cursor), ("room", query.room), ("text", query.text),
+            ("from", query.from), ("to", query.to),
+        ]
+        let text = items.compactMap { name, value in value.map { "\(name)=\(percentEncoded($0))" } }
+        return "/v1/recordings?" + text.joined(separator: "&")
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension Endpoints {
+    private struct Rooms: Encodable {
+        var rooms: [RoomResource]
+    }
+
+    private struct Graphs: Encodable {
+        var graphs: [String: String]
+    }
+
+    /// Answers for endpoints below `/v1/rooms`.
+    func room(_ endpoint: Endpoint, _ call: Call) async throws -> Reply {
+        try call.takesNoQuery()
+        switch endpoint {
+        case .listRooms:
+            return Reply(json: Rooms(rooms: await self.backend.rooms()))
+        case .addRoom:
+            let new = try RequestBodies.NewRoom(call.body)
+            let room = try await self.backend.addRoom(new.name, definition: new.definition)
+            return Reply(json: room, status: .created).with(.location, "/v1/rooms/\(percentEncoded(room.name))")
+        case .showRoom(let name):
+            return Reply(json: try await self.backend.room(name))
+        case .changeRoom(let name):
+            return Reply(json: try await self.backend.changeRoom(name, patch: call.text))
+        case .removeRoom(let name):
+            try await self.backend.removeRoom(name)
+            return .noContent
+        case .act(let name, let verb):
+            return Reply(json: try await self.backend.perform(try RequestBodies.action(verb, call.body), on: name))
+        case .thumbnail(let name, let participant):
+            let image = try await self.backend.thumbnail(room: name, participant: participant)
+            return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))
+        case .graphs(let name):
+            return Reply(json: Graphs(graphs: try await self.backend.pipelineGraphs(room: name)))
+        default:
+            throw Problem(.notFound, "There is no such room endpoint.")
+        }
+    }
+}

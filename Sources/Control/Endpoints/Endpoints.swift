@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Observability
+import Signalling
+
+/// What every endpoint does, once a request is let in: asks the backend, and puts its answer into words.
+struct Endpoints: Sendable {
+    /// A request as an endpoint needs it.
+    struct Call: Sendable {
+        /// What was asked.
+        var request: Request
+        /// Who asks; `nil` for somebody who showed nothing.
+        var client: Gatekeeper.Client?
+        /// The client's address.
+        var address: String
+        /// The members of the body; empty without one.
+        var body: [String: JSONValue] = [:]
+        /// The body as it came.
+        var text = ""
+        /// What has passed since the server's origin of time.
+        var now: Duration
+    }
+
+    let backend: any ControlBackend
+    let events: EventHub
+    let gatekeeper: Gatekeeper
+    let metrics: @Sendable (PrometheusFormat) async -> String
+    let eventStreams: Int
+    let cookieIsSecure: Bool
+
+    /// Answers a request; throws `Problem` and `ControlError`.
+    func response(to endpoint: Endpoint, _ call: Call) async throws -> Response {
+        switch endpoint {
+        case .file(let recording, let name): try await self.file(recording, name, call)
+        case .events: try self.eventStream(call)
+        default: try await self.reply(to: endpoint, call).response
+        }
+    }
+
+    /// Answers a request whose answer is in memory as a whole.
+    func reply(to endpoint: Endpoint, _ call: Call) async throws -> Reply {
+        switch endpoint {
+        case .page(let file): return file.reply(ifNoneMatch: call.request.headers[.ifNoneMatch])
+        case .description: return Self.description
+        case .liveness: return try await self.liveness()
+        case .readiness: return try await self.readiness()
+        case .metrics:
+            let format = PrometheusFormat(accept: call.request.headers[.accept])
+            return Reply(
+                status: .ok,
+                type: format.contentType,
+                body: ByteBuffer(string: await self.metrics(format))
+            )
+        case .overview: return Reply(json: await self.backend.overview())
+        case .reload:
+            try call.takesNoFields()
+            try await self.backend.reload()
+            return .noContent
+        case .showSession: return self.showSession(call)
+        case .openSession: return try self.openSession(call)
+        case .closeSession: return self.closeSession(call)
+        case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .thumbnail, .graphs:
+            return try await self.room(endpoint, call)
+        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .file, .events:
+            return try await self.recording(endpoint, call)
+        }
+    }
+
+    private static let description = Reply(
+        status: .ok,
+        type: "application/yaml; charset=utf-8",
+        body: ByteBuffer(bytes: PackageResources.openapi_yaml)
+    )
+
+    private func liveness() async throws -> Reply {
+        let health = await self.backend.health()
+        guard health.isLive else {
+            throw Problem(.unavailable, "The daemon does not run as it should.", problems: health.problems)
+        }
+        return Reply(json: health)
+    }
+
+    private func readiness() async throws -> Reply {
+        let health = await self.backend.health()
+        guard health.isLive, health.isReady else {
+            throw Problem(.unavailable, "The daemon is not ready.", problems: health.problems)
+        }
+        return Reply(json: health)
+    }
+
+    private func eventStream(_ call: Call) throws -> Response {
+        var query = Query(call.request.uri.query)
+        let types = query.text("types", longest: 2048)
+        let again = query.text("last_event_id")
+        try query.finish()
+        let filter = try types.map(EventFilter.init(parsing:)) ?? .all
+        let text = call.request.headers[.lastEventID] ?? again
+        let sequence = text.flatMap { UInt64($0) }
+        guard text == nil || text == "" || sequence != nil else {
+            throw Problem(.badRequest, "\"Last-Event-ID\" must be the id of an event of this stream.")
+        }
+        guard let subscription = self.events.subscribe(after: sequence, limit: self.eventStreams) else {
+            throw Problem(.unavailable, "There are \(self.eventStreams) event streams already.")
+                .with(.retryAfter, "10")
+        }
+        return EventStream.response(to: call.request, subscription, filter: filter)
+    }
+}
+
+extension Endpoints.Call {
+    /// Throws `invalid` if the body names anything.
+    func takesNoFields() throws(Problem) {
+        try JSONFields(self.body).finish()
+    }
+
+    /// Throws `badRequest` if the query names anything.
+    func takesNoQuery() throws(Problem) {
+        try Query(self.request.uri.query).finish()
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+public import Logging
+import NIOCore
+import NIOSSL
+public import Observability
+public import ServiceLifecycle
+
+/// The HTTP interface of the daemon: rooms, recordings, events, figures and the dashboard.
+///
+/// `run` serves until it is cancelled or told to stop gracefully: then it takes no more connections, ends event streams,
+/// lets other requests finish for `Limits.shutdownTime`, and returns.
+public final class ControlServer: Service {
+    private let configuration: ControlConfiguration
+    private let events: EventHub
+    private let gatekeeper: Gatekeeper
+    private let responder: ControlResponder
+    private let identity: TLSConfiguration?
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// Hears of an answer: what was asked for, the status code, and how long it took to the answer's head.
+    public typealias OnAnswer = @Sendable (RouteGroup, Int, Duration) -> Void
+
+    /// A server that is ready to run; throws `ControlServerError`.
+    ///
+    /// - Parameters:
+    ///   - configuration: how it listens, and whom it lets in.
+    ///   - backend: what it asks.
+    ///   - events: what `GET /v1/events` tells.
+    ///   - metrics: the text of `GET /metrics` in a format.
+    ///   - logger: where requests and failures are logged.
+    ///   - onAnswer: called for each answer when its head is known.
+    ///   - onListening: called once with the port that is listened on.
+    public convenience init(
+        configuration: ControlConfiguration,
+        backend: any ControlBackend,
+        events: EventHub,
+        metrics: @escaping @Sendable (PrometheusFormat) async -> String,
+        logger: Logger,
+        onAnswer: @escaping OnAnswer = { _, _, _ in },
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) throws(ControlServerError) {
+        let clock = ContinuousClock()
+        let origin = clock.now
+        try self.init(
+            configuration: configuration,
+            backend: backend,
+            events: events,
+            metrics: metrics,
+            logger: logger,
+            now: { origin.duration(to: clock.now) },
+            onAnswer: onAnswer,
+            onListening: onListening
+        )
+    }
+
+    init(
+        configuration: ControlConfiguration,
+        backend: any ControlBackend,
+        events: EventHub,
+        metrics: @escaping @Sendable (PrometheusFormat) async -> String,
+        logger: Logger,
+        now: @escaping @Sendable () -> Duration,
+        onAnswer: @escaping OnAnswer = { _, _, _ in },
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) throws(ControlServerError) {
+        guard configuration.isLoopback || !configuration.tokens.isEmpty else {
+            throw ControlServerError(
+                .tokenRequired,
+                "\(configuration.host) can be reached from other hosts: at least one token must be configured."
+            )
+        }
+        self.configuration = configuration
+        self.events = events
+        self.logger = logger
+        self.onListening = onListening
+        self.identity = try configuration.tls.map(Self.identity)
+        self.gatekeeper = Gatekeeper(
+            tokens: configuration.tokens,
+            rate: configuration.rate,
+            wrongTokens: configuration.wrongTokens
+        )
+        self.responder = ControlResponder(
+            endpoints: Endpoints(
+                backend: backend,
+                events: events,
+                gatekeeper: self.gatekeeper,
+                metrics: metrics,
+                eventStreams: configuration.limits.eventStreams,
+                cookieIsSecure: configuration.tls != nil
+            ),
+            configuration: configuration,
+            logger: logger,
+            now: now,
+            onAnswer: onAnswer
+        )
+    }
+
+    /// Puts other tokens in force at once; throws `tokenRequired` if there must be one.
+    ///
+    /// Browsers that logged in with a token that is gone are logged out.
+    public func replaceTokens(_ tokens: [APIToken]) throws(ControlServerError) {
+        guard self.configuration.isLoopback || !tokens.isEmpty else {
+            throw ControlServerError(.tokenRequired, "The last token cannot be taken away from a public address.")
+        }
+        self.gatekeeper.replaceTokens(tokens)
+    }
+
+    /// Serves until it is stopped; throws `ControlServerError` if the address cannot be listened on.
+    public func run() async throws {
+        let application = try self.application()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.listen(application) }
+            group.addTask {
+                // Ends with the group.
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: self.configuration.limits.heartbeatInterval)
+                    self.events.wakeAll()
+                }
+            }
+            group.addTask {
+                try? await gracefulShutdown()
+                self.events.endStreams()
+                try? await Task.sleep(for: self.configuration.limits.shutdownTime)
+                throw CancellationError()
+            }
+            do {
+                try await group.next()
+            } catch is CancellationError {
+                self.logger.warning("Requests were broken off at the stop")
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// The application, for `run` and for tests.
+    func application() throws(ControlServerError) -> some ApplicationProtocol {
+        let limits = self.configuration.limits
+        let plain = HTTPServerBuilder.http1(
+            configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [ConnectionGuard(limits)],
+                idleTimeout: TimeAmount(limits.requestTime),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: limits.headerBytes,
+                    maxHeaderListSize: limits.headerBytes,
+                    maxHeaderFieldCount: 100
+                )
+            )
+        )
+        let builder: HTTPServerBuilder
+        do {
+            builder = try self.identity.map { try .tls(plain, tlsConfiguration: $0) } ?? plain
+        } catch {
+            throw ControlServerError(.identity, "The certificate and the key cannot be used: \(error)")
+        }
+        // The framework tells of each start and stop; what matters of it is logged here.
+        var quiet = self.logger
+        quiet.logLevel = max(self.logger.logLevel, .warning)
+        return Application(
+            responder: self.responder,
+            server: builder,
+            configuration: ApplicationConfiguration(
+                address: .hostname(self.configuration.host, port: self.configuration.port),
+                availableConnectionsDelegate: .maximum(limits.connections, logger: quiet)
+            ),
+            onServerRunning: { channel in
+                await self.onListening(channel.localAddress?.port ?? self.configuration.port)
+            },
+            logger: quiet
+        )
+    }
+
+    private func listen(_ application: some ApplicationProtocol) async throws {
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            let address = "\(self.configuration.host):\(self.configuration.port)"
+            throw ControlServerError(.listen, "Cannot listen on \(address): \(error)")
+        }
+    }
+
+    private static func identity(_ files: ControlConfiguration.TLS) throws(ControlServerError) -> TLSConfiguration {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile)
+            let key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem)
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(key)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            return configuration
+        } catch {
+            throw ControlServerError(
+                .identity,
+                "\(files.certificateFile) and \(files.keyFile) cannot be used: \(error)"
+            )
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import ConfigurationFile
+import Logging
+import Observability
+import ServiceLifecycle
+import Storage
+import Supervision
+import Timeline
+
+/// Watches the disk and deletes what is too old or too much.
+///
+/// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
+/// with room again, recording goes on.
+actor Housekeeper: Service {
+    private static let measureInterval = Duration.seconds(1)
+    private static let retentionInterval = Duration.seconds(60)
+
+    private let supervisor: Supervisor
+    private let keeper: RecordingKeeper
+    private let bus: EventBus
+    private let metrics: DaemonMetrics
+    private let logger: Logger
+    private var governor: DiskGovernorStateMachine
+    private var forecast = DiskForecast()
+    private var hasFailed = false
+    private let start = ContinuousClock.now
+    private var uptimeNanoseconds: Int64 { Int64((ContinuousClock.now - self.start) / .nanoseconds(1)) }
+
+    /// A housekeeper for the keeper's storage.
+    init(
+        supervisor: Supervisor,
+        keeper: RecordingKeeper,
+        storage: StorageConfiguration,
+        bus: EventBus,
+        metrics: DaemonMetrics,
+        logger: Logger
+    ) {
+        self.supervisor = supervisor
+        self.keeper = keeper
+        self.bus = bus
+        self.metrics = metrics
+        self.logger = logger
+        self.governor = DiskGovernorStateMachine(minimumFree: storage.minimumFreeBytes)
+    }
+
+    /// Works until the daemon ends.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.watchDisk() }
+                group.addTask { await self.keepRetention() }
+            }
+        }
+    }
+
+    private func watchDisk() async {
+        repeat {
+            let settings = await self.supervisor.configuration.storage
+            self.governor.minimumChanged(settings.minimumFreeBytes)
+            do throws(StorageError) {
+                let space = try DiskSpace.measure(self.keeper.catalogue.storage)
+                self.hasFailed = false
+                await self.measured(space.freeBytes)
+            } catch {
+                if !self.hasFailed {
+                    self.logger.error("disk cannot be measured", metadata: .tagged([.errorMessage: "\(error.message)"]))
+                }
+                self.hasFailed = true
+            }
+        } while (try? await Task.sleep(for: Self.measureInterval)) != nil
+    }
+
+    private func measured(_ freeBytes: Int64) async {
+        self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
+        let seconds = self.forecast.secondsUntilFull
+        self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
+        await self.keeper.note(DiskFigures(freeBytes: freeBytes, secondsUntilFull: seconds))
+        let details = ["free_bytes": "\(freeBytes)"]
+        switch self.governor.measured(freeBytes: freeBytes) {
+        case .none:
+            break
+        case .stopVideo:
+            self.bus.publish(.diskLow, details.merging(["action": "video is left out"]) { $1 })
+            await self.supervisor.limitRecording(to: .soundOnly)
+        case .stopEverything:
+            await self.stopEverything(details)
+        case .recover:
+            self.bus.publish(.diskRecovered, details)
+            await self.supervisor.limitRecording(to: .everything)
+        }
+    }
+
+    private func stopEverything(_ details: [String: String]) async {
+        self.bus.publish(.diskLow, details.merging(["action": "nothing is recorded"]) { $1 })
+        await self.supervisor.limitRecording(to: .nothing)
+    }
+
+    private func keepRetention() async {
+        await self.keeper.removeLeftovers()
+        repeat {
+            let settings = await self.supervisor.configuration.storage
+            let policy = RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes)
+            if policy.keep != nil || policy.keepBytes != nil { await self.keeper.apply(policy) }
+        } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
+    }
+}
+
+/// How the disk is.
+struct DiskFigures: Sendable, Hashable {
+    var freeBytes: Int64 = 0
+    var secondsUntilFull: Double?
+}
+
+/// What may be recorded at present, by the room on the disk.
+enum RecordingLimit: Sendable, Hashable {
+    case everything
+    case soundOnly
+    case nothing
+
+    /// What of an order may be carried out.
+    func limited(_ order: RecordOrder?) -> RecordOrder? {
+        guard var order else { return nil }
+        switch self {
+        case .everything: return order
+        case .nothing: return nil
+        case .soundOnly:
+            order.video = false
+            return order.audio ? order : nil
+        }
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import Foundation
+import Logging
+import Observability
+import ServiceLifecycle
+import Storage
+import Supervision
+import Timeline
+
+/// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
+actor RecordingKeeper: Service {
+    let catalogue: Catalogue
+    let bus: EventBus
+    let logger: Logger
+    private let jobs: JobLauncher
+    private let exportJobs: Int
+    private let metrics: DaemonMetrics
+    /// Recordings that go on, and their rooms.
+    private(set) var active: [RecordingID: String] = [:]
+    /// How the disk is, as the housekeeper last measured.
+    private(set) var disk = DiskFigures()
+    /// Exports that run.
+    private var running: Set<String> = []
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    private let shutdownLimit: Duration
+
+    /// A keeper that does nothing before `run()`.
+    ///
+    /// - Parameters:
+    ///   - exportJobs: exports that run at a time, 1 and up.
+    ///   - shutdownLimit: how long exports are still worked on when the daemon ends.
+    init(
+        catalogue: Catalogue,
+        jobs: JobLauncher,
+        exportJobs: Int,
+        shutdownLimit: Duration,
+        bus: EventBus,
+        metrics: DaemonMetrics,
+        logger: Logger
+    ) {
+        self.catalogue = catalogue
+        self.jobs = jobs
+        self.exportJobs = exportJobs
+        self.shutdownLimit = shutdownLimit
+        self.bus = bus
+        self.metrics = metrics
+        self.logger = logger
+        (self.wakes, self.wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Repairs what is unfinished, then runs exports until a graceful shutdown.
+    ///
+    /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
+    func run() async throws {
+        await self.repair()
+        await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
+        self.wake.yield()
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                guard (try? await gracefulShutdown()) != nil else { return }
+                await self.finishExports()
+            }
+            for await _ in self.wakes {
+                for export in await self.nextExports() {
+                    group.addTask { await self.perform(export) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func finishExports() async {
+        let deadline = ContinuousClock.now + self.shutdownLimit
+        while ContinuousClock.now < deadline, await self.hasExports() {
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        self.wake.finish()
+    }
+
+    // MARK: Recordings
+
+    func started(room: String, _ reference: RecordingReference) async {
+        guard let id = RecordingID(rawValue: reference.id) else { return }
+        self.active[id] = room
+        await self.refresh(reference.folder, state: .recording)
+    }
+
+    func finished(room: String, _ reference: RecordingReference, exports: [String]) async {
+        guard let id = RecordingID(rawValue: reference.id) else { return }
+        self.active[id] = nil
+        await self.refresh(reference.folder, state: .finished)
+        for layout in exports { await self.enqueue(id, layout) }
+    }
+
+    /// A recording whose worker died goes on only if another worker takes it up; until then nobody writes it.
+    func abandoned(_ reference: RecordingReference) {
+        guard let id = RecordingID(rawValue: reference.id) else { return }
+        self.active[id] = nil
+    }
+
+    private func refresh(_ path: String, state: RecordingEntry.State) async {
+        await self.attempt("note a recording") {
+            let entry = try await self.catalogue.refresh(try RecordingFolder.open(path: path))
+            if entry.state != state {
+                try await self.catalogue.update(entry.id, bytes: entry.bytes, state: state)
+            }
+        }
+    }
+
+    func note(_ figures: DiskFigures) { self.disk = figures }
+
+    // MARK: Deletion
+
+    /// Deletes a recording with its files.
+    func delete(_ entry: RecordingEntry, because reason: String) async throws {
+        let folder = try RecordingFolder.open(path: self.catalogue.storage + "/" + entry.folder)
+        try folder.delete()
+        _ = try await self.catalogue.remove(entry.id)
+        self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
+    }
+
+    /// Ends deletions that an earlier life began.
+    func removeLeftovers() async {
+        await self.attempt("end deletions") {
+            _ = try RecordingFolder.removeLeftovers(storage: self.catalogue.storage)
+        }
+    }
+
+    /// Deletes what a policy does not keep.
+    func apply(_ policy: RetentionPolicy) async {
+        await self.attempt("retention") {
+            let finished = try await self.catalogue.recordings(in: .finished)
+            let exported = Set(try await self.catalogue.pendingExports().map(\.recording))
+            let candidates = finished.map { entry in
+                RetentionPolicy.Candidate(
+                    id: entry.id,
+                    end: entry.end ?? entry.start,
+                    bytes: entry.bytes,
+                    isFinished: self.active[entry.id] == nil,
+                    isBeingExported: exported.contains(entry.id)
+                )
+            }
+            let total = try await self.catalogue.totals().bytes
+            let byID = Dictionary(finished.map { ($0.id, $0) }) { first, _ in first }
+            for deletion in policy.deletions(among: candidates, totalBytes: total, now: .now()) {
+                guard let entry = byID[deletion.id] else { continue }
+                await self.attempt("delete by retention") {
+                    try await self.delete(entry, because: deletion.reason.rawValue)
+                }
+            }
+        }
+    }
+
+    // MARK: Repair
+
+    /// What `tapedeck repair` tells of each recording.
+    private struct Repaired: Decodable {
+        var id: String
+        var folder: String
+        var room: String
+    }
+
+    /// Closes what an earlier life left unfinished, in a process of its own, and brings the catalogue in line.
+    func repair() async {
+        let failure = await self.jobs.run(["repair", self.catalogue.storage, "--json"]) { line in
+            await self.noteRepaired(line)
+        }
+        if let failure {
+            self.logger.error("repair failed", metadata: .tagged([.errorMessage: "\(failure)"]))
+        }
+    }
+
+    private func noteRepaired(_ line: Data) async {
+        guard let repaired = try? JSONDecoder().decode(Repaired.self, from: line),
+            let id = RecordingID(rawValue: repaired.id)
+        else { return }
+        self.bus.publish(.recordingRepaired, room: repaired.room, recording: repaired.id)
+        await self.refresh(repaired.folder, state: .finished)
+        await self.enqueue(id, "tracks")
+    }
+
+    // MARK: Exports
+
+    /// Queues an export.
+    @discardableResult
+    func enqueue(_ id: RecordingID, _ layout: String) async -> ExportEntry? {
+        let export = ExportEntry(recording: id, layout: layout, created: .now())
+        return await self.enqueue(export) ? export : nil
+    }
+
+    func enqueue(_ export: ExportEntry) async -> Bool {
+        guard await self.attempt("queue an export", { try await self.catalogue.save(export) }) else { return false }
+        self.wake.yield()
+        return true
+    }
+
+    private func hasExports() async -> Bool {
+        guard self.running.isEmpty else { return true }
+        return ((try? await self.catalogue.pendingExports()) ?? []).contains { $0.state == .queued }
+    }
+
+    private func nextExports() async -> [ExportEntry] {
+        var pending: [ExportEntry] = []
+        await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
+        self.metrics.exportQueue(length: pending.count)
+        let free = max(0, self.exportJobs - self.running.count)
+        let next = pending.filter { $0.state == .queued && !self.running.contains($0.id) }.prefix(free)
+        for export in next { self.running.insert(export.id) }
+        return Array(next)
+    }
+
+    private func perform(_ queued: ExportEntry) async {
+        defer {
+            self.running.remove(queued.id)
+            self.wake.yield()
+        }
+        var export = queued
+        export.state = .running
+        export.started = .now()
+        let recording = export.recording.rawValue
+        let details = ["export": export.id, "layout": export.layout]
+        self.bus.publish(.exportStarted, recording: recording, details)
+        let started = ContinuousClock.now
+        do {
+            try await self.catalogue.save(export)
+            let entry = try await self.catalogue.recording(export.recording)
+            let folder = self.catalogue.storage + "/" + entry.folder
+            let progress = ExportProgress()
+            let failure = await self.jobs.run(Self.arguments(export, folder)) { line in
+                guard progress.take(line) else { return }
+                await self.note(progress: progress.fraction, of: queued.id, recording, details)
+            }
+            export = try await self.catalogue.export(queued.id)
+            export.finished = .now()
+            export.file = progress.file.map { Self.relative($0, to: folder) }
+            export.progress = failure == nil ? 1 : export.progress
+            export.state = failure == nil ? .done : .failed
+            export.error = progress.error ?? failure
+            try await self.catalogue.save(export)
+            await self.refresh(folder, state: .finished)
+        } catch {
+            export.state = .failed
+            export.error = "\(error)"
+            await self.attempt("note a failed export") { [export] in try await self.catalogue.save(export) }
+        }
+        self.metrics.exportEnded(export.state == .failed ? .failed : .done, after: ContinuousClock.now - started)
+        if export.state == .failed {
+            self.bus.publish(.exportFailed, recording: recording, details.merging(["reason": export.error ?? ""]) { $1 })
+        } else {
+            self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
+        }
+    }
+
+    private static func relative(_ path: String, to folder: String) -> String {
+        path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
+    }
+
+    private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
+        var arguments = ["worker", "--export", folder, "--layout", export.layout]
+        if let participant = export.participant { arguments += ["--participant=\(participant)"] }
+        if let from = export.from { arguments += ["--from", "\(from)s"] }
+        if let to = export.to { arguments += ["--to", "\(to)s"] }
+        return arguments
+    }
+
+    private func note(progress: Double, of id: String, _ recording: String, _ details: [String: String]) async {
+        await self.attempt("note progress") {
+            var export = try await self.catalogue.export(id)
+            export.progress = progress
+            try await self.catalogue.save(export)
+        }
+        self.bus.publish(
+            .exportProgress,
+            recording: recording,
+            details.merging(["progress": "\(Int(progress * 100))"]) { $1 }
+        )
+    }
+
+    /// Runs something that a full or broken disk can make fail; logged, and gone on.
+    @discardableResult
+    private func attempt(_ what: String, _ body: () async throws -> Void) async -> Bool {
+        do {
+            try await body()
+            return true
+        } catch {
+            self.logger.error(
+                "catalogue failed",
+                metadata: .tagged([.detail: "\(what)", .errorMessage: "\(error)"])
+            )
+            return false
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Control
+import FoundationEssentials
+import Glibc
+import Logging
+import Observability
+import ServiceLifecycle
+import Supervision
+import UnixSignals
+import Webhooks
+
+/// Takes up a new configuration: on SIGHUP, when the file changed, and when the interface asks.
+///
+/// A file with a mistake is refused whole, with every problem, and the old configuration stays in force.
+actor ConfigurationReloader: Service {
+    /// How often the file is looked at.
+    private static let interval = Duration.seconds(1)
+
+    private let path: String
+    /// The storage directory, which a running daemon keeps.
+    private let directory: String
+    private let supervisor: Supervisor
+    private let webhooks: WebhookDispatcher
+    private let bus: EventBus
+    private let metrics: DaemonMetrics
+    private let notifier: ServiceNotifier
+    private let logger: Logger
+    private var known: Signature?
+
+    /// What tells one state of the file from another.
+    private struct Signature: Equatable {
+        var inode: UInt64
+        var size: Int64
+        var seconds: Int
+        var nanoseconds: Int
+
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            self.inode = UInt64(status.st_ino)
+            self.size = Int64(status.st_size)
+            self.seconds = status.st_mtim.tv_sec
+            self.nanoseconds = status.st_mtim.tv_nsec
+        }
+    }
+
+    /// A reloader of the file that the supervisor's present configuration came from.
+    init(
+        path: String,
+        directory: String,
+        supervisor: Supervisor,
+        webhooks: WebhookDispatcher,
+        bus: EventBus,
+        metrics: DaemonMetrics,
+        notifier: ServiceNotifier,
+        logger: Logger
+    ) {
+        self.path = path
+        self.directory = directory
+        self.supervisor = supervisor
+        self.webhooks = webhooks
+        self.bus = bus
+        self.metrics = metrics
+        self.notifier = notifier
+        self.logger = logger
+        self.known = Signature(path)
+    }
+
+    /// Watches until the daemon ends.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.watchSignal() }
+                group.addTask { await self.watchFile() }
+            }
+        }
+    }
+
+    private func watchSignal() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup) { try? await self.reload() }
+    }
+
+    /// Polls: editors replace files, and a link of a credential's folder changes without an event on the file.
+    private func watchFile() async {
+        var pending: Signature?
+        while (try? await Task.sleep(for: Self.interval)) != nil {
+            guard let current = Signature(self.path), current != self.known else { continue }
+            // Taken when it is the same twice: somebody may still be writing.
+            if current == pending { try? await self.reload() } else { pending = current }
+        }
+    }
+
+    /// Reads the file and takes it up; throws `invalid` with every problem.
+    func reload() async throws(ControlError) {
+        self.known = Signature(self.path)
+        self.notifier.reloading()
+        defer { self.notifier.ready() }
+        let new: DaemonConfiguration
+        do throws(ConfigurationError) {
+            new = try DaemonConfiguration.load(path: self.path)
+        } catch {
+            self.metrics.reloaded(.refused)
+            self.bus.publish(
+                .configurationRefused,
+                ["problems": "\(error.problems.count)", "first": error.problems.first?.description ?? ""]
+            )
+            throw ControlError(
+                .invalid,
+                "the configuration has errors; the old one stays in force",
+                problems: error.problems.map(\.description)
+            )
+        }
+        let change = await self.supervisor.take(new)
+        if change.sections.contains(.webhooks) { self.webhooks.update(new.webhooks) }
+        self.metrics.reloaded(.applied)
+        var restart = change.sections.intersection([.api, .workers]).map(\.rawValue).sorted()
+        if new.storage.directory != self.directory { restart.append("storage.directory") }
+        var details = [
+            "added": "\(change.added.count)", "changed": "\(change.changed.count)",
+            "removed": "\(change.removed.count)", "unchanged": "\(change.unchanged.count)",
+        ]
+        if !restart.isEmpty { details["after_restart"] = restart.joined(separator: " ") }
+        self.bus.publish(.configurationReloaded, details)
+    }
+}

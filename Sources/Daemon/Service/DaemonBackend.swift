@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import Control
+import Foundation
+import Storage
+import Supervision
+import Timeline
+
+/// What the HTTP interface asks of the daemon, answered by those who know.
+struct DaemonBackend: ControlBackend {
+    private let supervisor: Supervisor
+    private let keeper: RecordingKeeper
+    private let reloader: ConfigurationReloader
+    private let version: String
+    private let started = ContinuousClock.now
+
+    /// A backend of a running daemon.
+    init(
+        supervisor: Supervisor,
+        keeper: RecordingKeeper,
+        reloader: ConfigurationReloader,
+        version: String
+    ) {
+        self.supervisor = supervisor
+        self.keeper = keeper
+        self.reloader = reloader
+        self.version = version
+    }
+
+    func rooms() async -> [RoomResource] { await self.supervisor.roomResources() }
+
+    func room(_ name: String) async throws(ControlError) -> RoomResource {
+        try await self.supervisor.roomResource(name)
+    }
+
+    func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
+        try await self.supervisor.addRoom(name, definition: definition)
+    }
+
+    func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
+        try await self.supervisor.changeRoom(name, patch: patch)
+    }
+
+    func removeRoom(_ name: String) async throws(ControlError) {
+        try await self.supervisor.removeRoom(name)
+    }
+
+    func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource {
+        try await self.supervisor.perform(action, on: room)
+    }
+
+    func thumbnail(room: String, participant: String) async throws(ControlError) -> [UInt8] {
+        try await self.supervisor.thumbnailImage(room: room, participant: participant)
+    }
+
+    func pipelineGraphs(room: String) async throws(ControlError) -> [String: String] {
+        try await self.supervisor.graphs(room: room)
+    }
+
+    func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage {
+        let filter = RecordingFilter(
+            room: query.room,
+            text: query.text,
+            from: try Self.time(query.from, "from"),
+            to: try Self.time(query.to, "to"),
+            limit: query.limit,
+            cursor: query.cursor
+        )
+        return try await Self.translated {
+            let listing = try await self.keeper.catalogue.list(filter)
+            return RecordingPage(recordings: listing.recordings.map { RecordingResource($0) }, next: listing.next)
+        }
+    }
+
+    func recording(_ id: String) async throws(ControlError) -> RecordingResource {
+        let (entry, folder) = try await self.found(id)
+        return try await Self.translated {
+            var resource = RecordingResource(entry)
+            resource.tracks = entry.tracks.map { RecordingResource.Track($0) }
+            resource.files = try folder.files().map {
+                RecordingResource.File(name: $0.name, bytes: $0.bytes, type: $0.mediaType)
+            }
+            return resource
+        }
+    }
+
+    func deleteRecording(_ id: String) async throws(ControlError) {
+        let (entry, _) = try await self.found(id)
+        guard await self.keeper.active[entry.id] == nil else {
+            throw ControlError(.conflict, "the recording \(id) goes on")
+        }
+        try await Self.translated { try await self.keeper.delete(entry, because: "somebody asked for it") }
+    }
+
+    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
+        let (entry, _) = try await self.found(recording)
+        let export = ExportEntry(
+            recording: entry.id,
+            layout: request.layout,
+            participant: request.participant,
+            from: request.from,
+            to: request.to,
+            created: .now()
+        )
+        guard await self.keeper.enqueue(export) else {
+            throw ControlError(.failed, "the export could not be queued")
+        }
+        return ExportResource(export)
+    }
+
+    func exports(_ recording: String) async throws(ControlError) -> [ExportResource] {
+        let (entry, _) = try await self.found(recording)
+        return try await Self.translated {
+            try await self.keeper.catalogue.exports(of: entry.id).map { ExportResource($0) }
+        }
+    }
+
+    func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
+        let (_, folder) = try await self.found(recording)
+        return try await Self.translated { try folder.path(of: file) }
+    }
+
+    func reload() async throws(ControlError) { try await self.reloader.reload() }
+
+    func health() async -> Health {
+        var problems: [String] = []
+        let silence = ContinuousClock.now - (await self.supervisor.lastTurn)
+        let isLive = silence < .seconds(10)
+        if !isLive { problems.append("the supervisor has not turned for \(silence.components.seconds) s") }
+        let storage = self.keeper.catalogue.storage
+        let isWritable = FileManager.default.isWritableFile(atPath: storage)
+        if !isWritable { problems.append("\(storage) cannot be written") }
+        let isStopping = await self.supervisor.fleet.isStopping
+        if isStopping { problems.append("the daemon ends") }
+        return Health(isLive: isLive, isReady: isLive && isWritable && !isStopping, problems: problems)
+    }
+
+    func overview() async -> Overview {
+        let fleet = await self.supervisor.fleet
+        let uptime = ContinuousClock.now - self.started
+        return Overview(
+            version: self.version,
+            uptimeSeconds: Double(uptime.components.seconds),
+            roomsByPhase: fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 },
+            activeRecordings: await self.keeper.active.count,
+            pendingExports: (try? await self.keeper.catalogue.pendingExports().count) ?? 0,
+            freeBytes: await self.keeper.disk.freeBytes,
+            secondsUntilFull: await self.keeper.disk.secondsUntilFull,
+            workers: fleet.workers.count
+        )
+    }
+
+    // MARK: Helpers
+
+    private func found(_ id: String) async throws(ControlError) -> (RecordingEntry, RecordingFolder) {
+        guard let known = RecordingID(rawValue: id) else {
+            throw ControlError(.notFound, "there is no such recording")
+        }
+        return try await Self.translated {
+            let entry = try await self.keeper.catalogue.recording(known)
+            return (entry, try RecordingFolder.open(path: self.keeper.catalogue.storage + "/" + entry.folder))
+        }
+    }
+
+    private static func time(_ text: String?, _ name: String) throws(ControlError) -> UTCTime? {
+        guard let text else { return nil }
+        guard let time = UTCTime(iso8601: text) else {
+            throw ControlError(.invalid, "\(name) is not a time like 2026-07-04T12:00:00Z")
+        }
+        return time
+    }
+
+    private static func translated<Result>(_ body: () async throws -> Result) async throws(ControlError) -> Result {
+        do {
+            return try await body()
+        } catch let error as CatalogueError {
+            throw ControlError(error.controlCode, error.message)
+        } catch let error as StorageError {
+            // The path is nobody's business outside.
+            throw error.code == .notFound
+                ? ControlError(.notFound, "there is no such recording or file")
+                : ControlError(.failed, "the recording's files cannot be read")
+        } catch {
+            throw ControlError(.failed, "the catalogue cannot be read")
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Control
+import Observability
+import ServiceLifecycle
+
+/// Tells the service manager that we are up and alive, and in one line what we do.
+///
+/// The watchdog is fed only while the health check says that the daemon lives, so that a daemon that hangs is ended.
+struct LifeSigns: Service {
+    private static let interval = Duration.seconds(1)
+
+    let notifier: ServiceNotifier
+    let backend: DaemonBackend
+
+    func run() async throws {
+        guard self.notifier.isActive else {
+            try? await gracefulShutdown()
+            return
+        }
+        self.notifier.ready()
+        await cancelWhenGracefulShutdown { await self.tell() }
+        self.notifier.stopping(status: "finishing recordings and leaving rooms")
+    }
+
+    private func tell() async {
+        var shown = ""
+        repeat {
+            let health = await self.backend.health()
+            if health.isLive { self.notifier.watchdog() }
+            let line = Self.line(await self.backend.overview(), health)
+            if line != shown { self.notifier.status(line) }
+            shown = line
+        } while (try? await Task.sleep(for: Self.interval)) != nil
+    }
+
+    private static func line(_ overview: Overview, _ health: Health) -> String {
+        let rooms = overview.roomsByPhase.values.reduce(0, +)
+        let joined = overview.roomsByPhase[RoomResource.Phase.joined.rawValue] ?? 0
+        let figures = "in \(joined) of \(rooms) rooms, \(overview.activeRecordings) recording"
+        return ([figures] + health.problems).joined(separator: "; ")
+    }
+}

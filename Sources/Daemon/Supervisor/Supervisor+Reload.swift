@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Supervision
+
+extension Supervisor {
+    /// Takes a new configuration: rooms that did not change are not touched.
+    ///
+    /// What belongs to the process itself, such as the address of the interface, stays as it is until a restart.
+    ///
+    /// - Returns: what changed.
+    func take(_ new: DaemonConfiguration) -> ConfigurationChange {
+        let change = ConfigurationChange(from: self.configuration, to: new)
+        self.configuration = new
+        for name in change.removed where self.book.entries[name]?.origin == .configuration {
+            self.remove(name)
+            self.bus.publish(.roomRemoved, room: name)
+        }
+        for room in change.added {
+            self.define(room, origin: .configuration)
+            self.bus.publish(.roomAdded, room: room.name)
+        }
+        for room in change.changed {
+            self.define(room.new, origin: .configuration)
+            self.bus.publish(.roomChanged, room: room.new.name)
+        }
+        if change.sections.contains(.ice) {
+            // Orders carry these; where nothing differs, nothing happens.
+            for name in change.unchanged {
+                guard let room = new.rooms[name], self.book.entries[name]?.origin == .configuration else { continue }
+                self.define(room, origin: .configuration)
+            }
+        }
+        return change
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Control
+import Foundation
+import Observability
+import Storage
+import Supervision
+import Timeline
+
+/// The part of the interface that is about rooms.
+extension Supervisor {
+    /// Every room, by name.
+    func roomResources() -> [RoomResource] {
+        self.book.entries.keys.sorted().compactMap { self.resource($0) }
+    }
+
+    /// One room; throws `notFound`.
+    func roomResource(_ name: String) throws(ControlError) -> RoomResource {
+        guard let resource = self.resource(name) else { throw Self.unknown(name) }
+        return resource
+    }
+
+    /// Adds a room until the daemon ends.
+    func addRoom(_ name: String, definition: String) throws(ControlError) -> RoomResource {
+        guard self.book.entries[name] == nil else {
+            throw ControlError(.conflict, "there is a room named \(name) already")
+        }
+        let room = try Self.invalid { () throws(ConfigurationError) in
+            try RoomConfiguration.parse(name: name, text: definition)
+        }
+        try self.refuseTwin(of: room)
+        self.define(room, origin: .api)
+        self.bus.publish(.roomAdded, room: name)
+        return try self.roomResource(name)
+    }
+
+    /// Changes parts of a room's definition.
+    func changeRoom(_ name: String, patch: String) throws(ControlError) -> RoomResource {
+        guard let entry = self.book.entries[name] else { throw Self.unknown(name) }
+        let room = try Self.invalid { () throws(ConfigurationError) in
+            try entry.definition.applying(patch: patch)
+        }
+        try self.refuseTwin(of: room)
+        self.define(room, origin: .api)
+        self.bus.publish(.roomChanged, room: name)
+        return try self.roomResource(name)
+    }
+
+    /// Leaves and forgets a room.
+    func removeRoom(_ name: String) throws(ControlError) {
+        guard self.book.entries[name] != nil else { throw Self.unknown(name) }
+        self.remove(name)
+        self.bus.publish(.roomRemoved, room: name)
+    }
+
+    /// Tells a room something.
+    func perform(_ action: RoomAction, on name: String) async throws(ControlError) -> RoomResource {
+        guard let entry = self.book.entries[name] else { throw Self.unknown(name) }
+        guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
+        switch action {
+        case .record:
+            self.book.request(name, true)
+            self.updateWish(name)
+            self.apply(.retry(room: name))
+            // A room that is being joined records by itself, or once it is joined.
+            try await self.tell(name, .record(room: name), states: [.recording, .waiting], mustBeThere: false)
+        case .pause:
+            try await self.tell(name, .pause(room: name), states: [.paused])
+        case .resume:
+            try await self.tell(name, .resume(room: name), states: [.recording, .waiting])
+        case .stop:
+            try await self.tell(name, .stopRecording(room: name), states: [.off], mustBeThere: false)
+            if entry.definition.join != .always {
+                self.book.request(name, false)
+                self.updateWish(name)
+            }
+        case .requestKeyframe(let participant):
+            try await self.tell(name, .requestKeyframe(room: name, participant: participant), states: [])
+        case .camera(let order):
+            try await self.tell(name, .camera(room: name, order), states: [])
+        case .mark(let text):
+            try await self.tell(name, .mark(room: name, text: text), states: [])
+        }
+        return try self.roomResource(name)
+    }
+
+    /// A JPEG image of a participant's last keyframe.
+    func thumbnailImage(room: String, participant: String) async throws(ControlError) -> [UInt8] {
+        guard self.book.entries[room] != nil else { throw Self.unknown(room) }
+        guard let worker = self.fleet.commandable(room) else { throw Self.nobodyThere(room) }
+        let command = WorkerCommand.thumbnail(room: room, participant: participant)
+        switch await self.ask(worker, command, room: room, .thumbnail(participant: participant)) {
+        case .image(let base64):
+            guard let data = Data(base64Encoded: base64) else {
+                throw ControlError(.failed, "the worker sent an image that cannot be read")
+            }
+            return Array(data)
+        case .refused(let reason):
+            throw ControlError(.notFound, reason)
+        case .silence, .status, .graphs:
+            throw ControlError(.unavailable, "no image of \(participant) came in time")
+        }
+    }
+
+    /// The room's pipelines in the DOT language.
+    func graphs(room: String) async throws(ControlError) -> [String: String] {
+        guard self.book.entries[room] != nil else { throw Self.unknown(room) }
+        guard let worker = self.fleet.commandable(room) else { throw Self.nobodyThere(room) }
+        guard case .graphs(let graphs) = await self.ask(worker, .graph(room: room), room: room, .graphs) else {
+            throw ControlError(.unavailable, "the worker sent no graph")
+        }
+        return graphs
+    }
+
+    // MARK: Helpers
+
+    private func tell(
+        _ name: String,
+        _ command: WorkerCommand,
+        states: Set<RoomStatus.RecordingState>,
+        mustBeThere: Bool = true
+    ) async throws(ControlError) {
+        guard let worker = self.fleet.commandable(name) else {
+            if mustBeThere { throw Self.nobodyThere(name) }
+            return
+        }
+        switch await self.ask(worker, command, room: name, .status(states)) {
+        case .refused(let reason): throw ControlError(.conflict, reason)
+        case .status, .silence, .image, .graphs: break
+        }
+    }
+
+    private func refuseTwin(of room: RoomConfiguration) throws(ControlError) {
+        guard let twin = self.book.twin(of: room) else { return }
+        throw ControlError(.conflict, "the room \(twin) has the same URL: we would meet ourselves there")
+    }
+
+    private static func unknown(_ name: String) -> ControlError {
+        ControlError(.notFound, "there is no room named \(name)")
+    }
+
+    private static func nobodyThere(_ name: String) -> ControlError {
+        ControlError(.conflict, "we are not in the room \(name) at present")
+    }
+
+    private static func invalid<Result>(
+        _ body: () throws(ConfigurationError) -> Result
+    ) throws(ControlError) -> Result {
+        do throws(ConfigurationError) {
+            return try body()
+        } catch {
+            throw ControlError(
+                .invalid,
+                "the room's definition has errors",
+                problems: error.problems.map(\.description)
+            )
+        }
+    }
+
+    private func resource(_ name: String) -> RoomResource? {
+        guard let entry = self.book.entries[name], let room = self.fleet.rooms[name] else { return nil }
+        let age = self.now - room.since
+        let since = UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 - age.wholeNanoseconds)
+        var resource = RoomResource(
+            name: name,
+            url: Redaction.url(entry.definition.address.description),
+            join: entry.definition.join.description,
+            origin: entry.origin.rawValue,
+            phase: room.phase.resource,
+            reason: room.reason,
+            since: since.iso8601,
+            restarts: room.restarts,
+            status: room.status
+        )
+        if let id = room.worker, let worker = self.fleet.workers[id], let processID = worker.processID {
+            resource.worker = RoomResource.Worker(
+                processID: processID,
+                cpuPercent: worker.cpuPercent,
+                residentBytes: worker.vitals?.residentBytes ?? 0
+            )
+        }
+        return resource
+    }
+}
+
+extension FleetRoom.Phase {
+    /// The name that the interface gives it.
+    var resource: RoomResource.Phase {
+        switch self {
+        case .idle: .idle
+        case .starting: .starting
+        case .joining: .joining
+        case .joined: .joined
+        case .leaving: .leaving
+        case .backingOff: .backingOff
+        case .failed: .failed
+        }
+    }
+}
+
+extension Duration {
+    /// Nanoseconds, for spans that a daemon lives.
+    fileprivate var wholeNanoseconds: Int64 {
+        self.components.seconds &* 1_000_000_000 &+ self.components.attoseconds / 1_000_000_000
+    }
+}

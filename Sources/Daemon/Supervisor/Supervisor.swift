@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import ConfigurationFile
+import Control
+import Foundation
+import Logging
+import Observability
+import ServiceLifecycle
+import Supervision
+
+/// Keeps a worker in every room that is wanted: the fleet's decisions, the rooms' definitions, and the processes.
+///
+/// An actor, since processes, interface, clock and configuration all come at their own time. Every mutation of the
+/// fleet performs all its actions before the next one; none of them waits.
+actor Supervisor: Service {
+    /// Longest wait for a worker's answer to a request of the interface.
+    private static let answerLimit = Duration.seconds(3)
+    /// A worker writes graphs at once, one line each.
+    private static let graphLimit = Duration.seconds(1)
+    /// Requests that wait for workers at a time.
+    private static let maximumWaiters = 256
+
+    let bus: EventBus
+    let keeper: RecordingKeeper
+    let logger: Logger
+    var configuration: DaemonConfiguration
+    var book = RoomBook()
+    private var recordingLimit = RecordingLimit.everything
+    /// Rooms that have shown no picture yet since they were joined, and when that was.
+    private var awaitingFirstFrame: [String: Duration] = [:]
+    var fleet: Fleet
+    private let launcher: WorkerLauncher
+    private let metrics: DaemonMetrics
+    private let start = ContinuousClock.now
+    private var mailboxes: [WorkerID: WorkerMailbox] = [:]
+    /// Small numbers for the metrics of the workers: a series must not begin with each process.
+    private var slots: [WorkerID: Int] = [:]
+    private var waiters: [Int: Waiter] = [:]
+    private var nextWaiter = 0
+    /// Whether the process whose end is being told ended by a signal.
+    private var lastEndWasSignal = false
+    /// Instant of the last turn of `keepTime`, for the health check.
+    private(set) var lastTurn = ContinuousClock.now
+    private let starts: AsyncStream<WorkerID>
+    private let startFeed: AsyncStream<WorkerID>.Continuation
+
+    /// A supervisor that has not started anything.
+    init(
+        configuration: DaemonConfiguration,
+        launcher: WorkerLauncher,
+        keeper: RecordingKeeper,
+        bus: EventBus,
+        metrics: DaemonMetrics,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.launcher = launcher
+        self.keeper = keeper
+        self.bus = bus
+        self.metrics = metrics
+        self.logger = logger
+        var settings = FleetSettings()
+        settings.roomsPerWorker = configuration.workers.roomsPerWorker
+        settings.hangLimit = configuration.workers.hangLimit
+        settings.shutDownLimit = configuration.workers.stopLimit
+        settings.leaveLimit = configuration.workers.stopLimit
+        settings.restart.maximumDelay = configuration.workers.longestRestartDelay
+        self.fleet = Fleet(settings: settings, seed: .random(in: .min ... .max))
+        // The fleet never starts more workers than there are rooms.
+        (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    }
+
+    /// Takes up every room and runs until a graceful shutdown has come to its end.
+    func run() async throws {
+        for room in self.configuration.rooms.values { self.define(room, origin: .configuration) }
+        self.updateWishes()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepTime() }
+            group.addTask {
+                do {
+                    try await gracefulShutdown()
+                    await self.stop()
+                } catch {
+                    // Cancelled: everything has ended already.
+                }
+            }
+            for await id in self.starts {
+                guard let mailbox = self.mailboxes[id] else { continue }
+                group.addTask { await self.serve(id, mailbox) }
+            }
+            group.cancelAll()
+        }
+        self.endWaiters { _ in true }
+    }
+
+    /// Finishes every recording, leaves every room; `run()` returns then.
+    private func stop() {
+        self.apply(.stop)
+    }
+
+    var now: Duration { ContinuousClock.now - self.start }
+
+    // MARK: Fleet
+
+    func apply(_ input: FleetInput) {
+        for action in self.fleet.handle(input, now: self.now) {
+            switch action {
+            case .start(let id):
+                self.mailboxes[id] = WorkerMailbox()
+                self.slots[id] = (1...).first { !self.slots.values.contains($0) }
+                self.startFeed.yield(id)
+            case .send(let id, let command):
+                self.mailboxes[id]?.send(command)
+            case .kill(let id, let reason):
+                self.logger.error(
+                    "worker is ended",
+                    metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"])
+                )
+                self.mailboxes[id]?.end()
+            case .report(let fact):
+                self.publish(fact)
+            }
+        }
+        if self.fleet.hasStopped { self.startFeed.finish() }
+    }
+
+    private func publish(_ fact: FleetFact) {
+        switch fact {
+        case .joined(let room):
+            self.awaitingFirstFrame[room] = self.now
+            self.bus.publish(.roomJoined, room: room)
+        case .left(let room, let reason):
+            self.awaitingFirstFrame[room] = nil
+            self.metrics.left(room: room)
+            self.bus.publish(.roomLeft, room: room, ["reason": reason])
+        case .unreachable(let room, let reason):
+            self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
+        case .workerReady(let id, let processID):
+            self.bus.publish(.workerStarted, ["worker": "\(id)", "pid": "\(processID)"])
+        case .workerExited(let id, let reason, let rooms, let wasKilled):
+            let details = ["worker": "\(id)", "reason": reason]
+            if rooms.isEmpty {
+                self.logger.info("worker ended", metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"]))
+            } else {
+                self.metrics.workerRestarted(wasKilled ? .hung : self.lastEndWasSignal ? .crashed : .exited)
+                for room in rooms { self.bus.publish(.workerExited, room: room, details) }
+            }
+        case .crashLoop(let room, let reason, let delay):
+            self.bus.publish(
+                .workerCrashLoop,
+                room: room,
+                ["reason": reason, "next_try_seconds": "\(delay.components.seconds)"]
+            )
+        case .misbehaved(let id, let what):
+            self.logger.error("worker misbehaved", metadata: .tagged([.workerID: "\(id)", .detail: "\(what)"]))
+        case .removed(let room):
+            self.metrics.remove(room: room)
+        }
+    }
+
+    // MARK: Workers
+
+    private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
+        let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
+        self.mailboxes[id] = nil
+        if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
+        self.lastEndWasSignal = end.wasSignal
+        self.apply(.exited(id, reason: end.reason))
+    }
+
+    private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) async {
+        switch line {
+        case .failure(let error):
+            self.publish(.misbehaved(id, "line that cannot be read: \(error)"))
+        case .success(let event):
+            let isKnown = self.fleet.workers[id] != nil
+            self.apply(.event(id, event))
+            guard isKnown else { return }
+            if case .heartbeat(let vitals) = event, let slot = self.slots[id] {
+                self.metrics.update(
+                    worker: "\(slot)",
+                    cpuSeconds: vitals.cpuSeconds,
+                    residentBytes: vitals.residentBytes
+                )
+            }
+            await self.note(event)
+            self.tellWaiters(event)
+        }
+    }
+
+    /// What a worker's event means beyond the fleet.
+    private func note(_ event: WorkerEvent) async {
+        switch event {
+        case .status(let room, let status):
+            self.metrics.update(room: room, RoomMeasurement(status))
+            if self.book.note(room, participants: status.participants.count) { self.updateWish(room) }
+        case .recordingStarted(let room, let reference):
+            self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
+            await self.keeper.started(room: room, reference)
+        case .recordingFinished(let room, let reference, let reason):
+            self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
+            let layouts = self.book.entries[room]?.definition.record?.exports ?? []
+            await self.keeper.finished(room: room, reference, exports: layouts.map(\.rawValue))
+        case .recordingDegraded(let room, let reference, let reason):
+            self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
+        case .participantJoined(let room, let participant):
+            self.bus.publish(.participantJoined, room: room, ["participant": participant])
+        case .participantLeft(let room, let participant, let reason):
+            self.bus.publish(.participantLeft, room: room, ["participant": participant, "reason": reason])
+        case .peerRefused(let room, let participant, let reason):
+            self.bus.publish(.participantRefused, room: room, ["participant": participant, "reason": reason])
+        case .firstUnit(let room, _, let kind, let milliseconds):
+            self.metrics.firstUnit(kind: kind, after: milliseconds / 1000)
+            if kind == "video", let joined = self.awaitingFirstFrame.removeValue(forKey: room) {
+                self.metrics.firstFrame(afterJoin: (self.now - joined) / .seconds(1))
+            }
+        case .commandFailed(let room, let command, let reason):
+            self.logger.warning(
+                "command failed",
+                metadata: .tagged([.roomID: "\(room ?? "-")", .detail: "\(command): \(reason)"])
+            )
+        case .ready, .heartbeat, .joined, .notJoined, .left, .thumbnail, .graph:
+            break
+        }
+    }
+
+    // MARK: Rooms
+
+    func define(_ room: RoomConfiguration, origin: RoomBook.Origin) {
+        self.book.set(room, origin: origin)
+        self.order(room)
+        self.updateWish(room.name)
+    }
+
+    private func order(_ room: RoomConfiguration) {
+        var order = RoomOrder(room, in: self.configuration)
+        // Another directory counts from the next start on: the catalogue is in this one.
+        order.storage = self.keeper.catalogue.storage
+        order.record = self.recordingLimit.limited(order.record)
+        self.apply(.define(order))
+    }
+
+    /// Says what may be recorded by the room on the disk; holds for every room, until it is said again.
+    func limitRecording(to limit: RecordingLimit) {
+        self.recordingLimit = limit
+        for entry in self.book.entries.values { self.order(entry.definition) }
+    }
+
+    func remove(_ name: String) {
+        self.book.remove(name)
+        self.apply(.remove(room: name))
+    }
+
+    func updateWish(_ name: String) {
+        self.apply(.want(room: name, self.book.isWanted(name, at: Date())))
+    }
+
+    private func updateWishes() {
+        for name in self.book.entries.keys { self.updateWish(name) }
+    }
+
+    // MARK: Time
+
+    /// Ticks when the fleet asks for it, and at least once a second.
+    private func keepTime() async {
+        while !Task.isCancelled {
+            self.lastTurn = ContinuousClock.now
+            self.apply(.tick)
+            for name in self.book.scheduled { self.updateWish(name) }
+            let now = self.now
+            self.endWaiters { $0.deadline <= now }
+            self.measureFleet()
+            let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))
+            try? await Task.sleep(for: max(.milliseconds(20), next - now))
+        }
+    }
+
+    private func measureFleet() {
+        self.metrics.roomsByPhase(
+            self.fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 }
+        )
+        self.metrics.workers(self.fleet.workers.count)
+    }
+
+    // MARK: Questions
+
+    /// Sends a command and waits for what the worker says to it.
+    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: Waiter.Question) async
+        -> Waiter.Answer
+    {
+        guard self.waiters.count < Self.maximumWaiters else { return .silence }
+        let limit = question == .graphs ? Self.graphLimit : Self.answerLimit
+        return await withCheckedContinuation { continuation in
+            self.nextWaiter += 1
+            self.waiters[self.nextWaiter] = Waiter(
+                room: room,
+                question: question,
+                deadline: self.now + limit,
+                continuation: continuation
+            )
+            self.mailboxes[worker]?.send(command)
+        }
+    }
+
+    private func tellWaiters(_ event: WorkerEvent) {
+        for (id, waiter) in self.waiters {
+            var waiter = waiter
+            let answer = waiter.hear(event)
+            self.waiters[id] = answer == nil ? waiter : nil
+            if let answer { waiter.continuation.resume(returning: answer) }
+        }
+    }
+
+    private func endWaiters(where isOver: (Waiter) -> Bool) {
+        for (id, waiter) in self.waiters where isOver(waiter) {
+            self.waiters[id] = nil
+            waiter.continuation.resume(returning: waiter.late)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Supervision
+
+/// Somebody who waits for a worker's answer about a room.
+struct Waiter {
+    enum Question: Hashable {
+        /// Answered by a status with one of these states; with any, if there are none.
+        case status(Set<RoomStatus.RecordingState>)
+        case thumbnail(participant: String)
+        /// Answered by everything that comes until the deadline.
+        case graphs
+    }
+
+    enum Answer {
+        case status
+        case image(base64: String)
+        case graphs([String: String])
+        case refused(String)
+        /// Nothing came in time.
+        case silence
+    }
+
+    let room: String
+    let question: Question
+    let deadline: Duration
+    var graphs: [String: String] = [:]
+    let continuation: CheckedContinuation<Answer, Never>
+
+    /// What an event means to this waiter; `nil` if it goes on waiting.
+    mutating func hear(_ event: WorkerEvent) -> Answer? {
+        switch (event, self.question) {
+        case (.status(self.room, let status), .status(let states)):
+            return states.isEmpty || states.contains(status.recordingState) ? .status : nil
+        case (.left(self.room, _), .status):
+            return .status
+        case (.thumbnail(self.room, let sender, let base64), .thumbnail(let participant)) where sender == participant:
+            return .image(base64: base64)
+        case (.graph(self.room, let pipeline, let dot), .graphs):
+            if self.graphs.count < 64 { self.graphs[pipeline] = dot }
+            return nil
+        case (.commandFailed(self.room, _, let reason), _):
+            return .refused(reason)
+        default:
+            return nil
+        }
+    }
+
+    /// What there is when the time is over.
+    var late: Answer { self.question == .graphs ? .graphs(self.graphs) : .silence }
+}

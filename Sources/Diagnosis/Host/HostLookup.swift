@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Glibc
+
+/// Whether the name of a server can be turned into an address.
+enum HostLookup {
+    /// How long the resolver may take.
+    private static let deadline = Duration.seconds(3)
+
+    /// What came of a look-up.
+    enum Outcome: Sendable, Hashable {
+        case found(addresses: Int)
+        case failed(String)
+    }
+
+    /// The finding for a server that `purpose` needs.
+    static func finding(_ host: String, purpose: String, _ outcome: Outcome) -> Finding {
+        switch outcome {
+        case .found(let count):
+            Finding(.network, purpose, .ok, "\(host) has \(count) \(count == 1 ? "address" : "addresses")")
+        case .failed(let reason):
+            Finding(
+                .network,
+                purpose,
+                .warning,
+                "\(host): \(reason)",
+                meaning: "it cannot be reached by this name",
+                remedy: "check the name in the configuration, and /etc/resolv.conf"
+            )
+        }
+    }
+
+    /// Asks the system's resolver.
+    static func look(up host: String) async -> Outcome {
+        do {
+            return try await ControlThread(name: "lookup").run("the look-up", deadline: Self.deadline) {
+                Self.resolve(host)
+            }
+        } catch {
+            return .failed("no answer within \(Self.deadline.components.seconds) s")
+        }
+    }
+
+    private static func resolve(_ host: String) -> Outcome {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var first: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, nil, &hints, &first)
+        guard status == 0 else { return .failed(String(cString: gai_strerror(status))) }
+        defer { freeaddrinfo(first) }
+        var count = 0
+        var next = first
+        while let entry = next {
+            count += 1
+            next = entry.pointee.ai_next
+        }
+        return .found(addresses: count)
+    }
+}

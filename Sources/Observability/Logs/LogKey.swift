@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The keys of log metadata; no other spelling is used anywhere.
+///
+/// Dotted, `subject.property`. Use as `logger[metadataKey: LogKey.roomID.rawValue]`.
+public enum LogKey: String, Sendable, CaseIterable {
+    /// One stay in one room, from joining to leaving; on every line about it.
+    case sessionID = "session.id"
+    /// The room's name in the configuration.
+    case roomName = "room.name"
+    /// The room's name on its server.
+    case roomID = "room.id"
+    /// A member of the room.
+    case peerID = "peer.id"
+    /// A peer connection, by its number in the session.
+    case connectionID = "connection.id"
+    /// A recording's id.
+    case recordingID = "recording.id"
+    /// A worker process, by its number in the daemon's life.
+    case workerID = "worker.id"
+    /// What happened, as the event stream names it.
+    case eventKind = "event.kind"
+    /// The folder of a recording.
+    case recordingPath = "recording.path"
+    /// RTP encoding name of a track.
+    case trackCodec = "track.codec"
+    /// SSRC of a track.
+    case trackSSRC = "track.ssrc"
+    /// A received track.
+    case trackID = "track.id"
+    /// The signalling protocol's name.
+    case signallingProtocol = "signalling.protocol"
+    /// The signalling event or command concerned.
+    case signallingEvent = "signalling.event"
+    /// `polling` or `websocket`.
+    case signallingTransport = "signalling.transport"
+    /// Name and port of a server.
+    case serverAddress = "server.address"
+    /// The attempt's number, from 1.
+    case attemptNumber = "attempt.number"
+    /// Milliseconds until the next attempt.
+    case attemptDelay = "attempt.delay_ms"
+    /// The pipeline's name.
+    case pipelineName = "pipeline.name"
+    /// The element's name.
+    case elementName = "element.name"
+    /// The state left.
+    case stateFrom = "state.from"
+    /// The state entered.
+    case stateTo = "state.to"
+    /// The code of an error.
+    case errorCode = "error.code"
+    /// Whose fault an error is.
+    case errorBlame = "error.blame"
+    /// An error's sentence.
+    case errorMessage = "error.message"
+    /// The method of an HTTP request.
+    case httpMethod = "http.method"
+    /// The path of an HTTP request; from outside, shortened.
+    case httpTarget = "http.target"
+    /// The status of an HTTP answer.
+    case httpStatus = "http.status"
+    /// Scheme, host and port of a webhook's receiver.
+    case webhookTarget = "webhook.target"
+    /// A webhook delivery, the same in every attempt.
+    case deliveryID = "delivery.id"
+    /// The address of a client.
+    case clientAddress = "client.address"
+    /// What was ignored or why; text from outside, shortened.
+    case detail = "detail"
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+extension LogRecord {
+    /// One line for people, with its line feed: `2026-11-21T03:12:26.125Z notice tapedeck: Joined room.id=standup`.
+    ///
+    /// Control characters are written as escapes: text from outside begins no line of its own and moves no cursor.
+    func text() -> String {
+        "\(self.timeText) \(self.level.rawValue) \(self.label): \(self.messageWithMetadata)\n"
+    }
+
+    /// The message with the metadata behind it.
+    var messageWithMetadata: String {
+        var text = Self.printable(self.message)
+        for (name, value) in self.metadata { text += " \(Self.printable(name))=\(Self.quoted(Self.printable(value)))" }
+        return text
+    }
+
+    /// A value in quotation marks if it is not one word.
+    private static func quoted(_ value: String) -> String {
+        guard value.isEmpty || value.contains(where: { " \"=".contains($0) }) else { return value }
+        return "\"" + value.map { $0 == "\"" ? "\\\"" : String($0) }.joined() + "\""
+    }
+
+    private static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
+        var printable = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": printable += "\\n"
+            case "\r": printable += "\\r"
+            case "\t": printable += "\\t"
+            case _ where Self.isControl(scalar): printable += "\\u{\(String(scalar.value, radix: 16))}"
+            default: printable.unicodeScalars.append(scalar)
+            }
+        }
+        return printable
+    }
+
+    /// Whether a character acts on a terminal, or turns the direction of what follows.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

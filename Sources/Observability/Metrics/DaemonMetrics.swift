@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Logging
+import Synchronization
+
+/// The daemon's metrics, by what happened; see `docs/metrics.md`.
+///
+/// Safe to use from any thread; nothing here blocks.
+public final class DaemonMetrics: Sendable {
+    private struct Room {
+        var growth = RoomGrowth()
+        /// Bytes by kind since `rateSince`.
+        var bytes: [String: UInt64] = [:]
+        var rateSince: ContinuousClock.Instant
+        var shown = Shown()
+    }
+
+    /// Series of a room that come and go, by their labels.
+    private struct Shown {
+        var tracks: [[String]: Double] = [:]
+        var jitter: [[String]: Double] = [:]
+        var rates: [[String]: Double] = [:]
+    }
+
+    /// What scrapes are made of.
+    public let registry: PrometheusRegistry
+    private let measured = Mutex<[String: Room]>([:])
+
+    private let rooms: GaugeFamily
+    private let participants: GaugeFamily
+    private let tracks: GaugeFamily
+    private let recording: GaugeFamily
+    private let lag: GaugeFamily
+    private let receivedBytes: CounterFamily
+    private let receivedRate: GaugeFamily
+    private let lostPackets: CounterFamily
+    private let jitter: GaugeFamily
+    private let roundTrip: GaugeFamily
+    private let keyframeRequests: CounterFamily
+    private let firstUnitWait: HistogramFamily
+    private let joinToFirstFrame: HistogramFamily
+    private let freeBytes: GaugeFamily
+    private let fullIn: GaugeFamily
+    private let exportQueue: GaugeFamily
+    private let exportDuration: HistogramFamily
+    private let workers: GaugeFamily
+    private let workerRestarts: CounterFamily
+    private let workerCPU: CounterFamily
+    private let workerMemory: GaugeFamily
+    private let deliveries: CounterFamily
+    private let pendingDeliveries: GaugeFamily
+    private let deadLetters: GaugeFamily
+    private let requests: HistogramFamily
+    private let subscribers: GaugeFamily
+    private let reloads: CounterFamily
+    private let logLines: CounterFamily
+
+    /// Declares every metric; those whose label values are known show zeros from the start.
+    ///
+    /// - Parameters:
+    ///   - version: The program's version.
+    ///   - startTime: When the daemon started, in seconds of Unix time.
+    public init(registry: PrometheusRegistry, version: String, startTime: Double) {
+        self.registry = registry
+        registry.gauge(DaemonMetric.build).set(1, version)
+        registry.gauge(DaemonMetric.startTime).set(startTime)
+        self.rooms = registry.gauge(DaemonMetric.rooms)
+        self.participants = registry.gauge(DaemonMetric.participants)
+        self.tracks = registry.gauge(DaemonMetric.tracks)
+        self.recording = registry.gauge(DaemonMetric.recording)
+        self.lag = registry.gauge(DaemonMetric.lag)
+        self.receivedBytes = registry.counter(DaemonMetric.receivedBytes)
+        self.receivedRate = registry.gauge(DaemonMetric.receivedRate)
+        self.lostPackets = registry.counter(DaemonMetric.lostPackets)
+        self.jitter = registry.gauge(DaemonMetric.jitter)
+        self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
+        self.keyframeRequests = registry.counter(DaemonMetric.keyframeRequests)
+        self.firstUnitWait = registry.histogram(DaemonMetric.firstUnitWait)
+        self.joinToFirstFrame = registry.histogram(DaemonMetric.joinToFirstFrame)
+        self.freeBytes = registry.gauge(DaemonMetric.freeBytes)
+        self.fullIn = registry.gauge(DaemonMetric.fullIn)
+        self.exportQueue = registry.gauge(DaemonMetric.exportQueue)
+        self.exportDuration = registry.histogram(DaemonMetric.exportDuration)
+        self.workers = registry.gauge(DaemonMetric.workers)
+        self.workerRestarts = registry.counter(DaemonMetric.workerRestarts)
+        self.workerCPU = registry.counter(DaemonMetric.workerCPU)
+        self.workerMemory = registry.gauge(DaemonMetric.workerMemory)
+        self.deliveries = registry.counter(DaemonMetric.deliveries)
+        self.pendingDeliveries = registry.gauge(DaemonMetric.pendingDeliveries)
+        self.deadLetters = registry.gauge(DaemonMetric.deadLetters)
+        self.requests = registry.histogram(DaemonMetric.requests)
+        self.subscribers = registry.gauge(DaemonMetric.subscribers)
+        self.reloads = registry.counter(DaemonMetric.reloads)
+        self.logLines = registry.counter(DaemonMetric.logLines)
+        self.showZeros()
+    }
+
+    private func showZeros() {
+        for kind in ["audio", "video"] { self.firstUnitWait.touch(kind) }
+        self.joinToFirstFrame.touch()
+        for result in ExportResult.allCases { self.exportDuration.touch(result.rawValue) }
+        for reason in RestartReason.allCases { self.workerRestarts.touch(reason.rawValue) }
+        for result in DeliveryResult.allCases { self.deliveries.touch(result.rawValue) }
+        for result in ReloadResult.allCases { self.reloads.touch(result.rawValue) }
+        for level in Logger.Level.allCases { self.logLines.touch(level.rawValue) }
+        for gauge in [self.exportQueue, self.workers, self.pendingDeliveries, self.deadLetters, self.subscribers] {
+            gauge.set(0)
+        }
+    }
+
+    /// How many rooms are in each phase; phases that are not named are not shown.
+    public func roomsByPhase(_ counts: [String: Int]) {
+        self.rooms.replace(with: Dictionary(uniqueKeysWithValues: counts.map { ([$0.key], Double($0.value)) }))
+    }
+
+    /// Takes over what a room's worker measured.
+    ///
+    /// - Parameters:
+    ///   - room: The room's name in the configuration.
+    ///   - now: When it was measured; rates are taken over at least one second.
+    public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
+        let (growth, before, shown) = self.measured.withLock { rooms in
+            var state = rooms[room] ?? Room(rateSince: now)
+            let growth = state.growth.advance(to: measurement.tracks)
+            for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
+            let before = state.shown
+            (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
+            if let rates = Self.rates(&state, at: now) {
+                state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
+            }
+            rooms[room] = state
+            return (growth, before, state.shown)
+        }
+        for (group, counts) in growth {
+            self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
+            self.lostPackets.add(Double(counts.lostPackets), room, group.kind)
+            self.keyframeRequests.add(Double(counts.keyframeRequests), room)
+        }
+        self.participants.set(Double(measurement.participants), room)
+        self.recording.set(measurement.isRecording ? 1 : 0, room)
+        self.lag.set(measurement.recordingLagSeconds, room)
+        self.roundTrip.set(measurement.roundTripSeconds, room)
+        self.show(shown, insteadOf: before)
+    }
+
+    private func show(_ shown: Shown, insteadOf before: Shown) {
+        self.tracks.change(from: before.tracks, to: shown.tracks)
+        self.jitter.change(from: before.jitter, to: shown.jitter)
+        self.receivedRate.change(from: before.rates, to: shown.rates)
+    }
+
+    /// How many tracks are open by kind and codec, and the worst jitter by kind.
+    private static func open(
+        _ tracks: [RoomMeasurement.Track],
+        _ room: String
+    ) -> (tracks: [[String]: Double], jitter: [[String]: Double]) {
+        var open: [[String]: Double] = [:]
+        var jitter: [[String]: Double] = [:]
+        for track in tracks where track.isOpen {
+            open[[room, track.kind, track.codec], default: 0] += 1
+            if let seconds = track.jitterSeconds {
+                jitter[[room, track.kind]] = max(seconds, jitter[[room, track.kind]] ?? 0)
+            }
+        }
+        return (open, jitter)
+    }
+
+    /// Bytes a second by kind since the last rates; `nil` before a second has passed.
+    private static func rates(_ room: inout Room, at now: ContinuousClock.Instant) -> [String: Double]? {
+        let elapsed = now - room.rateSince
+        guard elapsed >= .seconds(1) else { return nil }
+        let rates = room.bytes.mapValues { Double($0) / (elapsed / .seconds(1)) }
+        // A kind that was seen stays, at zero, until the room is left.
+        room.bytes = room.bytes.mapValues { _ in 0 }
+        room.rateSince = now
+        return rates
+    }
+
+    /// The room is left, or its worker gone: what is measured inside it is unknown; its counters stay.
+    public func left(room: String) {
+        let state = self.measured.withLock { $0.removeValue(forKey: room) }
+        for gauge in [self.participants, self.recording, self.lag, self.roundTrip] { gauge.set(nil, room) }
+        if let state { self.show(Shown(), insteadOf: state.shown) }
+    }
+
+    /// The room is known no more: nothing of it is shown from now on.
+    public func remove(room: String) {
+        self.measured.withLock { _ = $0.removeValue(forKey: room) }
+        self.registry.removeSeries(where: "room", is: room)
+    }
+
+    /// A track's first unit is in the file, so long after its participant's offer.
+    public func firstUnit(kind: String, after seconds: Double) {
+        self.firstUnitWait.observe(seconds, kind)
+    }
+
+    /// The first frame of a room is in a file, so long after we and somebody else were there.
+    public func firstFrame(afterJoin seconds: Double) {
+        self.joinToFirstFrame.observe(seconds)
+    }
+
+    /// What the disk has left; `secondsUntilFull` is `nil` while nothing is written.
+    public func storage(freeBytes: Int64, secondsUntilFull: Double?) {
+        self.freeBytes.set(Double(freeBytes))
+        self.fullIn.set(secondsUntilFull)
+    }
+
+    /// How many exports wait or run.
+    public func exportQueue(length: Int) {
+        self.exportQueue.set(Double(length))
+    }
+
+    /// An export ended.
+    public func exportEnded(_ result: ExportResult, after duration: Duration) {
+        self.exportDuration.observe(duration, result.rawValue)
+    }
+
+    /// How many worker processes run.
+    public func workers(_ count: Int) {
+        self.workers.set(Double(count))
+    }
+
+    /// How a worker process is; `worker` is the name of the place that it fills.
+    public func update(worker: String, cpuSeconds: Double, residentBytes: Int64) {
+        self.workerCPU.set(total: cpuSeconds, worker)
+        self.workerMemory.set(Double(residentBytes), worker)
+    }
+
+    /// A place for a worker is empty.
+    public func remove(worker: String) {
+        self.registry.removeSeries(where: "worker", is: worker)
+    }
+
+    /// A worker process was replaced.
+    public func workerRestarted(_ reason: RestartReason) {
+        self.workerRestarts.add(1, reason.rawValue)
+    }
+
+    /// An attempt to deliver an event ended.
+    public func webhookDelivery(_ result: DeliveryResult) {
+        self.deliveries.add(1, result.rawValue)
+    }
+
+    /// What the webhooks' queue holds.
+    public func webhooks(pending: Int, deadLetters: Int) {
+        self.pendingDeliveries.set(Double(pending))
+        self.deadLetters.set(Double(deadLetters))
+    }
+
+    /// A request was answered.
+    ///
+    /// - Parameter status: The HTTP status code.
+    public func request(_ route: RouteGroup, status: Int, took duration: Duration) {
+        let digit = (1...5).contains(status / 100) ? status / 100 : 5
+        self.requests.observe(duration, route.rawValue, "\(digit)xx")
+    }
+
+    /// How many clients listen to the event stream.
+    public func eventSubscribers(_ count: Int) {
+        self.subscribers.set(Double(count))
+    }
+
+    /// The configuration was read again.
+    public func reloaded(_ result: ReloadResult) {
+        self.reloads.add(1, result.rawValue)
+    }
+
+    /// A log line was written.
+    public func logLine(_ level: Logger.Level) {
+        self.logLines.add(1, level.rawValue)
+    }
+}

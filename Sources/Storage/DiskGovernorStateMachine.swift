@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Keeps the disk from filling up: stops video first, then everything, and lets both go on when there is room again.
+///
+/// ```
+///            free < minimum              free < minimum / 2, or a write failed
+///  ┌────────┐ ───────────► ┌─────┐ ───────────────────────────► ┌──────────┐
+///  │ normal │              │ low │                              │ critical │
+///  └────────┘ ◄─────────── └─────┘                              └──────────┘
+///      ▲ │    free ≥ recovery = minimum + minimum / 4            ▲     │
+///      │ └───────────────────────────────────────────────────────┘     │
+///      └───────────────────────────────────────────────────────────────┘
+/// ```
+///
+/// What stopped stays stopped until `recovery`, so that a disk at the brim does not start and stop recordings without
+/// end; from `critical` there is no way back to `low`. No state is terminal. With a minimum of 0 only failed writes count,
+/// and any free byte is recovery.
+public struct DiskGovernorStateMachine: ~Copyable {
+    /// Where the disk is, for people and metrics.
+    public enum Level: String, Sendable, Hashable, CaseIterable {
+        /// Enough room.
+        case normal
+        /// Less than the minimum: no video is written.
+        case low
+        /// Less than half of the minimum: nothing is written.
+        case critical
+    }
+
+    /// Where the disk is.
+    public private(set) var level: Level = .normal
+    /// Bytes that should stay free.
+    public private(set) var minimumFree: Int64
+
+    /// A governor that has measured nothing yet.
+    ///
+    /// - Parameter minimumFree: Bytes that should stay free; less than 0 counts as 0.
+    public init(minimumFree: Int64) {
+        self.minimumFree = max(0, minimumFree)
+    }
+
+    /// What is to be done after a measurement.
+    public enum OnMeasured: Sendable, Hashable {
+        /// Nothing.
+        case none
+        /// Leave video out of every recording, and raise the alarm.
+        case stopVideo
+        /// Finish every recording and begin none, and raise the alarm.
+        case stopEverything
+        /// Record again what the rooms' definitions say, and end the alarm.
+        case recover
+    }
+
+    /// The free bytes of the storage were measured.
+    public mutating func measured(freeBytes: Int64) -> OnMeasured {
+        let isLow = freeBytes < self.minimumFree
+        let isCritical = freeBytes < self.minimumFree / 2
+        let isRecovered = freeBytes > 0 && freeBytes - self.minimumFree >= self.minimumFree / 4
+        switch self.level {
+        case .normal:
+            if isCritical {
+                self.level = .critical
+                return .stopEverything
+            }
+            self.level = isLow ? .low : .normal
+            return isLow ? .stopVideo : .none
+        case .low:
+            if isCritical {
+                self.level = .critical
+                return .stopEverything
+            }
+            self.level = isRecovered ? .normal : .low
+            return isRecovered ? .recover : .none
+        case .critical:
+            self.level = isRecovered ? .normal : .critical
+            return isRecovered ? .recover : .none
+        }
+    }
+
+    /// What is to be done after a failed write.
+    public enum OnWriteFailed: Sendable, Hashable {
+        /// Nothing.
+        case none
+        /// Finish every recording and begin none, and raise the alarm.
+        case stopEverything
+    }
+
+    /// A worker could not write for lack of room, whatever the measurements say: a quota, or a disk that fills fast.
+    public mutating func writeFailed() -> OnWriteFailed {
+        switch self.level {
+        case .normal, .low:
+            self.level = .critical
+            return .stopEverything
+        case .critical:
+            self.level = .critical
+            return .none
+        }
+    }
+
+    /// The configuration has another minimum; it counts from the next measurement on.
+    public mutating func minimumChanged(_ minimumFree: Int64) {
+        self.minimumFree = max(0, minimumFree)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RecordingFolder {
+    private static let deletionPrefix = ".deleting-"
+    /// Deeper trees than this were not made by us; they are left alone.
+    private static let maximumDeletionDepth = 16
+    /// Names that are removed in one go; what is left is taken in the next.
+    private static let batch = 4096
+
+    /// Deletes the recording with everything in its folder; no symbolic link is followed.
+    ///
+    /// The folder first gets a hidden name, so that from one instant on the recording is gone, however far the removal
+    /// then comes: `removeLeftovers(storage:)` ends it. Throws `notFound` if the folder is gone or a link.
+    public func delete() throws(StorageError) {
+        let (room, name) = try Directory.room(of: self)
+        // Refuses a link, and whatever is not a directory.
+        _ = try Directory(name, in: room)
+        let hidden = Directory.Name("\(Self.deletionPrefix)\(self.compactStart)-\(self.id)-\(RecordingID.random())")
+        try room.rename(name, to: hidden)
+        try Self.remove(hidden, in: room, depth: 1)
+    }
+
+    /// Removes what interrupted deletions left behind; returns how many folders that were.
+    public static func removeLeftovers(storage: String) throws(StorageError) -> Int {
+        var removed = 0
+        do throws(StorageError) {
+            let root = try Directory(path: storage + "/recordings")
+            for roomName in try root.names(limit: .max) {
+                guard case .directory = try root.kind(of: roomName) else { continue }
+                let room = try Directory(roomName, in: root)
+                for name in try room.names(limit: .max) {
+                    guard let text = name.text, text.hasPrefix(Self.deletionPrefix) else { continue }
+                    guard case .directory = try room.kind(of: name) else { continue }
+                    try Self.remove(name, in: room, depth: 1)
+                    removed += 1
+                }
+            }
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        return removed
+    }
+
+    private static func remove(_ name: Directory.Name, in parent: Directory, depth: Int) throws(StorageError) {
+        guard depth <= Self.maximumDeletionDepth else {
+            throw StorageError(.invalid, "\(parent.path) is nested too deep to be a recording", path: parent.path)
+        }
+        let directory = try Directory(name, in: parent)
+        while true {
+            let names = try directory.names(limit: Self.batch)
+            if names.isEmpty { break }
+            for inner in names {
+                let isDirectory = if case .directory = try directory.kind(of: inner) { true } else { false }
+                if isDirectory {
+                    try Self.remove(inner, in: directory, depth: depth + 1)
+                } else {
+                    try directory.remove(inner, isDirectory: false)
+                }
+            }
+        }
+        try parent.remove(name, isDirectory: true)
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Timeline
+
+/// What a recording's folder tells without opening a track file: from the manifest, the journal and the file sizes.
+public struct RecordingSummary: Sendable, Hashable {
+    /// The folder.
+    public var folder: RecordingFolder
+    /// The room, unsanitised if the journal or the manifest tells.
+    public var room: String
+    /// When it began; to the second, from the folder's name, if the journal does not tell.
+    public var start: UTCTime
+    /// The last instant that the journal tells of; `nil` without a journal.
+    public var end: UTCTime?
+    /// The host that recorded last, if known.
+    public var host: String?
+    /// How often recording began, at least 1.
+    public var parts = 1
+    /// Whether the recording ended by itself, or was closed by an export after a crash.
+    public var isFinished = false
+    /// Whether everything is there; `nil` before the first export.
+    public var verdict: Manifest.Verdict?
+    /// Everybody who was there, in order of appearance.
+    public var participants: [Manifest.Participant] = []
+    /// All tracks by number; counters are zero for a file that was never closed nor exported.
+    public var tracks: [Manifest.Track] = []
+    /// Exports made so far.
+    public var exports: [Manifest.Export] = []
+    /// Bytes of all files.
+    public var bytes: Int64 = 0
+
+    /// Seconds of media time: of the longest export, else from the first to the last instant of the journal.
+    public var durationSeconds: Double? {
+        let exported = self.exports.map(\.durationNanoseconds).max() ?? 0
+        if exported > 0 { return Double(exported) / 1e9 }
+        guard let end = self.end, end >= self.start else { return nil }
+        return Double(end.nanosecondsSince1970 &- self.start.nanosecondsSince1970) / 1e9
+    }
+
+    /// Reads a recording's folder.
+    ///
+    /// Throws what the system says about the folder, the journal or the manifest; a damaged manifest is `invalid`.
+    public static func read(_ folder: RecordingFolder) throws(StorageError) -> RecordingSummary {
+        guard let named = folder.start else {
+            throw StorageError(.invalid, "\(folder.path) does not begin with a time", path: folder.path)
+        }
+        let room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
+        var summary = RecordingSummary(folder: folder, room: room, start: named)
+        let files = try folder.files()
+        summary.bytes = files.reduce(0) { $0 &+ $1.bytes }
+        // Only regular files are opened: a pipe under such a name would never answer.
+        if files.contains(where: { $0.name == "journal.jsonl" }) {
+            var events = JournalEvents()
+            _ = try Journal.scan(folder, including: .events) { events.take($0) }
+            summary.take(events)
+        }
+        if files.contains(where: { $0.name == "manifest.json" }), let manifest = try Manifest.read(folder) {
+            summary.take(manifest)
+        }
+        return summary
+    }
+
+    private mutating func take(_ events: JournalEvents) {
+        self.room = events.room ?? self.room
+        self.start = events.start ?? self.start
+        self.end = events.end
+        self.host = events.host
+        self.parts = max(1, events.parts)
+        self.isFinished = events.isFinished
+        self.participants = events.participants
+        self.tracks = events.tracks
+    }
+
+    private mutating func take(_ manifest: Manifest) {
+        self.room = manifest.room
+        self.host = self.host ?? manifest.host
+        self.verdict = manifest.verdict
+        self.isFinished = true
+        self.exports = manifest.exports
+        if !manifest.participants.isEmpty { self.participants = manifest.participants }
+        if !manifest.tracks.isEmpty { self.tracks = manifest.tracks }
+    }
+}
+
+/// What the events of a journal add up to.
+private struct JournalEvents {
+    var room: String?
+    var host: String?
+    var start: UTCTime?
+    var end: UTCTime?
+    var parts = 0
+    var isFinished = false
+    var participants: [Manifest.Participant] = []
+    var tracks: [Manifest.Track] = []
+    /// Both clocks at the beginning of the present part.
+    private var anchor: (utc: UTCTime, monotonicNanoseconds: Int64)?
+    private var participantIndex: [String: Int] = [:]
+    private var trackIndex: [Int: Int] = [:]
+
+    mutating func take(_ entry: JournalEntry) {
+        switch entry.record {
+        case .recordingStarted(let record):
+            self.room = record.room
+            self.host = record.host
+            self.start = self.start ?? record.utc
+            self.anchor = (record.utc, entry.monotonicNanoseconds)
+            self.parts += 1
+            self.isFinished = false
+        case .partStarted(let record):
+            self.host = record.host
+            self.anchor = (record.utc, entry.monotonicNanoseconds)
+            self.parts = max(self.parts, record.part)
+            self.isFinished = false
+        case .participantJoined(let record): self.note(record.participant, name: record.name)
+        case .trackOpened(let record):
+            self.note(record.participant, name: nil)
+            self.trackIndex[record.track] = self.tracks.count
+            self.tracks.append(
+                Manifest.Track(
+                    number: record.track,
+                    participant: record.participant,
+                    media: record.media,
+                    codec: record.codec,
+                    file: record.file,
+                    units: 0,
+                    bytes: 0,
+                    keyframes: 0
+                )
+            )
+        case .trackClosed(let record):
+            guard let index = self.trackIndex[record.track] else { break }
+            self.tracks[index].units = record.units
+            self.tracks[index].bytes = record.bytes
+            self.tracks[index].keyframes = record.keyframes
+        case .recordingFinished: self.isFinished = true
+        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .marker: break
+        }
+        if let anchor = self.anchor {
+            let passed = entry.monotonicNanoseconds.subtractingReportingOverflow(anchor.monotonicNanoseconds)
+            let instant = anchor.utc.nanosecondsSince1970.addingReportingOverflow(passed.partialValue)
+            guard !passed.overflow, !instant.overflow else { return }
+            self.end = max(self.end ?? anchor.utc, UTCTime(nanosecondsSince1970: instant.partialValue))
+        }
+    }
+
+    private mutating func note(_ participant: String, name: String?) {
+        if let index = self.participantIndex[participant] {
+            self.participants[index].name = name ?? self.participants[index].name
+        } else {
+            self.participantIndex[participant] = self.participants.count
+            self.participants.append(Manifest.Participant(id: participant, name: name))
+        }
+    }
+}

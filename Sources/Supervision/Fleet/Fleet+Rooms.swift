@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Fleet {
+    mutating func define(_ order: RoomOrder, _ now: Duration) {
+        guard var room = self.rooms[order.name] else {
+            self.rooms[order.name] = FleetRoom(order: order, settings: self.settings.restart, now: now)
+            return
+        }
+        guard room.order != order || room.isRemoved else { return }
+        let before = room.order
+        room.order = order
+        room.isRemoved = false
+        room.restart.reset()
+        self.rooms[order.name] = room
+        var withNewParts = before
+        withNewParts.send = order.send
+        withNewParts.record = order.record
+        if withNewParts == order, let worker = self.commandable(order.name) {
+            // Only what we send or record changed: the call goes on.
+            if before.record != order.record {
+                self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
+            }
+            if before.send != order.send {
+                self.actions.append(.send(worker, .camera(room: order.name, order.send)))
+            }
+        } else if room.worker != nil {
+            self.leave(order.name, reason: "the room's definition changed", now)
+        } else if room.isWanted {
+            self.assign(order.name, now)
+        }
+    }
+
+    mutating func remove(_ name: String, _ now: Duration) {
+        guard var room = self.rooms[name] else { return }
+        room.isRemoved = true
+        room.isWanted = false
+        self.rooms[name] = room
+        if room.worker != nil { self.leave(name, reason: "the room was removed", now) } else { self.forget(name) }
+    }
+
+    mutating func want(_ name: String, _ isWanted: Bool, _ now: Duration) {
+        guard var room = self.rooms[name], room.isWanted != isWanted, !room.isRemoved else { return }
+        room.isWanted = isWanted
+        self.rooms[name] = room
+        if isWanted {
+            if room.worker == nil { self.assign(name, now) }
+        } else if room.worker != nil {
+            self.leave(name, reason: "nobody wants it", now)
+        } else {
+            self.rooms[name]?.enter(.idle, now: now)
+        }
+    }
+
+    mutating func retry(_ name: String, _ now: Duration) {
+        guard let room = self.rooms[name], !room.isRemoved else { return }
+        self.rooms[name]?.restart.reset()
+        switch room.phase {
+        case .backingOff, .failed:
+            if room.isWanted { self.assign(name, now) }
+        case .idle, .starting, .joining, .joined, .leaving:
+            break
+        }
+    }
+
+    /// Gives a room without a worker one.
+    mutating func assign(_ name: String, _ now: Duration) {
+        guard !self.isStopping, let room = self.rooms[name], room.worker == nil else { return }
+        let wantsIsolation = room.restart.wantsIsolation
+        let id = self.workerWithPlace(for: room, wantsIsolation) ?? self.newWorker(now)
+        self.workers[id]?.rooms.insert(name)
+        if wantsIsolation { self.workers[id]?.isExclusive = true }
+        self.rooms[name]?.worker = id
+        self.rooms[name]?.enter(.starting, now: now)
+        if case .ready = self.workers[id]?.phase { self.sendJoin(name, to: id, now) }
+    }
+
+    private func workerWithPlace(for room: FleetRoom, _ wantsIsolation: Bool) -> WorkerID? {
+        guard self.settings.roomsPerWorker > 1, !wantsIsolation else { return nil }
+        return self.workers.filter { _, worker in
+            switch worker.phase {
+            case .starting, .ready: !worker.isExclusive && worker.rooms.count < self.settings.roomsPerWorker
+            case .ending, .killed: false
+            }
+        }.keys.min()
+    }
+
+    mutating func sendJoin(_ name: String, to id: WorkerID, _ now: Duration) {
+        guard var room = self.rooms[name] else { return }
+        var order = room.order
+        order.continues = room.unfinished?.folder
+        room.enter(.joining, now: now)
+        self.rooms[name] = room
+        self.actions.append(.send(id, .join(order)))
+    }
+
+    mutating func leave(_ name: String, reason: String, _ now: Duration) {
+        guard let room = self.rooms[name], let id = room.worker else { return }
+        switch room.phase {
+        case .joining, .joined:
+            self.rooms[name]?.enter(.leaving(deadline: now + self.settings.leaveLimit), reason: reason, now: now)
+            self.actions.append(.send(id, .leave(room: name)))
+        case .starting:
+            // Its worker has not heard of it yet.
+            self.detach(name, now)
+            self.settle(name, reason: reason, now)
+        case .idle, .leaving, .backingOff, .failed:
+            break
+        }
+    }
+
+    /// Takes a room from its worker, and ends the worker if it has no other.
+    mutating func detach(_ name: String, _ now: Duration) {
+        guard let id = self.rooms[name]?.worker else { return }
+        self.rooms[name]?.worker = nil
+        self.rooms[name]?.status = RoomStatus()
+        self.workers[id]?.rooms.remove(name)
+        guard let worker = self.workers[id], worker.rooms.isEmpty else { return }
+        switch worker.phase {
+        case .starting: self.kill(id, reason: "no room needs it")
+        case .ready: self.shutDown(id, now)
+        case .ending, .killed: break
+        }
+    }
+
+    /// A room that was left in order: forgotten, joined anew, or idle.
+    mutating func settle(_ name: String, reason: String, _ now: Duration) {
+        guard let room = self.rooms[name] else { return }
+        if room.isRemoved {
+            self.forget(name)
+        } else if room.isWanted, !self.isStopping {
+            self.assign(name, now)
+        } else {
+            self.rooms[name]?.enter(.idle, reason: reason, now: now)
+        }
+    }
+
+    private mutating func forget(_ name: String) {
+        self.rooms[name] = nil
+        self.report(.removed(room: name))
+    }
+}

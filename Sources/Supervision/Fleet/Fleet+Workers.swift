@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Fleet {
+    mutating func handle(_ event: WorkerEvent, of id: WorkerID, _ now: Duration) {
+        // Lines of a process that was killed are late.
+        guard let worker = self.workers[id], worker.phase != .killed else { return }
+        if case .ready = worker.phase { self.workers[id]?.phase = .ready(heard: now) }
+        switch event {
+        case .ready(let version, let processID):
+            self.ready(id, version, processID, now)
+        case .heartbeat(let vitals):
+            if let before = worker.vitals {
+                // One second apart, give or take a late line.
+                self.workers[id]?.cpuPercent = max(0, (vitals.cpuSeconds - before.cpuSeconds) * 100)
+            }
+            self.workers[id]?.vitals = vitals
+        case .joined(let room):
+            guard self.isIn(room, id) else { return }
+            self.joined(room, now)
+        case .notJoined(let room, let reason):
+            guard self.isIn(room, id) else { return }
+            self.notJoined(room, reason, now)
+        case .left(let room, let reason):
+            guard self.isIn(room, id) else { return }
+            self.left(room, reason, now)
+        case .status(let room, let status):
+            guard self.isIn(room, id) else { return }
+            self.rooms[room]?.status = status
+        case .recordingStarted(let room, let reference):
+            guard self.isIn(room, id) else { return }
+            self.rooms[room]?.unfinished = reference
+        case .recordingFinished(let room, let reference, _):
+            guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
+            self.rooms[room]?.unfinished = nil
+        case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .thumbnail, .graph,
+            .commandFailed:
+            break
+        }
+    }
+
+    private func isIn(_ room: String, _ id: WorkerID) -> Bool { self.rooms[room]?.worker == id }
+
+    private mutating func ready(_ id: WorkerID, _ version: Int, _ processID: Int32, _ now: Duration) {
+        guard case .starting = self.workers[id]?.phase else {
+            self.report(.misbehaved(id, "said that it is ready a second time"))
+            return
+        }
+        guard version == WorkerLine.protocolVersion else {
+            self.kill(id, reason: "speaks version \(version) of the worker protocol, not \(WorkerLine.protocolVersion)")
+            return
+        }
+        self.workers[id]?.phase = .ready(heard: now)
+        self.workers[id]?.processID = processID
+        self.report(.workerReady(id, processID: processID))
+        for room in self.workers[id]?.rooms.sorted() ?? [] { self.sendJoin(room, to: id, now) }
+    }
+
+    private mutating func joined(_ name: String, _ now: Duration) {
+        switch self.rooms[name]?.phase {
+        case .joining:
+            self.rooms[name]?.enter(.joined, now: now)
+            self.report(.joined(room: name))
+        case .joined, .leaving, .idle, .starting, .backingOff, .failed, nil:
+            break
+        }
+    }
+
+    private mutating func notJoined(_ name: String, _ reason: String, _ now: Duration) {
+        switch self.rooms[name]?.phase {
+        case .joining:
+            // The worker goes on trying; people want to know once for each reason.
+            guard self.rooms[name]?.reason != reason else { return }
+            self.rooms[name]?.enter(.joining, reason: reason, now: now)
+            self.report(.unreachable(room: name, reason: reason))
+        case .joined:
+            self.rooms[name]?.enter(.joining, reason: reason, now: now)
+            self.report(.unreachable(room: name, reason: reason))
+        case .leaving, .idle, .starting, .backingOff, .failed, nil:
+            break
+        }
+    }
+
+    private mutating func left(_ name: String, _ reason: LeaveReason, _ now: Duration) {
+        guard let room = self.rooms[name] else { return }
+        let why = room.reason
+        self.rooms[name]?.unfinished = nil
+        switch (reason, room.phase) {
+        case (.ordered, _), (_, .leaving):
+            self.detach(name, now)
+            self.report(.left(room: name, reason: why ?? "left"))
+            self.settle(name, reason: why ?? "left", now)
+        case (.failed(let message, let isRetriable), _):
+            self.detach(name, now)
+            self.report(.left(room: name, reason: message))
+            if isRetriable {
+                self.failed(name, message, now)
+            } else {
+                self.rooms[name]?.enter(.failed, reason: message, now: now)
+            }
+        }
+    }
+
+    /// A room lost its worker, or its worker gave it up: another try, at once or later.
+    private mutating func failed(_ name: String, _ reason: String, _ now: Duration) {
+        guard var room = self.rooms[name], room.isWanted, !self.isStopping else {
+            self.settle(name, reason: reason, now)
+            return
+        }
+        let delay = room.restart.failed(at: now, random: self.chance())
+        self.rooms[name] = room
+        if room.restart.isCrashLoop {
+            self.report(.crashLoop(room: name, reason: reason, delay: delay))
+        }
+        if delay > .zero {
+            self.rooms[name]?.enter(.backingOff(until: now + delay), reason: reason, now: now)
+        } else {
+            self.assign(name, now)
+        }
+    }
+
+    mutating func exited(_ id: WorkerID, _ reason: String, _ now: Duration) {
+        guard let worker = self.workers.removeValue(forKey: id) else { return }
+        let rooms = worker.rooms.sorted()
+        let reason = worker.killReason ?? reason
+        self.report(.workerExited(id, reason: reason, rooms: rooms, wasKilled: worker.killReason != nil))
+        for name in rooms {
+            guard let room = self.rooms[name], room.worker == id else { continue }
+            self.rooms[name]?.worker = nil
+            self.rooms[name]?.status = RoomStatus()
+            switch room.phase {
+            case .leaving:
+                self.rooms[name]?.unfinished = nil
+                self.report(.left(room: name, reason: reason))
+                self.settle(name, reason: reason, now)
+            case .starting, .joining, .joined:
+                self.rooms[name]?.restarts += 1
+                if room.phase == .joined { self.report(.left(room: name, reason: reason)) }
+                self.failed(name, reason, now)
+            case .idle, .backingOff, .failed:
+                break
+            }
+        }
+    }
+
+    mutating func tick(_ now: Duration) {
+        for (id, worker) in self.workers.sorted(by: { $0.key < $1.key }) {
+            switch worker.phase {
+            case .starting(let deadline) where now >= deadline:
+                self.kill(id, reason: "did not start within \(self.settings.startLimit)")
+            case .ready(let heard) where now >= heard + self.settings.hangLimit:
+                self.kill(id, reason: "hung: nothing was heard for \(self.settings.hangLimit)")
+            case .ending(let deadline) where now >= deadline:
+                self.kill(id, reason: "did not end within \(self.settings.shutDownLimit)")
+            case .starting, .ready, .ending, .killed:
+                break
+            }
+        }
+        for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
+            switch room.phase {
+            case .backingOff(let until) where now >= until:
+                self.assign(name, now)
+            case .leaving(let deadline) where now >= deadline:
+                if let worker = room.worker {
+                    self.kill(worker, reason: "did not leave \(name) within \(self.settings.leaveLimit)")
+                }
+            case .idle, .starting, .joining, .joined, .leaving, .backingOff, .failed:
+                break
+            }
+        }
+    }
+
+    mutating func stop(_ now: Duration) {
+        guard !self.isStopping else { return }
+        self.isStopping = true
+        for (name, room) in self.rooms {
+            switch room.phase {
+            case .joining, .joined:
+                self.rooms[name]?.enter(
+                    .leaving(deadline: now + self.settings.shutDownLimit),
+                    reason: "the daemon ends",
+                    now: now
+                )
+            case .starting, .backingOff:
+                if room.worker == nil { self.rooms[name]?.enter(.idle, reason: "the daemon ends", now: now) }
+            case .idle, .leaving, .failed:
+                break
+            }
+        }
+        for (id, worker) in self.workers.sorted(by: { $0.key < $1.key }) {
+            switch worker.phase {
+            case .starting: self.kill(id, reason: "the daemon ends")
+            case .ready: self.shutDown(id, now)
+            case .ending, .killed: break
+            }
+        }
+    }
+
+    mutating func shutDown(_ id: WorkerID, _ now: Duration) {
+        self.workers[id]?.phase = .ending(deadline: now + self.settings.shutDownLimit)
+        self.actions.append(.send(id, .shutDown))
+    }
+
+    mutating func kill(_ id: WorkerID, reason: String) {
+        guard let worker = self.workers[id], worker.phase != .killed else { return }
+        self.workers[id]?.phase = .killed
+        self.workers[id]?.killReason = reason
+        self.actions.append(.kill(id, reason: reason))
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What happens to the fleet.
+public enum FleetInput: Sendable, Hashable {
+    /// A room is to be known, or its order changed; an equal order changes nothing.
+    case define(RoomOrder)
+    /// A room is to be left and forgotten.
+    case remove(room: String)
+    /// Whether we should be in a room.
+    case want(room: String, Bool)
+    /// Somebody asks for the room now: what failed before is forgotten.
+    case retry(room: String)
+    /// A line of a worker.
+    case event(WorkerID, WorkerEvent)
+    /// A worker's process ended, or could not be started.
+    case exited(WorkerID, reason: String)
+    /// Time has passed.
+    case tick
+    /// Everything ends: recordings are finished, rooms left.
+    case stop
+}
+
+/// What is to be done.
+public enum FleetAction: Sendable, Hashable {
+    /// Start a worker process; `.exited` follows some day.
+    case start(WorkerID)
+    /// Write a line to a worker.
+    case send(WorkerID, WorkerCommand)
+    /// End the process at once (SIGKILL); `.exited` follows.
+    case kill(WorkerID, reason: String)
+    /// Something to be told.
+    case report(FleetFact)
+}
+
+/// What the fleet wants to be known.
+public enum FleetFact: Sendable, Hashable {
+    /// We are a member of the room.
+    case joined(room: String)
+    /// We are in the room no more.
+    case left(room: String, reason: String)
+    /// The room cannot be joined at present.
+    case unreachable(room: String, reason: String)
+    /// A worker takes commands.
+    case workerReady(WorkerID, processID: Int32)
+    /// A worker's process ended, `wasKilled` because the fleet wanted it; `rooms` lost it.
+    case workerExited(WorkerID, reason: String, rooms: [String], wasKilled: Bool)
+    /// A room's workers crash again and again; the next try is after `delay`.
+    case crashLoop(room: String, reason: String, delay: Duration)
+    /// A worker did something that it should not.
+    case misbehaved(WorkerID, String)
+    /// A room is forgotten.
+    case removed(room: String)
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A room as the fleet knows it.
+public struct FleetRoom: Sendable, Hashable {
+    /// Where the room's life is.
+    ///
+    ///     idle ──wanted──► starting ──ready──► joining ◄──────► joined
+    ///      ▲                   │                  │               │
+    ///      │               worker ended ──────────┴───────────────┤
+    ///      │                   ▼                                  │ not wanted, changed, removed
+    ///      ├─────────── backingOff, failed                        ▼
+    ///      └───────────────────────────────────────────────── leaving
+    public enum Phase: Sendable, Hashable {
+        /// Nobody wants us there.
+        case idle
+        /// Its worker has not said anything yet.
+        case starting
+        /// Its worker tries to become a member.
+        case joining
+        /// We are a member.
+        case joined
+        /// Its worker was told to leave; it is ended at `deadline`.
+        case leaving(deadline: Duration)
+        /// The next try is at `until`.
+        case backingOff(until: Duration)
+        /// It cannot work; only a change or a request starts another try.
+        case failed
+    }
+
+    /// What its worker is told.
+    public internal(set) var order: RoomOrder
+    /// Whether we should be there.
+    public internal(set) var isWanted = false
+    /// Where its life is.
+    public internal(set) var phase = Phase.idle
+    /// Since when, since any fixed instant.
+    public internal(set) var since: Duration
+    /// Why, for people.
+    public internal(set) var reason: String?
+    /// Who is there for us.
+    public internal(set) var worker: WorkerID?
+    /// Workers that ended unexpectedly.
+    public internal(set) var restarts = 0
+    /// The room from inside, as its worker last told.
+    public internal(set) var status = RoomStatus()
+    /// The recording that goes on, or that the next worker goes on with.
+    public internal(set) var unfinished: RecordingReference?
+    /// Whether the room is forgotten once it is left.
+    var isRemoved = false
+    var restart: RestartPolicy
+
+    init(order: RoomOrder, settings: RestartPolicy.Settings, now: Duration) {
+        self.order = order
+        self.since = now
+        self.restart = RestartPolicy(settings: settings)
+    }
+
+    mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
+        self.reason = reason
+        guard self.phase != phase else { return }
+        self.phase = phase
+        self.since = now
+    }
+}
+
+/// A worker process as the fleet knows it.
+public struct FleetWorker: Sendable, Hashable {
+    /// Where the process's life is; it only climbs.
+    public enum Phase: Sendable, Hashable {
+        /// The process was started and has to say something until `deadline`.
+        case starting(deadline: Duration)
+        /// It takes commands, and was last heard at `heard`.
+        case ready(heard: Duration)
+        /// It was told to end, and has to until `deadline`.
+        case ending(deadline: Duration)
+        /// It was killed; its end has not been seen yet.
+        case killed
+    }
+
+    /// Where the process's life is.
+    public internal(set) var phase: Phase
+    /// The rooms that it is in or joins.
+    public internal(set) var rooms: Set<String> = []
+    /// Its process id, once it is ready.
+    public internal(set) var processID: Int32?
+    /// How it is, as it last told.
+    public internal(set) var vitals: WorkerVitals?
+    /// CPU of one core in percent between its last two heartbeats.
+    public internal(set) var cpuPercent = 0.0
+    /// Whether no other room may come.
+    var isExclusive = false
+    /// Why it was killed.
+    var killReason: String?
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How worker processes are used and watched.
+public struct FleetSettings: Sendable, Hashable {
+    /// Rooms that share a worker process, 1 and up: isolation against density.
+    public var roomsPerWorker = 1
+    /// Longest time from starting a process to its first line.
+    public var startLimit: Duration = .seconds(15)
+    /// Longest silence of a worker; it sends a heartbeat every second.
+    public var hangLimit: Duration = .seconds(10)
+    /// Longest time from `.leave` to `.left`: files are finished in it.
+    public var leaveLimit: Duration = .seconds(20)
+    /// Longest time from `.shutDown` to the end of the process.
+    public var shutDownLimit: Duration = .seconds(20)
+    /// When and how a room whose worker died is tried again.
+    public var restart = RestartPolicy.Settings()
+
+    /// One room a worker.
+    public init() {}
+}
+
+/// A worker process, by its number in this daemon's life.
+public struct WorkerID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Counts from 1 and is never used again.
+    public let rawValue: Int
+
+    /// A worker by its number.
+    public init(_ rawValue: Int) { self.rawValue = rawValue }
+
+    public var description: String { "\(self.rawValue)" }
+
+    public static func < (left: WorkerID, right: WorkerID) -> Bool { left.rawValue < right.rawValue }
+}

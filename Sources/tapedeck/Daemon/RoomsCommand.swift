@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Control
+import Supervision
+
+/// `tapedeck rooms`.
+struct RoomsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rooms",
+        abstract: "Lists the rooms of the running daemon.",
+        discussion: "Example: tapedeck rooms --api http://127.0.0.1:8330"
+    )
+
+    @OptionGroup var daemon: DaemonOptions
+    @OptionGroup var common: CommonOptions
+
+    struct Answer: Codable {
+        var rooms: [RoomResource]
+    }
+
+    mutating func run() async throws {
+        let answer = try await self.daemon.client().get("/v1/rooms", as: Answer.self)
+        if self.common.json {
+            try Output.json(answer)
+        } else {
+            for line in RoomTable.lines(answer.rooms) { Output.result(line) }
+        }
+    }
+}
+
+/// Rooms as a table for people.
+enum RoomTable {
+    static func lines(_ rooms: [RoomResource]) -> [String] {
+        let header = ["ROOM", "STATE", "RECORDING", "PEOPLE", "TRACKS", "CPU", "MEMORY", "WHY"]
+        let rows = rooms.map { room -> [String] in
+            [
+                room.name, room.phase.rawValue, room.status.recordingState.rawValue,
+                "\(room.status.participants.count)", "\(room.status.tracks.filter(\.isOpen).count)",
+                room.worker.map { "\(Int($0.cpuPercent.rounded())) %" } ?? "-",
+                room.worker.map { "\($0.residentBytes / 1_000_000) MB" } ?? "-", room.reason ?? "",
+            ]
+        }
+        guard !rows.isEmpty else { return ["no rooms"] }
+        let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
+        return ([header] + rows).map { row in
+            let cells = zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            let line = cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}

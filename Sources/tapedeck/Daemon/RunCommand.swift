@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import ConfigurationFile
+import Daemon
+import Foundation
+import Observability
+import SystemPackage
+
+/// `tapedeck run`.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Is the daemon: joins and records the rooms of a configuration until it is stopped.",
+        discussion: """
+            The configuration is read again on SIGHUP, with `tapedeck reload`, and when the file changes; a file with \
+            a mistake changes nothing. SIGTERM finishes every recording and leaves every room.
+
+            Example: tapedeck run --config /etc/tapedeck/tapedeck.yaml
+            """
+    )
+
+    @Option(help: "The configuration file; docs/tapedeck.example.yaml explains every key.")
+    var config: String
+
+    @Flag(help: "Read the configuration, print every problem, and end: 0 if there is none, else 2.")
+    var check = false
+
+    @OptionGroup var common: CommonOptions
+
+    mutating func run() async throws {
+        let configuration: DaemonConfiguration
+        do throws(ConfigurationError) {
+            configuration = try DaemonConfiguration.load(path: self.config)
+        } catch {
+            throw CommandFailure(.usage, "the configuration has errors\n\(error)")
+        }
+        if self.check {
+            let result = CheckResult(configuration: self.config, rooms: configuration.rooms.count)
+            if self.common.json {
+                try Output.json(result)
+            } else {
+                Output.result("\(result.configuration): no problem, \(result.rooms) rooms")
+            }
+            return
+        }
+        let metrics = DaemonMetrics(
+            registry: PrometheusRegistry(),
+            version: Tapedeck.version,
+            startTime: Date().timeIntervalSince1970
+        )
+        let daemon = Daemon(
+            configurationPath: self.config,
+            configuration: configuration,
+            executable: try Self.executable(),
+            workerArguments: self.common.arguments,
+            version: Tapedeck.version,
+            metrics: metrics,
+            logger: self.common.logOutput { metrics.logLine($0) }.logger()
+        )
+        let (host, isJSON) = (configuration.api.host, self.common.json)
+        do {
+            try await daemon.run { port in
+                let started = StartResult(api: "http\(configuration.api.tls == nil ? "" : "s")://\(host):\(port)/")
+                if isJSON { try? Output.json(started) } else { Output.message("interface: \(started.api)") }
+            }
+        } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
+    }
+
+    private struct CheckResult: Encodable {
+        var configuration: String
+        var rooms: Int
+    }
+
+    private struct StartResult: Encodable {
+        var api: String
+    }
+
+    /// This very program: workers must be of the same build, also after an upgrade replaced the file.
+    private static func executable() throws -> FilePath {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = readlink("/proc/self/exe", &buffer, Int(PATH_MAX))
+        guard count > 0 else { throw CommandFailure(.usage, "cannot tell where this program is: is /proc mounted?") }
+        return FilePath(String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+}

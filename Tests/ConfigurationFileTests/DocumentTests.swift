@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Signalling
+import Testing
+import Yams
+
+@testable import ConfigurationFile
+
+/// The manual and the schema, held against the tables of keys.
+@Suite struct DocumentTests {
+    static let values = FixedValues(
+        variables: [
+            "TURN_PASSWORD": "password", "TAPEDECK_TOKEN": "0123456789abcdef", "DASHBOARD_TOKEN": "fedcba9876543210",
+            "HOOK_SECRET": "0123456789abcdef",
+        ]
+    )
+
+    /// The example with every setting switched on: below the head, `#key:` and `#  - element` are settings.
+    static func fullExample() throws -> String {
+        let text = try packageText("docs/tapedeck.example.yaml")
+        let body = try #require(text.firstRange(of: "\n\n")).upperBound
+        return String(text[body...]).replacing(/(?m)^( *)#([a-z]|  )/) { "\($0.1)\($0.2)" }
+    }
+
+    /// The keys that a text uses, in the form of `KeyTable.paths`.
+    static func paths(_ node: Node, _ table: KeyTable) -> Set<String> {
+        var paths: Set<String> = []
+        for entry in table.entries {
+            guard let value = node.mapping?[entry.name] else { continue }
+            paths.insert(entry.name)
+            switch entry.shape {
+            case .value: break
+            case .mapping(let table): paths.formUnion(Self.paths(value, table).map { "\(entry.name).\($0)" })
+            case .list(let table):
+                for element in value.sequence ?? [] {
+                    paths.formUnion(Self.paths(element, table).map { "\(entry.name)[].\($0)" })
+                }
+            case .named(let table):
+                for (_, element) in value.mapping ?? [:] {
+                    paths.formUnion(Self.paths(element, table).map { "\(entry.name).*.\($0)" })
+                }
+            }
+        }
+        return paths
+    }
+
+    @Test func theExampleLoads() throws {
+        let read = try configuration(try packageText("docs/tapedeck.example.yaml"))
+        #expect(read.storage == StorageConfiguration())
+        #expect(read.ice == ICEConfiguration())
+        #expect(read.api == APIConfiguration())
+        #expect(read.webhooks == WebhooksConfiguration())
+        #expect(read.workers == WorkersConfiguration())
+        #expect(read.rooms.keys.sorted() == ["standup", "workshop"])
+        let workshop = try #require(read.rooms["workshop"])
+        #expect(workshop.record == RecordConfiguration())
+        #expect(workshop.send == SendConfiguration())
+        #expect(workshop.rejoin == RejoinRule())
+    }
+
+    @Test func theExampleHasEveryKey() throws {
+        let text = try Self.fullExample()
+        let read = try configuration(text, Self.values)
+        #expect(read.api.tokens.count == 3)
+        let root = try #require(try Yams.compose(yaml: text))
+        #expect(Self.paths(root, RootKeys.table).sorted() == RootKeys.table.paths)
+    }
+
+    @Test func theSchemaHasEveryKeyAndNoOther() throws {
+        let schema = try JSONValue(parsing: try packageText("docs/tapedeck.schema.json"))
+        #expect(Set(Self.schemaPaths(schema, of: schema)).sorted() == RootKeys.table.paths)
+    }
+
+    /// Filling in every default of the schema changes nothing.
+    @Test func theSchemaHasTheDefaults() throws {
+        let schema = try JSONValue(parsing: try packageText("docs/tapedeck.schema.json"))
+        var defaults = try #require(Self.defaults(schema, of: schema)?.object)
+        let roomSchema = try #require(schema["$defs"]?["room"])
+        let room = try #require(Self.defaults(roomSchema, of: schema)?.object)
+        let url = JSONValue.string("socketio+http://h/r")
+        defaults["rooms"] = .object(["r": .object(room.merging(["url": url]) { first, _ in first })])
+        let read = try configuration(JSONValue.object(defaults).text)
+        var expected = DaemonConfiguration()
+        expected.rooms["r"] = try RoomConfiguration.parse(name: "r", definition: .object(["url": url]))
+        #expect(ConfigurationChange(from: expected, to: read).isEmpty)
+        #expect(defaults["storage"]?["minimum_free"] == "2GB")
+        #expect(room["rejoin"]?["when_full"] == "30s")
+        let send = try #require(schema["$defs"]?["room"]?["properties"]?["send"]?["anyOf"]?.array?.last)
+        let sending = try #require(Self.defaults(send, of: schema))
+        let sender = JSONValue.object(["url": url, "send": sending])
+        #expect(try RoomConfiguration.parse(name: "r", definition: sender).send == SendConfiguration())
+    }
+
+    /// The alternatives of a schema, references followed.
+    static func alternatives(_ schema: JSONValue, of root: JSONValue) -> [JSONValue] {
+        if schema["$ref"]?.string == "#/$defs/room" { return root["$defs"]?["room"].map { [$0] } ?? [] }
+        return [schema] + (schema["anyOf"]?.array ?? [])
+    }
+
+    static func schemaPaths(_ schema: JSONValue, of root: JSONValue) -> [String] {
+        var paths: [String] = []
+        for alternative in Self.alternatives(schema, of: root) {
+            for (name, value) in alternative["properties"]?.object ?? [:] {
+                paths.append(name)
+                paths += Self.schemaPaths(value, of: root).map { "\(name).\($0)" }
+                if let items = value["items"] { paths += Self.schemaPaths(items, of: root).map { "\(name)[].\($0)" } }
+                guard let named = value["additionalProperties"], named.object != nil else { continue }
+                paths += Self.schemaPaths(named, of: root).map { "\(name).*.\($0)" }
+            }
+        }
+        return paths
+    }
+
+    /// The defaults of a mapping's keys, mappings within filled in; nil if there are none.
+    static func defaults(_ schema: JSONValue, of root: JSONValue) -> JSONValue? {
+        guard let properties = schema["properties"]?.object else { return schema["default"] }
+        let defaults = properties.compactMapValues { $0["default"] ?? Self.defaults($0, of: root) }
+        return defaults.isEmpty ? nil : .object(defaults)
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Foundation
+import Signalling
+import Testing
+
+@Suite struct LoadingTests {
+    static let values = FixedValues(
+        variables: [
+            "TURN_PASSWORD": "s3cret-of-turn", "TAPEDECK_TOKEN": "s3cret-of-the-api", "ROOM": "s3cret-room",
+            "HOOK_SECRET": "s3cret-of-the-hook",
+        ],
+        files: ["/run/credentials/dashboard": "s3cret-of-dashboard"]
+    )
+
+    static func everything() throws -> DaemonConfiguration {
+        let fixture = try #require(
+            Bundle.module.url(forResource: "everything", withExtension: "yaml", subdirectory: "Fixtures")
+        )
+        return try DaemonConfiguration.load(path: fixture.path(), values: Self.values)
+    }
+
+    @Test func readsEverySection() throws {
+        let read = try Self.everything()
+        #expect(read.storage.directory == "/srv/tapedeck")
+        #expect(read.storage.minimumFreeBytes == 2_000_000_000)
+        #expect(read.storage.keep == .seconds(30 * 86_400))
+        #expect(read.storage.keepBytes == 500 << 30)
+        #expect(read.storage.synchroniseEvery == .milliseconds(500))
+        #expect(
+            read.ice.servers == [
+                ICEServer(urls: ["stun:stun.example.org:3478"]),
+                ICEServer(
+                    urls: ["turn:turn.example.org:3478?transport=udp"],
+                    username: "carrot",
+                    credential: Secret("s3cret-of-turn")
+                ),
+            ]
+        )
+        #expect(read.ice.hostAddresses == ["192.0.2.7", "2001:db8::7"])
+        #expect(read.ice.portRange == 40000...49999)
+        #expect(read.workers.roomsPerWorker == 4)
+        #expect(read.workers.hangLimit == .seconds(30))
+        #expect(read.workers.stopLimit == .seconds(120))
+        #expect(read.workers.longestRestartDelay == .seconds(3600))
+        #expect(read.workers.maximumMemoryBytes == 512_000_000)
+        #expect(read.workers.exportJobs == 2)
+    }
+
+    @Test func readsTheInterfaceAndTheWebhooks() throws {
+        let read = try Self.everything()
+        #expect(read.api.host == "::")
+        #expect(read.api.port == 8443)
+        #expect(!read.api.isLoopback)
+        let digest: [UInt8] = [
+            0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF,
+        ]
+        #expect(
+            read.api.tokens == [
+                APIToken(name: "token", credential: .plain(Secret("s3cret-of-the-api"))),
+                APIToken(
+                    name: "dashboard",
+                    credential: .plain(Secret("s3cret-of-dashboard")),
+                    scopes: [.read, .media]
+                ),
+                APIToken(name: "robot", credential: .sha256(digest + digest), scopes: [.control]),
+            ]
+        )
+        #expect(
+            read.api.tls == TLSFiles(certificate: "/etc/tapedeck/certificate.pem", key: "/etc/tapedeck/key.pem")
+        )
+        #expect(read.api.corsOrigins == ["https://example.org", "http://localhost:3000"])
+        #expect(read.api.requestsPerSecond == 7)
+        #expect(read.api.maximumEventStreams == 9)
+        #expect(read.webhooks.allowedHosts == ["*.example.org"])
+        let webhook = try #require(read.webhooks.targets.first)
+        #expect(webhook.url.value == "https://hooks.example.org:8443/x?y=z")
+        #expect(webhook.target == "https://hooks.example.org:8443")
+        #expect(webhook.secret.value == "s3cret-of-the-hook")
+        #expect(webhook.wants("recording.finished"))
+        #expect(webhook.wants("room.joined"))
+        #expect(!webhook.wants("room.left"))
+        #expect(!webhook.wants("recordings.finished"))
+    }
+
+    @Test func readsRooms() throws {
+        let rooms = try Self.everything().rooms
+        #expect(rooms.keys.sorted() == ["asked", "standup", "weekly"])
+        let standup = try #require(rooms["standup"])
+        #expect(standup.address.url == .socketIO(.init(isSecure: true, host: "rtc.example.org", room: "123123")))
+        #expect(standup.displayName == "tapedeck")
+        #expect(standup.join == .always)
+        var record = RecordConfiguration()
+        record.audio = false
+        record.automatic = false
+        record.emptyAfter = .seconds(300)
+        #expect(standup.record == record)
+        var send = SendConfiguration()
+        send.capture = .v4l2("/dev/video0")
+        send.audio = .alsa("hw:1,0")
+        send.preferredCodec = .h264
+        (send.width, send.height, send.framesPerSecond, send.bitsPerSecond) = (640, 360, 25, 2_000_000)
+        #expect(standup.send == send)
+        #expect(standup.rejoin == RejoinRule(afterKick: nil, whenFull: .seconds(10)))
+        let asked = try #require(rooms["asked"])
+        #expect(asked.join == .onDemand)
+        #expect(asked.untilEmpty)
+        #expect(asked.record == nil)
+        #expect(asked.send == nil)
+        #expect(asked.address.text.value == "socketio+http://rtc.example.org/s3cret-room")
+        #expect(asked.address.description == "socketio+http://rtc.example.org/${ROOM}")
+        let weekly = try #require(rooms["weekly"])
+        #expect(weekly.displayName == "recorder")
+        #expect(weekly.record == RecordConfiguration())
+        #expect(weekly.rejoin == RejoinRule())
+        #expect(weekly.join.description == "30 8 * * mon Europe/Berlin for 2h")
+    }
+
+    @Test(
+        arguments: [
+            "{}", "storage:", "storage: {}\nice: ~\napi: {}\nworkers: null\nrooms:\n", "rooms: {}\nwebhooks: []",
+            "# with a comment\n---\n{}\n...\n", "\u{FEFF}{}", "{\"storage\": {\"keep\": \"forever\"}}",
+            "storage: { keep_bytes: unlimited }", "ice: { port_range: any }",
+        ]
+    )
+    func whatIsLeftOutHasItsDefault(text: String) throws {
+        #expect(try configuration(text) == DaemonConfiguration())
+    }
+
+    @Test func readsJSONWithItsOwnEscapes() throws {
+        let text = #"{"rooms":{"a":{"url":"socketio+http:\/\/h\/r","display_name":"\ud83d\ude00 \\ud83d \u00e9"}}}"#
+        #expect(try configuration(text).rooms["a"]?.displayName == #"😀 \ud83d é"#)
+    }
+
+    @Test func aliasesRepeatValues() throws {
+        let text = """
+            rooms:
+              a: { url: "socketio+http://h/a", record: &sound { video: false } }
+              b: { url: "socketio+http://h/b", record: *sound }
+            """
+        let rooms = try configuration(text).rooms
+        #expect(rooms["b"]?.record?.video == false)
+        #expect(rooms["b"]?.record == rooms["a"]?.record)
+    }
+
+    @Test func replacesReferences() throws {
+        let values = FixedValues(
+            variables: ["PORT": "9000", "YES": "true", "NAME": "a $b ${c}"],
+            files: ["/run/n": "x"]
+        )
+        let text = #"""
+            api: { listen: "127.0.0.1:${PORT}", requests_per_second: "${file:/run/n}${file:/run/n}" }
+            rooms:
+              r: { url: "socketio+http://h/r", until_empty: "${YES}", display_name: "$ $$ $${PORT} ${NAME}$" }
+            """#
+        #expect(
+            problems(text, values) == [
+                #"line 1, column 58: api.requests_per_second: found the value of "${file:/run/n}${file:/run/n}", "#
+                    + "which is not shown; accepted: a whole number from 1 to 10000"
+            ]
+        )
+        var right = values
+        right.files["/run/n"] = "4"
+        let read = try configuration(text, right)
+        #expect(read.api.port == 9000)
+        #expect(read.api.requestsPerSecond == 44)
+        #expect(read.rooms["r"]?.untilEmpty == true)
+        #expect(read.rooms["r"]?.displayName == "$ $$ ${PORT} a $b ${c}$")
+    }
+
+    @Test func takesValuesFromThisProcess() throws {
+        let folder = try TemporaryFolder()
+        let values = ProcessValueSource()
+        #expect(values.environmentVariable("PATH") == ProcessInfo.processInfo.environment["PATH"])
+        #expect(values.environmentVariable("TAPEDECK_\(UUID().uuidString)") == nil)
+        #expect(try values.contents(ofFile: folder.file("a", "one\ntwo\n".utf8)) == "one\ntwo")
+        #expect(try values.contents(ofFile: folder.file("b", "one\r\n".utf8)) == "one")
+        #expect(try values.contents(ofFile: folder.file("c", "one".utf8)) == "one")
+        let long = try folder.file("d", [UInt8](repeating: 0x61, count: ProcessValueSource.maximumFileBytes + 1))
+        #expect(throws: ValueSourceError("is longer than 65536 bytes")) { try values.contents(ofFile: long) }
+        #expect(throws: ValueSourceError("is a directory")) { try values.contents(ofFile: folder.path) }
+        #expect(throws: ValueSourceError.self) { try values.contents(ofFile: "\(folder.path)/none") }
+    }
+}

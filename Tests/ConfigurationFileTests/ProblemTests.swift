@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Testing
+
+/// What is told of wrong texts, in the exact words.
+@Suite struct ProblemTests {
+    @Test func everyProblemIsToldAtOnce() {
+        let text = """
+            storge: {}
+            storage:
+              directory: var/lib
+              keep: 30
+              keep: 1m
+            api:
+              listen: 0.0.0.0:8330
+              requests_per_second: "50"
+            rooms:
+              one:
+                jion: always
+                record: { vidoe: true, video: yes, segment: 30m }
+              two: { url: "http://h/r", send: { capture: test, fps: 1000, bitrate: 1500 } }
+            """
+        #expect(
+            problems(text) == [
+                #"line 1, column 1: storge: unknown key; did you mean "storage"?"#,
+                #"line 3, column 14: storage.directory: found "var/lib"; accepted: an absolute path, such as "#
+                    + "/var/lib/tapedeck",
+                "line 5, column 3: storage.keep: given twice; first in line 4",
+                #"line 5, column 9: storage.keep: found "1m"; accepted: a time from 1h to 3650d with its unit "#
+                    + "(ms, s, m, h, d), such as 30d, or forever",
+                "line 7, column 3: api.listen: a token is needed where others can reach the interface; accepted: "
+                    + "api.token or api.tokens, or a loopback address in api.listen",
+                #"line 8, column 24: api.requests_per_second: found "50"; accepted: a whole number from 1 to 10000"#,
+                #"line 11, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
+                "line 11, column 5: rooms.one.url: missing; accepted: a room URL, such as "
+                    + "socketio+https://rtc.example.org/123123",
+                #"line 12, column 15: rooms.one.record.vidoe: unknown key; did you mean "video"?"#,
+                #"line 12, column 35: rooms.one.record.video: found "yes"; accepted: true or false"#,
+                "line 12, column 49: rooms.one.record.segment: not supported by this version; accepted: none",
+                #"line 13, column 15: rooms.two.url: room URL, scheme: "http" is not a room scheme; did you mean "#
+                    + "socketio+http?. A right one: socketio+https://rtc.example.org/123123",
+                "line 13, column 57: rooms.two.send.fps: found 1000; accepted: a whole number from 1 to 60",
+                "line 13, column 72: rooms.two.send.bitrate: found 1500; accepted: a bit rate from 50k to 50M, such "
+                    + "as 1500k or 2M",
+            ]
+        )
+    }
+
+    @Test func aProblemHasItsParts() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try DaemonConfiguration.parse(
+                text: "rooms:\n  a:\n    join: alwyas\n    url: socketio+http://h/r",
+                file: "x.yaml"
+            )
+        }
+        #expect(
+            error?.problems == [
+                ConfigurationProblem(
+                    file: "x.yaml",
+                    line: 3,
+                    column: 11,
+                    key: "rooms.a.join",
+                    message: #"found "alwyas""#,
+                    accepted: "always, on-demand, or a mapping with schedule, time_zone, duration",
+                    suggestion: "always"
+                )
+            ]
+        )
+        #expect(error?.code == .invalid)
+        #expect(error?.isRetriable == false)
+        #expect(
+            error?.description == #"x.yaml:3:11: rooms.a.join: found "alwyas"; did you mean "always"?; accepted: "#
+                + "always, on-demand, or a mapping with schedule, time_zone, duration"
+        )
+    }
+
+    @Test(
+        arguments: [
+            ("ice: { servers: [{}] }", "ice.servers[0].urls: missing"),
+            ("ice: { servers: [{urls: []}] }", "ice.servers[0].urls: found a list of 0"),
+            ("ice: { servers: [{urls: [\"stun:h?transport=udp\"]}] }", "ice.servers[0].urls[0]: found"),
+            ("ice: { servers: [{urls: [\"turn:h?x\"]}] }", "ice.servers[0].urls[0]: found"),
+            ("ice: { servers: [{urls: [\"http://h\"]}] }", "ice.servers[0].urls[0]: found"),
+            ("ice: { servers: [{urls: [\"turn:h\"], username: a}] }", "ice.servers[0].credential: missing"),
+            ("ice: { servers: [{urls: [\"turn:h\"], credential: a}] }", "ice.servers[0].username: missing"),
+            ("ice: { host_addresses: [example.org] }", "ice.host_addresses[0]: found"),
+            ("ice: { host_addresses: 192.0.2.1 }", "ice.host_addresses: found a text"),
+            ("ice: { port_range: 50000-40000 }", "ice.port_range: found"),
+            ("ice: { port_range: 1-70000 }", "ice.port_range: found"),
+            ("ice: { port_range: 5000 }", "ice.port_range: found 5000"),
+            ("api: { listen: 8330 }", "api.listen: found 8330"),
+            ("api: { listen: \"::1:8330\" }", "api.listen: found"),
+            ("api: { listen: \"127.0.0.1:65536\" }", "api.listen: found"),
+            ("api: { listen: \"127.0.0.999:1\" }", "api.listen: found"),
+            ("api: { listen: \"h:1\", tokens: [] }", "api.listen: a token is needed"),
+            ("api: { token: short }", "api.token: found a text that is not shown"),
+            ("api: { token: 12345678901234567 }", "api.token: found a number that is not shown"),
+            ("api: { token: [] }", "api.token: found a list"),
+            ("api: { tokens: [s3cret-s3cret-s3cret] }", "api.tokens[0]: found a text; accepted"),
+            ("api: { tokens: [{name: a, scopes: [read]}] }", "api.tokens[0].value: either value or sha256"),
+            (
+                "api: { tokens: [{name: a, value: s3cret-s3cret-s3cret, sha256: \"\(String(repeating: "a", count: 64))\", "
+                    + "scopes: [read]}] }", "api.tokens[0].sha256: either value or sha256"
+            ),
+            (
+                "api: { tokens: [{name: a, sha256: \"abc\", scopes: [read]}] }",
+                "api.tokens[0].sha256: found a text that"
+            ),
+            ("api: { tokens: [{name: a, value: s3cret-s3cret-s3cret}] }", "api.tokens[0].scopes: missing"),
+            (
+                "api: { tokens: [{name: a, value: s3cret-s3cret-s3cret, scopes: [raed]}] }",
+                "api.tokens[0].scopes[0]: found \"raed\"; did you mean \"read\"?"
+            ),
+            (
+                "api: { token: s3cret-s3cret-s3cret, tokens: [{name: token, value: s3cret-s3cret-s3cret, scopes: [read]}] }",
+                "api.tokens[0].name: another token has this name"
+            ),
+            ("api: { tls: { certificate: /c } }", "api.tls.key: missing"),
+            ("api: { cors_origins: [\"*\"] }", "api.cors_origins[0]: found \"*\""),
+            ("api: { cors_origins: [\"https://h/path\"] }", "api.cors_origins[0]: found"),
+            ("webhooks: {}", "webhooks: found a mapping"),
+            ("webhooks: [{}]", "webhooks[0].url: missing"),
+            ("webhooks: [{url: \"https://h/x\"}]", "webhooks[0].secret: missing"),
+            ("webhooks: [{url: \"ftp://h/x\"}]", "webhooks[0].url: found a text that is not shown"),
+            ("webhooks: [{url: \"https://u:p@h/x\"}]", "webhooks[0].url: found a text that is not shown"),
+            ("webhooks: [{url: \"https://h/x\", events: [recording]}]", "webhooks[0].events[0]: found"),
+            ("webhooks: [{url: \"https://h/x\"}]\nwebhook_hosts: [g]", "webhooks[0].url: its host is not one of"),
+            ("webhook_hosts: [\"*\"]", "webhook_hosts[0]: found"),
+            ("workers: { rooms_per_worker: 0 }", "workers.rooms_per_worker: found 0"),
+            ("workers: { rooms_per_worker: 1.5 }", "workers.rooms_per_worker: found 1.5"),
+            ("workers: { rooms_per_worker: 99999999999999999999 }", "workers.rooms_per_worker: found 9999"),
+            ("workers: { hang_limit: 1s }", "workers.hang_limit: found \"1s\""),
+            ("workers: { hang_limit: 999999999999999999d }", "workers.hang_limit: found"),
+            ("workers: { maximum_memory: 999999999999999999TB }", "workers.maximum_memory: found"),
+            ("storage: { minimum_free: 2 GB }", "storage.minimum_free: found \"2 GB\""),
+            ("storage: { minimum_free: -2GB }", "storage.minimum_free: found \"-2GB\""),
+            ("storage: { keep: ~ }", "storage.keep: found nothing"),
+            ("storage: { directory: \"/a\\nb\" }", "storage.directory: found \"/ab\""),
+            ("rooms: []", "rooms: found a list; accepted: a mapping from names to rooms"),
+            ("rooms: { a: }", "rooms.a: found nothing; accepted: a mapping with url"),
+            ("rooms: { \"a/b\": { url: \"socketio+http://h/r\" } }", "rooms.a/b: cannot be a room's name"),
+            ("rooms: { ..: { url: \"socketio+http://h/r\" } }", "rooms...: cannot be a room's name"),
+            ("rooms: { a: { url: 5 } }", "rooms.a.url: found 5"),
+            ("rooms: { a: { url: \"janus+ws://h/r\" } }", "rooms.a.url: room URL, scheme: janus+ws is not supported"),
+            ("rooms: { a: { url: \"socketio+http://h/r\", outputs: [{}] } }", "rooms.a.outputs: not supported"),
+            ("rooms: { a: { url: \"socketio+http://h/r\", record: { preroll: 5s } } }", "rooms.a.record.preroll: not"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid] } } }",
+                "rooms.a.record.export[0]: f"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { video: false, audio: false } } }",
+                "rooms.a.record.audio: without video and audio there is nothing to record; accepted: record: none"
+            ),
+            ("rooms: { a: { url: \"socketio+http://h/r\", record: false } }", "rooms.a.record: found a truth value"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", send: { capture: none } } }",
+                "rooms.a.send.capture: without"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", send: { capture: \"v4l2:video0\" } } }",
+                "rooms.a.send.capture: f"
+            ),
+            ("rooms: { a: { url: \"socketio+http://h/r\", send: { audio: \"alsa:\" } } }", "rooms.a.send.audio: found"),
+            ("rooms: { a: { url: \"socketio+http://h/r\", send: { size: 1281x720 } } }", "rooms.a.send.size: found"),
+            ("rooms: { a: { url: \"socketio+http://h/r\", send: { size: -1280x720 } } }", "rooms.a.send.size: found"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", rejoin: { after_kick: 2d } } }",
+                "rooms.a.rejoin.after_kick: f"
+            ),
+            ("rooms: { a: { url: \"socketio+http://h/r\", join: {} } }", "rooms.a.join.schedule: missing"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", join: { schedule: 0 9 * * 8, duration: 1h } } }",
+                "rooms.a.join.schedule: day of week: \"8\" is not from 0 to 7; accepted: minute hour day month weekday"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", join: { schedule: 0 9 * * *, duration: 1h, time_zone: "
+                    + "Europe/Berlni } } }",
+                "rooms.a.join.time_zone: found \"Europe/Berlni\"; did you mean \"Europe/Berlin\"?"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\" }, b: { url: \"socketio+http://h:80/r\" } }",
+                "rooms.b: has the url of \"a\", and we would be there twice"
+            ),
+            ("rooms: { a: { url: \"${NONE}\" } }", "rooms.a.url: the environment variable NONE is not set"),
+            ("rooms: { a: { url: \"${file:/none}\" } }", "rooms.a.url: /none cannot be opened: No such file"),
+            ("rooms: { a: { url: \"${file:none}\" } }", "rooms.a.url: ${file:…} has no absolute path; accepted"),
+            ("rooms: { a: { url: \"${a b}\" } }", "rooms.a.url: \"${a b}\" is not a reference; accepted"),
+            ("rooms: { a: { url: \"${a\" } }", "rooms.a.url: ${ without }; accepted: ${NAME}, ${file:/path}"),
+            ("rooms: { <<: {} }", "rooms.<<: cannot be a room's name"),
+            ("? [a]\n: b", "a key that is not a text"),
+            ("storage: !!set {}", "storage: tags are not taken: tag:yaml.org,2002:set"),
+            ("storage: !mine {}", "storage: tags are not taken: !mine"),
+        ]
+    )
+    func wrongValuesAreTold(text: String, start: String) throws {
+        let told = problems(text)
+        #expect(told.contains { $0.contains(" \(start)") }, "\(told)")
+    }
+
+    /// Each kind of value in each place.
+    @Test(arguments: ["5", "true", "text", "1.5", "~", "[]", "[5]", "{}", "{ a: b }", "[[]]", "\"\"", "*"])
+    func wrongTypesEverywhere(value: String) throws {
+        let places = [
+            "%", "storage: %", "storage: { directory: % }", "storage: { minimum_free: % }", "storage: { keep: % }",
+            "ice: %", "ice: { servers: % }", "ice: { servers: [%] }", "ice: { servers: [{ urls: % }] }",
+            "ice: { servers: [{ urls: [%] }] }", "ice: { port_range: % }", "ice: { host_addresses: [%] }", "api: %",
+            "api: { listen: % }", "api: { token: % }", "api: { tokens: % }", "api: { tokens: [%] }", "api: { tls: % }",
+            "api: { tokens: [{ scopes: % }] }", "api: { tls: { key: % } }", "api: { cors_origins: % }",
+            "api: { requests_per_second: % }", "webhooks: %", "webhooks: [%]", "webhooks: [{ events: % }]",
+            "webhook_hosts: %", "workers: %", "workers: { hang_limit: % }", "rooms: %", "rooms: { a: % }",
+            "rooms: { a: { url: % } }", "rooms: { a: { join: % } }", "rooms: { a: { join: { schedule: % } } }",
+            "rooms: { a: { join: { duration: % } } }", "rooms: { a: { record: % } }", "rooms: { a: { outputs: % } }",
+            "rooms: { a: { record: { video: % } } }", "rooms: { a: { record: { export: % } } }",
+            "rooms: { a: { send: % } }", "rooms: { a: { send: { capture: % } } }", "rooms: { a: { rejoin: % } }",
+        ]
+        for place in places {
+            let text = place.replacing("%", with: value)
+            for problem in problems(text) {
+                #expect(!problem.isEmpty)
+                #expect(
+                    problem.contains("line 1, column ") || problem == "there is nothing in it",
+                    "\(text): \(problem)"
+                )
+            }
+        }
+    }
+
+    @Test func problemsAreCountedBeyondTheirLimit() throws {
+        let text = (0..<5000).map { "key\($0): 1" }.joined(separator: "\n")
+        let told = problems(text)
+        #expect(told.count == ConfigurationError.maximumProblems)
+        #expect(told.first?.hasPrefix("line 1, column 1: key0: unknown key") == true)
+        #expect(told.last == "4801 more problems")
+    }
+}

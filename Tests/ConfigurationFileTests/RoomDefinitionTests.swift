@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Signalling
+import Testing
+
+@Suite struct RoomDefinitionTests {
+    /// What is told of a room's text.
+    func problems(_ text: String) -> [String] {
+        do {
+            _ = try RoomConfiguration.parse(name: "r", text: text)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test func readsOneRoom() throws {
+        let json = #"{"url": "socketio+http://h/r", "record": {"video": false}, "join": "on-demand"}"#
+        let yaml = "url: socketio+http://h/r\nrecord:\n  video: false\njoin: on-demand"
+        let room = try RoomConfiguration.parse(name: "r", text: json)
+        #expect(room == (try RoomConfiguration.parse(name: "r", text: yaml)))
+        #expect(room == (try configuration("rooms: { r: \(json) }").rooms["r"]))
+        #expect(room == (try RoomConfiguration.parse(name: "r", definition: room.definition)))
+        #expect(
+            room.definition.text == #"{"join":"on-demand","record":{"video":false},"url":"socketio+http://h/r"}"#
+        )
+    }
+
+    @Test func tellsEveryProblem() throws {
+        #expect(
+            self.problems(#"{"urll": 1, "until_empty": 3}"#) == [
+                "line 1, column 1: r.url: missing; accepted: a room URL, such as socketio+https://rtc.example.org/123123",
+                #"line 1, column 2: r.urll: unknown key; did you mean "url"?"#,
+                "line 1, column 28: r.until_empty: found 3; accepted: true or false",
+            ]
+        )
+        #expect(self.problems("") == ["there is nothing in it"])
+        #expect(self.problems("[]").first?.hasPrefix("line 1, column 1: r: found a list; accepted: a mapping") == true)
+        let error = #expect(throws: ConfigurationError.self) {
+            try RoomConfiguration.parse(name: "a b", text: #"{"url": "socketio+http://h/r"}"#)
+        }
+        #expect(error?.description.contains("a b: cannot be a room's name") == true)
+        #expect(RoomConfiguration.isName("a-b_c.d"))
+        #expect(!RoomConfiguration.isName(".."))
+    }
+
+    @Test func referencesAreRefusedFromOutside() throws {
+        let told = "line 1, column 9: r.url: ${…} is taken from the configuration file only; accepted: $${ for ${"
+        #expect(self.problems(#"{"url": "socketio+http://h/${file:/etc/passwd}"}"#) == [told])
+        let room = try RoomConfiguration.parse(
+            name: "r",
+            text: #"{"url": "socketio+http://h/r", "display_name": "$${x}"}"#
+        )
+        #expect(room.displayName == "${x}")
+        let error = #expect(throws: ConfigurationError.self) {
+            try room.applying(patch: #"{"display_name": "${HOME}"}"#)
+        }
+        #expect(error?.description.contains("is taken from the configuration file only") == true)
+        #expect(try room.applying(patch: #"{"until_empty": true}"#).displayName == "${x}")
+    }
+
+    @Test func aPatchKeepsReferencesOfTheFile() throws {
+        let values = FixedValues(variables: ["ROOM": "s3cret"])
+        let text = "rooms: { r: { url: \"socketio+http://h/${ROOM}\", record: { video: false, empty_after: 5m } } }"
+        let room = try #require(try configuration(text, values).rooms["r"])
+        let patch = #"{"record": {"audio": true, "empty_after": null}, "join": "on-demand"}"#
+        let patched = try room.applying(patch: patch, values: values)
+        #expect(patched.address == room.address)
+        #expect(patched.join == .onDemand)
+        #expect(patched.record?.video == false)
+        #expect(patched.record?.emptyAfter == .seconds(30))
+        #expect(
+            patched.definition.text
+                == #"{"join":"on-demand","record":{"audio":true,"video":false},"url":"socketio+http://h/${ROOM}"}"#
+        )
+        #expect(ConfigurationChange.parts(from: room, to: patched) == [.join, .record])
+    }
+
+    @Test(
+        arguments: [
+            (#"{"record": "none"}"#, #"{"record":"none","url":"socketio+http://h/r"}"#),
+            (#"{"record": {"video": false}}"#, #"{"record":{"audio":true,"video":false},"url":"socketio+http://h/r"}"#),
+            (#"{"record": {"audio": null}}"#, #"{"record":{},"url":"socketio+http://h/r"}"#),
+            (#"{"record": null, "rejoin": null}"#, #"{"url":"socketio+http://h/r"}"#),
+            (#"{"send": {"fps": 15}}"#, #"{"record":{"audio":true},"send":{"fps":15},"url":"socketio+http://h/r"}"#),
+            ("{}", #"{"record":{"audio":true},"url":"socketio+http://h/r"}"#),
+        ]
+    )
+    func patchesMerge(patch: String, definition: String) throws {
+        let room = try RoomConfiguration.parse(
+            name: "r",
+            text: #"{"url": "socketio+http://h/r", "record": {"audio": true}}"#
+        )
+        #expect(try room.applying(patch: patch).definition.text == definition)
+    }
+
+    @Test(
+        arguments: [
+            ("[]", "r: found a list; accepted: an object with the keys to change"),
+            ("3", "r: found a number; accepted: an object"), ("null", "r: found nothing; accepted: an object"),
+            ("", "there is nothing in it"), ("{", "not YAML"), (#"{"url": null}"#, "r.url: missing"),
+            (#"{"jion": 1}"#, "r.jion: unknown key; did you mean \"join\"?"),
+            (#"{"record": 3}"#, "r.record: found a number"),
+            (#"{"send": {"fps": "\ud83d\ude00"}}"#, "r.send.fps: found \"😀\""),
+        ]
+    )
+    func wrongPatchesAreTold(patch: String, problem: String) throws {
+        let room = try RoomConfiguration.parse(name: "r", text: #"{"url": "socketio+http://h/r"}"#)
+        let error = #expect(throws: ConfigurationError.self) { try room.applying(patch: patch) }
+        #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
+    }
+}

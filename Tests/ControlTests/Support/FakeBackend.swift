@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Control
+import Supervision
+import Synchronization
+
+/// A daemon that is only a table: one room, one recording, and a note of everything that was asked.
+final class FakeBackend: ControlBackend {
+    struct State: Sendable {
+        var rooms: [String: RoomResource] = [:]
+        var recordings: [RecordingResource] = []
+        var exports: [ExportResource] = []
+        var health = Health(isLive: true, isReady: true)
+        var folder = "/nonexistent"
+        var calls: [String] = []
+        var failure: ControlError?
+        /// Performing waits until this ends.
+        var barrier: AsyncStream<Void>?
+    }
+
+    let state: Mutex<State>
+
+    init() {
+        var state = State()
+        state.rooms["standup"] = RoomResource(
+            name: "standup",
+            url: "socketio+https://rtc.example.org/1",
+            join: "always",
+            origin: "configuration",
+            phase: .joined,
+            since: "2026-11-21T06:00:00.000Z"
+        )
+        state.recordings = [
+            RecordingResource(
+                id: "r1",
+                room: "standup",
+                start: "2026-11-21T06:00:00.000Z",
+                bytes: 10,
+                state: "finished",
+                participants: ["alice"],
+                files: [.init(name: "tracks/a.mkv", bytes: 10, type: "video/x-matroska")]
+            )
+        ]
+        self.state = Mutex(state)
+    }
+
+    var calls: [String] { self.state.withLock { $0.calls } }
+
+    func set(_ change: (inout State) -> Void) { self.state.withLock { change(&$0) } }
+
+    private func note(_ call: String) throws(ControlError) {
+        let failure = self.state.withLock { state in
+            state.calls.append(call)
+            return state.failure
+        }
+        if let failure { throw failure }
+    }
+
+    func rooms() async -> [RoomResource] {
+        self.state.withLock { $0.rooms.values.sorted { $0.name < $1.name } }
+    }
+
+    func room(_ name: String) async throws(ControlError) -> RoomResource {
+        try self.note("room \(name)")
+        guard let room = self.state.withLock({ $0.rooms[name] }) else {
+            throw ControlError(.notFound, "There is no room of this name.")
+        }
+        return room
+    }
+
+    func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
+        try self.note("add \(name) \(definition)")
+        let room = RoomResource(
+            name: name,
+            url: "socketio+http://127.0.0.1/1",
+            join: "on-demand",
+            origin: "api",
+            phase: .idle,
+            since: "2026-11-21T06:00:00.000Z"
+        )
+        let isNew = self.state.withLock { $0.rooms.updateValue(room, forKey: name) == nil }
+        guard isNew else { throw ControlError(.conflict, "The name is taken.") }
+        return room
+    }
+
+    func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
+        try self.note("change \(name) \(patch)")
+        return try await self.room(name)
+    }
+
+    func removeRoom(_ name: String) async throws(ControlError) {
+        try self.note("remove \(name)")
+        let isKnown = self.state.withLock { $0.rooms.removeValue(forKey: name) != nil }
+        guard isKnown else { throw ControlError(.notFound, "There is no room of this name.") }
+    }
+
+    func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource {
+        try self.note("perform \(action) on \(room)")
+        if let barrier = self.state.withLock({ $0.barrier }) {
+            for await _ in barrier {}
+        }
+        return try await self.room(room)
+    }
+
+    func thumbnail(room: String, participant: String) async throws(ControlError) -> [UInt8] {
+        try self.note("thumbnail \(room) \(participant)")
+        guard participant == "alice" else { throw ControlError(.notFound, "There is no picture.") }
+        return [0xff, 0xd8, 0xff, 0xd9]
+    }
+
+    func pipelineGraphs(room: String) async throws(ControlError) -> [String: String] {
+        _ = try await self.room(room)
+        return ["peer": "digraph {}"]
+    }
+
+    func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage {
+        try self.note("recordings \(query.limit) \(query.cursor ?? "-") \(query.room ?? "-") \(query.text ?? "-")")
+        let all = self.state.withLock { $0.recordings }
+        return RecordingPage(recordings: Array(all.prefix(query.limit)), next: all.count > query.limit ? "c&1" : nil)
+    }
+
+    func recording(_ id: String) async throws(ControlError) -> RecordingResource {
+        try self.note("recording \(id)")
+        guard let found = self.state.withLock({ $0.recordings.first { $0.id == id } }) else {
+            throw ControlError(.notFound, "There is no such recording.")
+        }
+        return found
+    }
+
+    func deleteRecording(_ id: String) async throws(ControlError) {
+        _ = try await self.recording(id)
+        self.state.withLock { $0.recordings.removeAll { $0.id == id } }
+    }
+
+    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
+        _ = try await self.recording(recording)
+        let export = self.state.withLock { state in
+            let id = "e\(state.exports.count + 1)"
+            let new = ExportResource(
+                id: id,
+                recording: recording,
+                layout: request.layout,
+                state: .queued,
+                progress: 0
+            )
+            state.exports.append(new)
+            return new
+        }
+        return export
+    }
+
+    func exports(_ recording: String) async throws(ControlError) -> [ExportResource] {
+        _ = try await self.recording(recording)
+        return self.state.withLock { $0.exports.filter { $0.recording == recording } }
+    }
+
+    func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
+        let found = try await self.recording(recording)
+        guard found.files.contains(where: { $0.name == file }) else {
+            throw ControlError(.notFound, "There is no such file.")
+        }
+        return self.state.withLock { "\($0.folder)/\(file)" }
+    }
+
+    func reload() async throws(ControlError) { try self.note("reload") }
+
+    func health() async -> Health { self.state.withLock { $0.health } }
+
+    func overview() async -> Overview {
+        Overview(
+            version: "1",
+            uptimeSeconds: 1,
+            roomsByPhase: ["joined": 1],
+            activeRecordings: 0,
+            pendingExports: 0,
+            freeBytes: 1,
+            workers: 1
+        )
+    }
+}
+
+extension FakeBackend {
+    var exports: [ExportResource] { self.state.withLock { $0.exports } }
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running `tapedeck run` and its HTTP interface, for tests."""
+
+import contextlib
+import json
+import os
+import pathlib
+import urllib.error
+import urllib.request
+
+
+class Daemon:
+    """The daemon of a configuration; the interface listens on a port of its own."""
+
+    def __init__(self, stage, rooms, name="daemon", **sections):
+        self.stage, self.name = stage, name
+        self.path = stage.folder / f"{name}.yaml"
+        self.storage = stage.folder / f"{name}-storage"
+        self.sections = {
+            "storage": {"directory": str(self.storage), "minimum_free": "50MB"},
+            "api": {"listen": "127.0.0.1:0"},
+            **sections,
+        }
+        self.write(rooms)
+        self.start()
+
+    def write(self, rooms):
+        """Replaces the configuration file at once, as editors do; JSON is YAML too."""
+        self.rooms = rooms
+        temporary = self.path.with_suffix(".new")
+        temporary.write_text(json.dumps({**self.sections, "rooms": rooms}, indent=2))
+        os.replace(temporary, self.path)
+
+    def start(self):
+        self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", "info")
+        self.url = self.process.wait_for(
+            "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), 20)
+
+    # The interface.
+
+    def request(self, method, path, body=None, headers=None):
+        """Status, headers and body of an answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url.rstrip("/") + path, data=data, method=method, headers=headers or {})
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=15) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers, error.read()
+
+    def get(self, path, **headers):
+        status, _, body = self.request("GET", path, headers=headers)
+        assert status == 200, f"{path}: {status} {body.decode(errors='replace')}\n{self.process.story()}"
+        return json.loads(body)
+
+    def post(self, path, body=None):
+        status, _, answer = self.request("POST", path, body)
+        assert status < 300, f"{path}: {status} {answer.decode(errors='replace')}\n{self.process.story()}"
+        return json.loads(answer) if answer else None
+
+    def room(self, name):
+        return self.get(f"/v1/rooms/{name}")
+
+    def recordings(self):
+        return self.get("/v1/recordings")["recordings"]
+
+    # Waiting.
+
+    def wait_for(self, what, is_there, timeout):
+        return self.process.wait_for(what, is_there, timeout)
+
+    def wait_for_phase(self, name, phase, timeout=15):
+        def is_there():
+            room = self.room(name)
+            return room if room["phase"] == phase else None
+        return self.wait_for(f"room {name} {phase}", is_there, timeout)
+
+    def wait_for_recording(self, name, timeout=20):
+        """Waits until media of a room are written."""
+        def is_there():
+            room = self.room(name)
+            units = [track["units"] for track in room["status"]["tracks"]]
+            return room if room["status"]["recordingState"] == "recording" and len(units) >= 2 and all(units) else None
+        return self.wait_for(f"recording of {name}", is_there, timeout)
+
+    def wait_for_export(self, room, timeout=30, count=1):
+        """Waits until so many recordings of a room are exported; their folders, oldest first."""
+        def is_there():
+            found = sorted(path.parent for path in (self.storage / "recordings" / room).glob("*/call.mkv"))
+            return found if len(found) >= count else None
+        return self.wait_for(f"export of {room}", is_there, timeout)
+
+    def log(self, text):
+        return [line for line in self.process.messages.splitlines() if text in line]
+
+    def worker(self, name):
+        return self.room(name)["worker"]["processID"]
+
+
+def children(pid):
+    """Process ids of a process's children."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(folder.name))
+    return found

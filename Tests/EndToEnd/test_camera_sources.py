@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tapedeck camera` and `record --send` with files, cameras and microphones instead of the test picture."""
+
+import contextlib
+import os
+import statistics
+import subprocess
+import threading
+import time
+
+import media
+import numpy as np
+import pattern
+import pytest
+from figures import assert_plays, number, video_packets
+from harness import free_port, record, room_url
+
+ROOM = "123123"
+WIDTH, HEIGHT, RATE = 640, 360, 30
+SHARE = 0.95
+NOBODY = f"socketio+http://127.0.0.1:{free_port()}/1"
+
+
+def run_ffmpeg(*arguments, pictures=None):
+    subprocess.run(["ffmpeg", "-nostdin" if pictures is None else "-y", "-v", "error", "-y",
+                    *map(str, arguments)], input=pictures, check=True, timeout=120)
+
+
+def pattern_pictures(seconds):
+    """The test pattern as raw I420: its own frame counter and flash."""
+    chroma = np.full(WIDTH * HEIGHT // 2, 128, np.uint8).tobytes()
+    pictures = []
+    for counter in range(int(seconds * RATE)):
+        luma = np.full((HEIGHT, WIDTH), 90, np.uint8)
+        pattern.draw(luma, counter, RATE)
+        pictures.append(luma.tobytes() + chroma)
+    return b"".join(pictures)
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    """Media files by name: four seconds of the test pattern with its beep, in several containers, and parts of it."""
+    folder = tmp_path_factory.mktemp("clips")
+    seconds = 4
+    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{WIDTH}x{HEIGHT}", "-r", RATE, "-i", "-"]
+    # One beep a second for as long as the flash frame is shown; 44.1 kHz mono has to be resampled.
+    beep = ["-f", "lavfi", "-i", f"aevalsrc=0.5*sin(2*PI*1000*t)*lt(mod(t\\,1)\\,1/{RATE}):s=44100:d={seconds}"]
+    h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "18", "-pix_fmt", "yuv420p"]
+    pictures = pattern_pictures(seconds)
+    paths = {name: folder / file for name, file in {
+        "mp4": "a clip's \"best\" \\ part\nwith 100% (of) ! it.mp4", "webm": "\"quoted\".webm", "silent": "silent.mkv",
+        "sound": "sound.ogg", "portrait": "portrait.mp4"}.items()}
+    run_ffmpeg(*raw, *beep, *h264, "-c:a", "aac", "-f", "mp4", paths["mp4"], pictures=pictures)
+    run_ffmpeg(*raw, *beep, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", 8, "-b:v", "4M", "-c:a", "libopus",
+               "-f", "webm", paths["webm"], pictures=pictures)
+    run_ffmpeg(*raw, *h264, paths["silent"], pictures=pictures)
+    run_ffmpeg(*beep, "-c:a", "libvorbis", "-ac", 2, paths["sound"])
+    run_ffmpeg("-f", "lavfi", "-i", "color=white:s=360x640:r=25:d=3", *h264, paths["portrait"])
+    return paths
+
+
+def camera_flags(video, audio):
+    return ("--video", video, "--audio", audio, "--size", f"{WIDTH}x{HEIGHT}", "--fps", str(RATE))
+
+
+def record_camera(stage, seconds, *flags):
+    """A second Tapedeck's recording of a camera; the exported file, the recorder and the camera."""
+    server = stage.room_server(5)
+    url = room_url(server, ROOM)
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", url, "--duration", f"{seconds}s", "--directory", stage.folder / "storage",
+                              "--output", exported, "--json")
+    # The camera answers: then its preferred codec counts.
+    stage.members(server, ROOM, 1)
+    camera = stage.tapedeck("camera", url, "--json", *flags)
+    assert recorder.wait(seconds + 40) == 0, recorder.story()
+    assert camera.end() in (0, 130), camera.story()
+    return exported, recorder, camera
+
+
+def missing_frames(frames, length):
+    """Frames left out or doubled of a clip that starts over after `length` frames."""
+    read = [(position, frame.counter) for position, frame in enumerate(frames) if frame.counter is not None]
+    return sum(abs((after - before) % length - (there - here) % length)
+               for (here, before), (there, after) in zip(read, read[1:]))
+
+
+@pytest.mark.parametrize("name, codec", [("mp4", "vp8"), ("mp4", "h264"), ("webm", "h264")])
+def test_a_file_is_sent_over_and_over(stage, clips, name, codec):
+    source = f"file:{clips[name]}"
+    exported, recorder, camera = record_camera(stage, 14, "--codec", codec, *camera_flags(source, source))
+    assert_plays(exported)
+    story = f"{media.describe(exported)}\n{recorder.story()}\n{camera.story()}"
+    video, = media.streams(exported, "video")
+    sound, = media.streams(exported, "audio")
+    assert video["codec_name"] == codec and (video["width"], video["height"]) == (WIDTH, HEIGHT), story
+    frames = media.frames(exported, video["index"])
+    assert len(frames) >= SHARE * 14 * RATE, story
+    unreadable = sum(frame.counter is None for frame in frames)
+    assert unreadable <= 0.02 * len(frames), f"{unreadable} counters of {len(frames)} cannot be read\n{story}"
+    # 14 s of a clip of 4 s: it started over at least three times, without a hole in its time stamps.
+    counters = [frame.counter for frame in frames if frame.counter is not None]
+    assert sum(after < before for before, after in zip(counters, counters[1:])) >= 3, story
+    assert missing_frames(frames, 4 * RATE) <= (1 - SHARE) * len(frames), f"{counters}\n{story}"
+    steps = [after.time - before.time for before, after in zip(frames, frames[1:])]
+    assert max(steps) <= 4 / RATE, f"{max(steps)}\n{story}"
+    assert media.gaps(exported, sound["index"], 0.020) == [], story
+    # Lips match: each flash has its beep.
+    offsets = media.flash_to_beep(frames, media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 9, story
+    assert abs(statistics.median(offsets)) <= 0.040, f"{offsets}\n{story}"
+
+
+def test_aiortc_decodes_the_pictures_and_the_sound_of_a_file(stage, clips):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--receive")
+    source = f"file:{clips['mp4']}"
+    camera = stage.run_tapedeck("camera", room_url(server, ROOM), "--codec", "vp8", *camera_flags(source, source),
+                                "--duration", "12s", "--json", timeout=60)
+    assert camera.exit_code == 0, camera.story()
+    figures = peer.wait_for_event("closed", 10)
+    sent = number(camera.result(), "framesSent")
+    assert sent >= 200 and SHARE * sent <= figures["framesDecoded"] <= sent, f"{figures}\n{camera.story()}"
+    assert figures["countersRead"] >= SHARE * figures["framesDecoded"], f"{figures}"
+    assert figures["audioGaps"] == 0 and figures["audioFramesReceived"] > 400, f"{figures}"
+
+
+def test_pictures_and_sound_can_come_from_different_files(stage, clips):
+    exported, recorder, camera = record_camera(
+        stage, 8, *camera_flags(f"file:{clips['silent']}", f"file:{clips['sound']}"))
+    assert_plays(exported)
+    story = f"{media.describe(exported)}\n{recorder.story()}\n{camera.story()}"
+    assert video_packets(exported) >= SHARE * 8 * RATE, story
+    sound, = media.streams(exported, "audio")
+    assert len(media.beeps(exported, sound["index"])) >= 6, story
+    assert media.gaps(exported, sound["index"], 0.020) == [], story
+
+
+def test_what_a_file_does_not_have_is_not_sent(stage, clips):
+    source = f"file:{clips['silent']}"
+    exported, recorder, camera = record_camera(stage, 4, *camera_flags(source, source))
+    assert media.streams(exported, "video") and not media.streams(exported, "audio"), recorder.story()
+    assert "no sound" in camera.messages, camera.story()
+
+
+def test_a_high_picture_gets_bars(stage, clips):
+    exported, recorder, _ = record_camera(stage, 4, *camera_flags(f"file:{clips['portrait']}", "none"))
+    video, = media.streams(exported, "video")
+    assert (video["width"], video["height"]) == (WIDTH, HEIGHT), recorder.story()
+    picture = media.run("ffmpeg", "-v", "error", "-ss", "2", "-i", exported, "-frames:v", "1", "-f", "rawvideo",
+                        "-pix_fmt", "gray", "-")
+    luma = np.frombuffer(picture, np.uint8).reshape(HEIGHT, WIDTH)
+    assert luma[:, :200].mean() < 40 and luma[:, -200:].mean() < 40 and luma[:, 260:380].mean() > 200
+
+
+def test_the_recorder_sends_a_file(stage, clips):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--receive")
+    exported, recorder = record(stage, room_url(server, ROOM), 6, "--send", f"file:{clips['webm']}")
+    figures = peer.wait_for_event("closed", 10)
+    assert figures["framesDecoded"] >= 60 and figures["audioFramesReceived"] > 100, f"{figures}\n{recorder.story()}"
+    assert media.streams(exported, "video"), recorder.story()
+
+
+@pytest.fixture(scope="module")
+def bad_files(tmp_path_factory, clips):
+    folder = tmp_path_factory.mktemp("bad")
+    (folder / "text.mp4").write_text("this is no video\n" * 1000)
+    (folder / "empty.mp4").write_bytes(b"")
+    (folder / "directory.mp4").mkdir()
+    (folder / "noise.mkv").write_bytes(os.urandom(100_000))
+    # The index of an MP4 lies at its end.
+    (folder / "cut.mp4").write_bytes(clips["mp4"].read_bytes()[:20_000])
+    os.mkfifo(folder / "pipe.mp4")
+    run_ffmpeg("-f", "lavfi", "-i", "color=red:s=320x240", "-frames:v", "1", folder / "still.png")
+    return folder
+
+
+@pytest.mark.parametrize("name, part", [
+    ("missing.mp4", "no file"), ("directory.mp4", "directory"), ("text.mp4", "cannot be played"),
+    ("empty.mp4", "cannot be played"), ("noise.mkv", "cannot be played"), ("cut.mp4", "cannot be played"),
+    ("pipe.mp4", "regular file"), ("still.png", "still picture"),
+])
+@pytest.mark.parametrize("command", ["camera", "record"])
+def test_a_bad_file_is_2_before_anybody_joins(stage, bad_files, command, name, part):
+    source = f"file:{bad_files / name}"
+    flags = ("--video", source) if command == "camera" else ("--send", source, "--directory", stage.folder)
+    process = stage.run_tapedeck(command, NOBODY, *flags, timeout=40)
+    # The room server is down: had it been asked, the code would be 3.
+    assert process.exit_code == 2, process.story()
+    assert name in process.messages and part in process.messages, process.story()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become nobody")
+def test_a_file_without_permission_is_2(stage, clips):
+    locked = stage.folder / "locked.mp4"
+    locked.write_bytes(clips["mp4"].read_bytes())
+    locked.chmod(0o000)
+    process = stage.start("tapedeck-camera", "setpriv", "--reuid=65534", "--clear-groups", stage.tapedeck_path,
+                          "camera", NOBODY, "--video", f"file:{locked}")
+    code = process.wait(40)
+    assert code == 2 and "locked.mp4" in process.messages, process.story()
+
+
+@pytest.mark.parametrize("flags, part", [
+    (("--video", "v4l2:/dev/video97"), "/dev/video97"),
+    (("--video", "v4l2:/dev/null"), "/dev/null"),
+    (("--audio", "alsa:nosuchdevice"), "nosuchdevice"),
+])
+def test_a_device_that_does_not_work_is_2_and_says_what_there_is(stage, flags, part):
+    process = stage.run_tapedeck("camera", NOBODY, *flags, timeout=40)
+    assert process.exit_code == 2, process.story()
+    assert part in process.messages and "this machine has" in process.messages, process.story()
+
+
+@pytest.mark.parametrize("flags", [
+    ("camera", NOBODY, "--video", "file:"), ("camera", NOBODY, "--video", "alsa:default"),
+    ("camera", NOBODY, "--audio", "v4l2:/dev/video0"), ("camera", NOBODY, "--video", "none", "--audio", "none"),
+    ("record", NOBODY, "--send", "screen"), ("record", NOBODY, "--send", "test", "--send", "alsa:default"),
+])
+def test_wrong_sources_are_usage_errors(stage, flags):
+    process = stage.run_tapedeck(*flags, timeout=20)
+    assert process.exit_code == 2, process.story()
+
+
+def test_a_file_that_becomes_unreadable_is_given_up_and_the_call_goes_on(stage, clips):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--receive")
+    clip = stage.folder / "clip.mp4"
+    clip.write_bytes(clips["mp4"].read_bytes())
+    camera = stage.tapedeck("camera", room_url(server, ROOM), "--json", *camera_flags(f"file:{clip}", "test"))
+    peer.wait_for_event("connected")
+    # Written over in place: what is open already is broken as well.
+    with clip.open("r+b") as file:
+        file.truncate(0)
+        file.write(b"no video any more")
+    camera.wait_for("the giving up", lambda: "given up" in camera.messages, 60)
+    time.sleep(1)
+    assert camera.process.poll() is None
+    assert camera.end() in (0, 130), camera.story()
+    figures = peer.wait_for_event("closed", 10)
+    assert figures["audioGaps"] == 0 and figures["audioFramesReceived"] > 100, f"{figures}\n{camera.story()}"
+
+
+@contextlib.contextmanager
+def microphone(folder):
+    """An ALSA device `microphone` whose samples come through a pipe, at the pace of a real one: a beep a second."""
+    pipe, configuration = folder / "samples", folder / "asoundrc"
+    os.mkfifo(pipe)
+    configuration.write_text(f"""
+        pcm.microphone {{
+            type file
+            slave.pcm {{ type null }}
+            file /dev/null
+            infile "{pipe}"
+            format raw
+        }}""")
+    ended = threading.Event()
+
+    def feed():
+        with contextlib.suppress(OSError), pipe.open("r+b", buffering=0) as samples:
+            started, chunk = time.monotonic(), 0
+            while not ended.is_set():
+                position = (chunk * 441 + np.arange(441)) % 44100
+                tone = np.where(position < 4410, 0.5 * np.sin(2 * np.pi * 1000 * position / 44100), 0)
+                samples.write(np.repeat((tone * 32767).astype("<i2"), 2).tobytes())
+                chunk += 1
+                time.sleep(max(0, started + chunk * 0.01 - time.monotonic()))
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        yield configuration
+    finally:
+        ended.set()
+        thread.join(5)
+
+
+def test_a_microphone_is_heard(stage, monkeypatch):
+    with microphone(stage.folder) as configuration:
+        monkeypatch.setenv("ALSA_CONFIG_PATH", str(configuration))
+        exported, recorder, camera = record_camera(stage, 8, *camera_flags("test", "alsa:microphone"))
+    assert_plays(exported)
+    story = f"{media.describe(exported)}\n{recorder.story()}\n{camera.story()}"
+    sound, = media.streams(exported, "audio")
+    first, last = media.span(exported, sound["index"])
+    assert last - first >= 7, story
+    beeps = media.beeps(exported, sound["index"])
+    assert len(beeps) >= 6, f"{beeps}\n{story}"
+    steps = [after - before for before, after in zip(beeps, beeps[1:])]
+    assert 0.95 <= statistics.median(steps) <= 1.05, f"{beeps}\n{story}"

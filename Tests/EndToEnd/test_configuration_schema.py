@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of the configuration, as an editor uses it: by a validator that is not ours."""
+
+import copy
+import json
+import re
+
+import jsonschema
+import pytest
+import yaml
+from harness import ROOT
+
+ROOM = {"url": "socketio+http://h/r"}
+
+
+@pytest.fixture(scope="module")
+def validator():
+    schema = json.loads((ROOT / "docs" / "tapedeck.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def full_example():
+    """The example with every setting switched on."""
+    head, body = (ROOT / "docs" / "tapedeck.example.yaml").read_text().split("\n\n", 1)
+    return yaml.safe_load(re.sub(r"(?m)^( *)#([a-z]|  )", r"\1\2", body))
+
+
+def test_the_example_is_valid(validator):
+    text = (ROOT / "docs" / "tapedeck.example.yaml").read_text()
+    assert [error.message for error in validator.iter_errors(yaml.safe_load(text))] == []
+    assert [error.message for error in validator.iter_errors(full_example())] == []
+
+
+@pytest.mark.parametrize("document", [
+    {}, {"storage": None, "rooms": None}, {"rooms": {"r": ROOM}},
+    {"rooms": {"r": {**ROOM, "join": "${JOIN}", "until_empty": "${X}", "send": {"fps": "${FPS}", "size": "${S}"}}}},
+    {"api": {"listen": "[::1]:8330", "token": "${file:/run/token}"}},
+    {"storage": {"keep": "forever", "minimum_free": "500MiB"}},
+])
+def test_right_documents_are_taken(validator, document):
+    assert [error.message for error in validator.iter_errors(document)] == []
+
+
+def keys_of(document, path=()):
+    """The path of every key in the document."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield (*path, key)
+            yield from keys_of(value, (*path, key))
+    elif isinstance(document, list):
+        for index, value in enumerate(document):
+            yield from keys_of(value, (*path, index))
+
+
+def test_every_misspelt_key_of_the_example_is_refused(validator):
+    example = full_example()
+    paths = [path for path in keys_of(example) if path[:-1] != ("rooms",)]
+    assert len(paths) > 60
+    for path in paths:
+        broken = copy.deepcopy(example)
+        node = broken
+        for part in path[:-1]:
+            node = node[part]
+        node[f"{path[-1]}x"] = node.pop(path[-1])
+        assert not validator.is_valid(broken), path
+
+
+def test_every_value_of_a_wrong_type_is_refused(validator):
+    example = full_example()
+    for path in keys_of(example):
+        for wrong in ({"no": "such"}, 7.5):
+            broken = copy.deepcopy(example)
+            node = broken
+            for part in path[:-1]:
+                node = node[part]
+            node[path[-1]] = wrong
+            assert not validator.is_valid(broken), (path, wrong)
+
+
+@pytest.mark.parametrize("document", [
+    {"storage": {"minimum_free": "2 GB"}}, {"storage": {"keep": "30"}}, {"storage": {"keep": 30}},
+    {"storage": {"directory": "var"}}, {"ice": {"servers": [{"urls": []}]}}, {"ice": {"servers": [{}]}},
+    {"ice": {"servers": [{"urls": ["http://h"]}]}}, {"ice": {"port_range": "40000"}}, {"api": {"listen": "8330"}},
+    {"api": {"token": "short"}}, {"api": {"tokens": [{"name": "a", "scopes": ["read"]}]}},
+    {"api": {"tokens": [{"name": "a", "value": "0123456789abcdef", "scopes": ["write"]}]}},
+    {"api": {"tls": {"certificate": "/c"}}}, {"api": {"requests_per_second": 0}},
+    {"webhooks": [{"url": "https://h/"}]}, {"webhooks": [{"url": "ftp://h", "secret": "0123456789abcdef"}]},
+    {"webhooks": [{"url": "https://h/", "secret": "0123456789abcdef", "events": ["recording"]}]},
+    {"workers": {"rooms_per_worker": 65}}, {"rooms": {"r": {}}}, {"rooms": {"../r": ROOM}}, {"rooms": {"r": None}},
+    {"rooms": {"r": {**ROOM, "join": "sometimes"}}}, {"rooms": {"r": {**ROOM, "join": {"schedule": "* * * * *"}}}},
+    {"rooms": {"r": {**ROOM, "record": {"segment": "30m"}}}}, {"rooms": {"r": {**ROOM, "outputs": [{}]}}},
+    {"rooms": {"r": {**ROOM, "send": {"preferred_codec": "av1"}}}}, {"rooms": {"r": {**ROOM, "send": {"fps": 61}}}},
+])
+def test_wrong_documents_are_refused(validator, document):
+    assert not validator.is_valid(document)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tapedeck run`: rooms by configuration, workers that die, reload, shutdown."""
+
+import os
+import signal
+import time
+
+import media
+from daemon import Daemon, children
+from figures import assert_plays
+from harness import room_url
+
+
+def camera(stage, server, room, seconds):
+    return stage.tapedeck("camera", room_url(server, room), "--duration", f"{seconds}s", "--json", "--size", "320x180")
+
+
+def room(server, name, **more):
+    return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
+
+
+def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one"), "retro": room(server, "two")})
+    for name in ("standup", "retro"):
+        daemon.wait_for_phase(name, "joined")
+    browser = stage.browser(server, "one", "--send")
+    peer = stage.aiortc(server, "two", "--send", "synthetic")
+    for name in ("standup", "retro"):
+        daemon.wait_for_recording(name)
+    time.sleep(4)
+    browser.end()
+    peer.end()
+    for name in ("standup", "retro"):
+        folder, = daemon.wait_for_export(name)
+        assert_plays(folder / "call.mkv")
+        kinds = [stream["codec_type"] for stream in media.streams(folder / "call.mkv")]
+        assert sorted(kinds) == ["audio", "video"], media.describe(folder / "call.mkv")
+    found = daemon.wait_for("two exported recordings", lambda: [
+        recording for recording in daemon.recordings() if recording["verdict"] == "complete"][1:] and
+        daemon.recordings(), 10)
+    assert {recording["room"] for recording in found} == {"standup", "retro"}
+    assert all(recording["state"] == "finished" and recording["bytes"] > 0 for recording in found)
+
+
+def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
+    server = stage.room_server(5)
+    names = [f"room{number}" for number in range(8)]
+    daemon = Daemon(stage, {name: room(server, name, record={"empty_after": "5s"}) for name in names})
+    for name in names:
+        daemon.wait_for_phase(name, "joined", 30)
+    # Two cores: sound alone is enough to see what is lost.
+    cameras = [stage.tapedeck("camera", room_url(server, name), "--video", "none", "--duration", "40s", "--json")
+               for name in names]
+
+    def are_recording():
+        rooms = daemon.get("/v1/rooms")["rooms"]
+        return all(any(track["units"] for track in room["status"]["tracks"]) for room in rooms)
+    daemon.wait_for("eight recordings", are_recording, 40)
+    before = {name: daemon.worker(name) for name in names}
+    victim = names[3]
+    units = {name: daemon.room(name)["status"]["tracks"][0]["units"] for name in names}
+    os.kill(before[victim], signal.SIGKILL)
+    killed = time.monotonic()
+
+    def goes_on():
+        status = daemon.room(victim)["status"]
+        recording = status.get("recording") or {}
+        return recording.get("part") == 2 and any(track["units"] for track in status["tracks"])
+    daemon.wait_for("the second part", goes_on, 10)
+    assert time.monotonic() - killed < 8
+    assert daemon.worker(victim) != before[victim]
+    for name in names:
+        if name == victim:
+            continue
+        daemon.wait_for(f"more units of {name}", lambda name=name: daemon.room(
+            name)["status"]["tracks"][0]["units"] > units[name], 10)
+        assert daemon.worker(name) == before[name]
+        track, = daemon.room(name)["status"]["tracks"]
+        assert track["lostPackets"] == 0
+    for peer in cameras:
+        peer.end()
+    folder, = daemon.wait_for_export(victim, 40)
+    assert_plays(folder / "call.mkv")
+    # Both parts are there, on one clock: the gap between them is as long as it was.
+    sounds = media.streams(folder / "call.mkv", "audio")
+    spans = [media.span(folder / "call.mkv", stream["index"]) for stream in sounds]
+    assert len(spans) == 2, media.describe(folder / "call.mkv")
+    gap = max(first for first, _ in spans) - min(last for _, last in spans)
+    assert 0 < gap < 8, spans
+    for name in names:
+        if name != victim:
+            folder, = daemon.wait_for_export(name)
+            assert media.gaps(folder / "call.mkv", 0, 0.020) == [], media.describe(folder / "call.mkv")
+
+
+def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one")})
+    daemon.wait_for_phase("standup", "joined")
+    peer = camera(stage, server, "one", 60)
+    daemon.wait_for_recording("standup")
+    time.sleep(2)
+    workers = children(daemon.process.process.pid)
+    assert len(workers) == 1
+    os.kill(daemon.process.process.pid, signal.SIGKILL)
+    # The worker's files are torn as well: both die at the same instant, as in a power cut.
+    os.kill(workers[0], signal.SIGKILL)
+    daemon.process.wait(10)
+    daemon.start()
+    daemon.wait_for_recording("standup", 15)
+    folders = daemon.wait_for_export("standup")
+    assert_plays(folders[0] / "call.mkv")
+    assert daemon.log("recording.repaired"), daemon.process.story()
+    peer.end()
+    daemon.wait_for_export("standup", count=2)
+
+
+def test_a_worker_ends_when_its_supervisor_is_gone(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {name: room(server, name) for name in ("a", "b")})
+    for name in ("a", "b"):
+        daemon.wait_for_phase(name, "joined")
+    workers = children(daemon.process.process.pid)
+    assert len(workers) == 2
+    os.kill(daemon.process.process.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 15
+    while any(os.path.exists(f"/proc/{worker}") for worker in workers):
+        assert time.monotonic() < deadline, "workers outlive their supervisor"
+        time.sleep(0.1)
+
+
+def test_a_worker_that_hangs_is_replaced(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one")}, workers={"hang_limit": "3s"})
+    daemon.wait_for_phase("standup", "joined")
+    before = daemon.worker("standup")
+    os.kill(before, signal.SIGSTOP)
+    daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get(
+        "processID", before) != before, 15)
+    daemon.wait_for_phase("standup", "joined")
+    assert not os.path.exists(f"/proc/{before}")
+    assert daemon.room("standup")["restarts"] == 1
+
+
+def test_reload_touches_only_what_changed(stage):
+    server = stage.room_server(5)
+    rooms = {"kept": room(server, "kept"), "changed": room(server, "before"), "removed": room(server, "removed")}
+    daemon = Daemon(stage, rooms)
+    for name in rooms:
+        daemon.wait_for_phase(name, "joined")
+    peer = stage.aiortc(server, "kept", "--send", "synthetic")
+    daemon.wait_for_recording("kept")
+    kept = daemon.worker("kept")
+    daemon.write({"kept": rooms["kept"], "changed": room(server, "after"), "added": room(server, "added")})
+    daemon.wait_for("the new room", lambda: any(
+        room["name"] == "added" for room in daemon.get("/v1/rooms")["rooms"]), 10)
+    daemon.wait_for_phase("added", "joined")
+    daemon.wait_for("the changed room", lambda: daemon.room("changed")["url"].endswith("/after"), 10)
+    daemon.wait_for_phase("changed", "joined")
+    assert daemon.request("GET", "/v1/rooms/removed")[0] == 404
+    # A mistake changes nothing.
+    daemon.path.write_text("rooms: { kept: { ulr: x } }\n")
+    status, _, body = daemon.request("POST", "/v1/reload")
+    assert status == 422 or status == 400, body
+    assert b"ulr" in body and b"url" in body
+    assert daemon.room("kept")["worker"]["processID"] == kept
+    closed = peer
+    closed.signal(signal.SIGTERM)
+    closed.wait(15)
+    folder, = daemon.wait_for_export("kept")
+    assert_plays(folder / "call.mkv")
+    sound, = media.streams(folder / "call.mkv", "audio")
+    assert media.gaps(folder / "call.mkv", sound["index"], 0.020) == [], media.describe(folder / "call.mkv")
+
+
+def test_shutdown_finishes_exports_and_leaves(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one")})
+    daemon.wait_for_phase("standup", "joined")
+    peer = camera(stage, server, "one", 60)
+    daemon.wait_for_recording("standup")
+    time.sleep(2)
+    assert daemon.process.end(30) == 0, daemon.process.story()
+    exported, = (daemon.storage / "recordings" / "standup").glob("*/call.mkv")
+    assert_plays(exported)
+    peer.end()
+
+
+def test_on_demand_rooms_pause_resume_stop(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"meeting": room(server, "one", join="on-demand")})
+    assert daemon.room("meeting")["phase"] == "idle"
+    peer = camera(stage, server, "one", 60)
+    daemon.post("/v1/rooms/meeting/record")
+    daemon.wait_for_recording("meeting")
+    assert daemon.post("/v1/rooms/meeting/pause")["status"]["recordingState"] == "paused"
+    assert daemon.post("/v1/rooms/meeting/resume")["status"]["recordingState"] in ("recording", "waiting")
+    daemon.post("/v1/rooms/meeting/mark", {"text": "decision"})
+    daemon.post("/v1/rooms/meeting/keyframe", {})
+    daemon.wait_for_recording("meeting")
+    daemon.post("/v1/rooms/meeting/stop")
+    daemon.wait_for_phase("meeting", "idle")
+    daemon.wait_for_export("meeting")
+    peer.end()
+
+
+def test_commands_talk_to_the_daemon(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one")})
+    daemon.wait_for_phase("standup", "joined")
+    rooms = stage.run_tapedeck("rooms", "--api", daemon.url, "--json", timeout=20)
+    assert rooms.exit_code == 0 and rooms.result()["rooms"][0]["name"] == "standup", rooms.story()
+    table = stage.run_tapedeck("status", "--api", daemon.url, "--once", timeout=20)
+    assert table.exit_code == 0 and "standup" in table.output, table.story()
+    assert stage.run_tapedeck("reload", "--api", daemon.url, timeout=20).exit_code == 0
+    daemon.path.write_text("nonsense: [")
+    refused = stage.run_tapedeck("reload", "--api", daemon.url, timeout=20)
+    assert refused.exit_code == 2 and "the old one stays in force" in refused.messages, refused.story()
+    gone = stage.run_tapedeck("rooms", "--api", "http://127.0.0.1:1", timeout=20)
+    assert gone.exit_code == 3 and "no daemon answers" in gone.messages, gone.story()

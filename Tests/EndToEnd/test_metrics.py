@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/metrics of a running daemon: Prometheus reads it, and it shows what docs/metrics.md says."""
+
+import re
+import subprocess
+import urllib.error
+import urllib.request
+
+from harness import ROOT, free_port, room_url
+
+DOCUMENT = ROOT / "docs" / "metrics.md"
+# Shown only when something is known or has happened that does not happen in this test.
+SOMETIMES = {"tapedeck_room_recording_lag_seconds", "tapedeck_room_round_trip_seconds", "tapedeck_room_jitter_seconds",
+             "tapedeck_storage_full_in_seconds", "tapedeck_metrics_dropped_total"}
+
+
+def documented():
+    """Type, labels and meaning of each metric, by name."""
+    rows = re.findall(r"^\| `(tapedeck_\w+)` \| (\w+) \| \w+ \| (.*?) \| (.*) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    return {name: (kind, set(re.findall(r"`(\w+)`", labels)), text) for name, kind, labels, text in rows}
+
+
+def shown(text):
+    """The same of an answer."""
+    kinds = dict(re.findall(r"^# TYPE (tapedeck_\w+) (\w+)$", text, re.MULTILINE))
+    helps = dict(re.findall(r"^# HELP (tapedeck_\w+) (.*)$", text, re.MULTILINE))
+    labels = {name: set() for name in kinds}
+    for series, pairs in re.findall(r"^(tapedeck_\w+)\{(.*)\} \S+$", text, re.MULTILINE):
+        name = series if series in kinds else re.sub(r"_(bucket|sum|count)$", "", series)
+        labels[name] |= set(re.findall(r'(\w+)="', pairs)) - {"le"}
+    return {name: (kinds[name], labels[name], helps.get(name)) for name in kinds}
+
+
+def promtool(*arguments, text=None):
+    done = subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True, timeout=30)
+    return done.returncode, done.stdout + done.stderr
+
+
+def scrape(port, accept="text/plain"):
+    """The answer's type and text; None while nobody answers."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.headers["Content-Type"], answer.read().decode()
+    except urllib.error.HTTPError:
+        raise
+    except OSError:
+        return None
+
+
+def test_alert_rules_are_valid():
+    code, output = promtool("check", "rules", ROOT / "docs" / "alerts.yaml")
+    assert code == 0, output
+
+
+def test_metrics_of_a_recording_daemon(stage):
+    server = stage.serve("--room-size", "3")
+    port = free_port()
+    storage = stage.folder / "storage"
+    storage.mkdir()
+    configuration = stage.folder / "tapedeck.yaml"
+    configuration.write_text(f"""\
+storage:
+  directory: {storage}
+api:
+  listen: 127.0.0.1:{port}
+rooms:
+  standup:
+    url: {room_url(server, "standup")}
+    join: always
+    record: {{ video: true, audio: true }}
+""")
+    daemon = stage.tapedeck("run", "--config", configuration)
+    stage.tapedeck("camera", room_url(server, "standup"), "--json")
+    media = re.compile(r'^tapedeck_room_received_bytes_per_second\{room="standup",kind="video"\} [1-9]', re.MULTILINE)
+
+    def with_media():
+        answer = scrape(port)
+        return answer if answer and media.search(answer[1]) else None
+
+    kind, text = daemon.wait_for("media in /metrics", with_media, 60)
+    assert kind.startswith("text/plain; version=0.0.4")
+    # A second time: the request before is counted now.
+    _, text = scrape(port)
+    code, complaints = promtool("check", "metrics", text=text)
+    assert (code, complaints) == (0, ""), f"{complaints}\n{text}"
+
+    wanted, found = documented(), shown(text)
+    assert len(wanted) > 25
+    assert set(found) <= set(wanted), set(found) - set(wanted)
+    assert set(wanted) - set(found) <= SOMETIMES, set(wanted) - set(found)
+    for name, facts in found.items():
+        assert facts == wanted[name], name
+    assert 'tapedeck_rooms{phase="joined"} 1\n' in text
+    assert 'tapedeck_room_recording{room="standup"} 1\n' in text
+
+    kind, text = scrape(port, "application/openmetrics-text; version=1.0.0")
+    assert kind.startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith("# EOF\n")

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Testing
+
+@testable import Observability
+
+@Suite struct DaemonMetricsTests {
+    private let metrics = DaemonMetrics(registry: PrometheusRegistry(), version: "1.2.3", startTime: 1_790_000_000.5)
+
+    /// The value of a series; `nil` if a scrape does not show it.
+    private func value(_ series: String) -> String? {
+        self.metrics.registry.text().split(separator: "\n").first { $0.hasPrefix("tapedeck_\(series) ") }
+            .map { String($0.dropFirst("tapedeck_\(series) ".count)) }
+    }
+
+    private func series(of room: String) -> [String] {
+        self.metrics.registry.text().split(separator: "\n").filter { $0.contains("room=\"\(room)\"") }.map(String.init)
+    }
+
+    @Test func fixedSeriesAreThereFromTheStart() {
+        #expect(self.value("build_info{version=\"1.2.3\"}") == "1")
+        #expect(self.value("start_time_seconds") == "1790000000.5")
+        #expect(self.value("worker_restarts_total{reason=\"hung\"}") == "0")
+        #expect(self.value("webhook_deliveries_total{result=\"dead\"}") == "0")
+        #expect(self.value("log_lines_total{level=\"warning\"}") == "0")
+        #expect(self.value("export_duration_seconds_count{result=\"failed\"}") == "0")
+        #expect(self.value("storage_full_in_seconds") == nil)
+    }
+
+    @Test func roomIsShownAndGoes() {
+        let now = ContinuousClock.now
+        var measurement = RoomMeasurement(participants: 2, isRecording: true, recordingLagSeconds: 0.25)
+        measurement.roundTripSeconds = 0.03
+        measurement.tracks = [
+            .init(number: 1, participant: "a", kind: "video", codec: "vp8", bytes: 1000, jitterSeconds: 0.001),
+            .init(number: 2, participant: "b", kind: "video", codec: "vp8", bytes: 3000, jitterSeconds: 0.002),
+            .init(number: 3, participant: "b", kind: "audio", codec: "opus", isOpen: false, bytes: 10),
+        ]
+        self.metrics.update(room: "standup", measurement, at: now)
+        measurement.tracks[0].bytes = 2000
+        measurement.tracks[1].lostPackets = 7
+        measurement.tracks[1].keyframeRequests = 2
+        self.metrics.update(room: "standup", measurement, at: now + .seconds(2))
+        #expect(self.value("room_participants{room=\"standup\"}") == "2")
+        #expect(self.value("room_recording{room=\"standup\"}") == "1")
+        #expect(self.value("room_recording_lag_seconds{room=\"standup\"}") == "0.25")
+        #expect(self.value("room_round_trip_seconds{room=\"standup\"}") == "0.03")
+        #expect(self.value("room_tracks{room=\"standup\",kind=\"video\",codec=\"vp8\"}") == "2")
+        #expect(self.value("room_tracks{room=\"standup\",kind=\"audio\",codec=\"opus\"}") == nil)
+        #expect(self.value("room_jitter_seconds{room=\"standup\",kind=\"video\"}") == "0.002")
+        #expect(self.value("room_received_bytes_total{room=\"standup\",kind=\"video\",codec=\"vp8\"}") == "5000")
+        #expect(self.value("room_received_bytes_per_second{room=\"standup\",kind=\"video\"}") == "2500")
+        #expect(self.value("room_lost_packets_total{room=\"standup\",kind=\"video\"}") == "7")
+        #expect(self.value("room_keyframe_requests_total{room=\"standup\"}") == "2")
+        // Nobody's id is to be seen.
+        #expect(!self.series(of: "standup").contains { $0.contains("\"a\"") || $0.contains("\"b\"") })
+
+        self.metrics.left(room: "standup")
+        #expect(self.value("room_participants{room=\"standup\"}") == nil)
+        #expect(self.value("room_received_bytes_per_second{room=\"standup\",kind=\"video\"}") == nil)
+        #expect(self.value("room_received_bytes_total{room=\"standup\",kind=\"video\",codec=\"vp8\"}") == "5000")
+        self.metrics.remove(room: "standup")
+        #expect(self.series(of: "standup").isEmpty)
+    }
+
+    @Test func rateFallsToZeroWithoutMedia() {
+        let now = ContinuousClock.now
+        var measurement = RoomMeasurement(participants: 1, isRecording: true)
+        measurement.tracks = [.init(number: 1, participant: "a", kind: "audio", codec: "opus", bytes: 100)]
+        self.metrics.update(room: "r", measurement, at: now)
+        #expect(self.value("room_received_bytes_per_second{room=\"r\",kind=\"audio\"}") == nil)
+        measurement.tracks[0].bytes = 600
+        self.metrics.update(room: "r", measurement, at: now + .milliseconds(500))
+        #expect(self.value("room_received_bytes_per_second{room=\"r\",kind=\"audio\"}") == nil)
+        self.metrics.update(room: "r", measurement, at: now + .seconds(1))
+        #expect(self.value("room_received_bytes_per_second{room=\"r\",kind=\"audio\"}") == "600")
+        measurement.tracks = []
+        self.metrics.update(room: "r", measurement, at: now + .seconds(2))
+        #expect(self.value("room_received_bytes_per_second{room=\"r\",kind=\"audio\"}") == "0")
+    }
+
+    @Test func everythingElseIsCounted() {
+        self.metrics.roomsByPhase(["joined": 3, "failed": 1])
+        self.metrics.roomsByPhase(["joined": 4])
+        self.metrics.firstUnit(kind: "video", after: 0.35)
+        self.metrics.firstFrame(afterJoin: 1.25)
+        self.metrics.storage(freeBytes: 1 << 40, secondsUntilFull: 3600)
+        self.metrics.exportQueue(length: 2)
+        self.metrics.exportEnded(.done, after: .seconds(20))
+        self.metrics.workers(8)
+        self.metrics.update(worker: "standup", cpuSeconds: 12.5, residentBytes: 61_000_000)
+        self.metrics.update(worker: "standup", cpuSeconds: 0.5, residentBytes: 50_000_000)
+        self.metrics.workerRestarted(.crashed)
+        self.metrics.webhookDelivery(.retried)
+        self.metrics.webhooks(pending: 4, deadLetters: 1)
+        self.metrics.request(.rooms, status: 204, took: .milliseconds(3))
+        self.metrics.request(.other, status: 9999, took: .milliseconds(3))
+        self.metrics.eventSubscribers(5)
+        self.metrics.reloaded(.refused)
+        self.metrics.logLine(.error)
+        for (series, value) in [
+            ("rooms{phase=\"joined\"}", "4"), ("first_unit_wait_seconds_sum{kind=\"video\"}", "0.35"),
+            ("join_to_first_frame_seconds_bucket{le=\"1\"}", "0"),
+            ("join_to_first_frame_seconds_bucket{le=\"1.5\"}", "1"), ("storage_free_bytes", "1099511627776"),
+            ("storage_full_in_seconds", "3600"), ("export_queue_length", "2"),
+            ("export_duration_seconds_sum{result=\"done\"}", "20"), ("workers", "8"),
+            ("worker_cpu_seconds_total{worker=\"standup\"}", "0.5"),
+            ("worker_resident_bytes{worker=\"standup\"}", "50000000"),
+            ("worker_restarts_total{reason=\"crashed\"}", "1"),
+            ("webhook_deliveries_total{result=\"retried\"}", "1"), ("webhook_pending", "4"),
+            ("webhook_dead_letters", "1"),
+            ("http_request_duration_seconds_count{route=\"rooms\",status=\"2xx\"}", "1"),
+            ("http_request_duration_seconds_count{route=\"other\",status=\"5xx\"}", "1"),
+            ("event_stream_subscribers", "5"), ("configuration_reloads_total{result=\"refused\"}", "1"),
+            ("log_lines_total{level=\"error\"}", "1"),
+        ] { #expect(self.value(series) == value, "\(series)") }
+        #expect(self.value("rooms{phase=\"failed\"}") == nil)
+        self.metrics.remove(worker: "standup")
+        #expect(self.value("worker_resident_bytes{worker=\"standup\"}") == nil)
+    }
+
+    @Test(arguments: [
+        ("/v1/rooms", RouteGroup.rooms), ("/v1/rooms/standup/record?x=/metrics", .rooms),
+        ("/v1/recordings", .recordings), ("/v1/recordings/1/exports", .recordings),
+        ("/v1/recordings/1/files/call.mkv", .files), ("/v1/events", .events), ("/metrics", .metrics),
+        ("/metrics/x", .other), ("/healthz", .health), ("/readyz", .health), ("/", .dashboard), ("", .dashboard),
+        ("/dashboard/app.js", .dashboard), ("/v2/rooms", .other), ("/v1", .other), ("/../etc/passwd", .other),
+    ]) func everyPathHasAGroup(path: String, group: RouteGroup) {
+        #expect(RouteGroup(path: path) == group)
+    }
+}
+
+@Suite struct RoomGrowthTests {
+    private func track(_ number: Int, bytes: UInt64, lost: UInt64 = 0) -> RoomMeasurement.Track {
+        .init(number: number, participant: "p", kind: "video", codec: "vp8", bytes: bytes, lostPackets: lost)
+    }
+
+    private let group = RoomGrowth.Group(kind: "video", codec: "vp8")
+
+    @Test func onlyWhatIsNewCounts() {
+        var growth = RoomGrowth()
+        #expect(growth.advance(to: [self.track(1, bytes: 100), self.track(2, bytes: 5)])[self.group]?.bytes == 105)
+        #expect(growth.advance(to: [self.track(1, bytes: 150), self.track(2, bytes: 5)])[self.group]?.bytes == 50)
+        // A track goes: that is no growth, and no fall.
+        #expect(growth.advance(to: [self.track(2, bytes: 6)])[self.group]?.bytes == 1)
+        #expect(growth.advance(to: []).isEmpty)
+    }
+
+    @Test func trackThatBeginsAgainCountsFromZero() {
+        var growth = RoomGrowth()
+        _ = growth.advance(to: [self.track(1, bytes: 100, lost: 9)])
+        let counts = growth.advance(to: [self.track(1, bytes: 30, lost: 2)])[self.group]
+        #expect(counts?.bytes == 30)
+        #expect(counts?.lostPackets == 2)
+    }
+
+    @Test func lostPacketsThatCameAfterAllAreNoFall() {
+        var growth = RoomGrowth()
+        _ = growth.advance(to: [self.track(1, bytes: 100, lost: 9)])
+        #expect(growth.advance(to: [self.track(1, bytes: 200, lost: 7)])[self.group]?.lostPackets == 0)
+        #expect(growth.advance(to: [self.track(1, bytes: 300, lost: 10)])[self.group]?.lostPackets == 1)
+    }
+
+    @Test func extremeCountsDoNotTrap() {
+        var growth = RoomGrowth()
+        _ = growth.advance(to: [self.track(1, bytes: .max, lost: .max), self.track(2, bytes: .max, lost: .max)])
+        _ = growth.advance(to: [self.track(1, bytes: 0), self.track(1, bytes: .max)])
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Storage
+import Testing
+import Timeline
+
+@Suite struct RecordingSummaryTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let start = UTCTime(nanosecondsSince1970: 1_795_230_746_250_000_000)
+    private let storage: TemporaryStorage
+    private let folder: RecordingFolder
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+        self.folder = try self.storage.makeFolder()
+    }
+
+    private func journal(_ entries: [(second: Int64, record: JournalRecord)]) throws {
+        let journal = try JournalWriter(folder: self.folder)
+        for entry in entries {
+            try journal.append(entry.record, monotonicNanoseconds: entry.second * Self.second)
+        }
+    }
+
+    private static func started(_ utc: UTCTime, host: String = "one") -> JournalRecord {
+        .recordingStarted(RecordingStarted(room: "stand/up", id: "x", host: host, utc: utc))
+    }
+
+    private static let opened = JournalRecord.trackOpened(
+        TrackOpened(
+            track: 1,
+            participant: "alice \"kind\":\"clock-anchor\"",
+            media: .video,
+            codec: "vp8",
+            clockRateHz: 90_000,
+            file: "tracks/001.mkv",
+            firstRTPTime: 0
+        )
+    )
+
+    @Test func anEmptyFolderIsAnUnfinishedRecording() throws {
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.room == "standup")
+        #expect(summary.start.compact == self.folder.compactStart)
+        #expect(!summary.isFinished && summary.parts == 1 && summary.end == nil && summary.durationSeconds == nil)
+        #expect(summary.verdict == nil && summary.bytes == 0)
+    }
+
+    @Test func readsAJournalThatEnded() throws {
+        try self.journal([
+            (100, Self.started(Self.start)),
+            (101, .participantJoined(ParticipantJoined(participant: "bob"))), (102, Self.opened),
+            (103, .clockAnchor(ClockAnchor(track: 1, rtpTime: 5))),
+            (104, .participantJoined(ParticipantJoined(participant: "bob", name: "Bob"))),
+            (
+                110,
+                .trackClosed(TrackClosed(track: 1, units: 8, bytes: 99, keyframes: 2, lastRTPTime: 1, reason: "end"))
+            ),
+            (112, .recordingFinished(RecordingFinished(reason: "stopped"))),
+        ])
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.room == "stand/up" && summary.host == "one" && summary.start == Self.start)
+        #expect(summary.isFinished && summary.durationSeconds == 12)
+        #expect(summary.participants.map(\.id) == ["bob", "alice \"kind\":\"clock-anchor\""])
+        #expect(summary.participants.first?.name == "Bob")
+        #expect(summary.tracks.map(\.units) == [8] && summary.tracks.map(\.bytes) == [99])
+        #expect(summary.bytes > 0)
+    }
+
+    @Test func aCutJournalReachesToItsLastRecord() throws {
+        try self.journal([
+            (100, Self.started(Self.start)), (102, Self.opened),
+            (103, .clockAnchor(ClockAnchor(track: 1, rtpTime: 5))),
+            (130, .senderReport(SenderReport(track: 1, ssrc: 1, rtpTimestamp: 1, ntpTime: 1))),
+        ])
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(!summary.isFinished && summary.durationSeconds == 30)
+    }
+
+    @Test func partsOfOtherHostsHaveClocksOfTheirOwn() throws {
+        let later = UTCTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + 60 * Self.second)
+        try self.journal([
+            (100, Self.started(Self.start)), (110, .recordingFinished(RecordingFinished(reason: "moved"))),
+            (5, .partStarted(PartStarted(part: 2, host: "two", utc: later))), (15, Self.opened),
+        ])
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.parts == 2 && summary.host == "two" && !summary.isFinished)
+        #expect(summary.durationSeconds == 70)
+    }
+
+    @Test func theManifestKnowsBetter() throws {
+        try self.journal([(100, Self.started(Self.start)), (102, Self.opened)])
+        var manifest = Manifest(room: "room", id: self.folder.id, verdict: .incomplete)
+        manifest.participants = [Manifest.Participant(id: "carol")]
+        manifest.exports = [
+            Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 3 * Self.second, bytes: 4)
+        ]
+        try manifest.write(self.folder)
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.isFinished && summary.verdict == .incomplete && summary.durationSeconds == 3)
+        #expect(summary.participants.map(\.id) == ["carol"] && summary.tracks.count == 1)
+    }
+
+    @Test func clocksThatCannotBeDoNotTrap() throws {
+        let journal = try JournalWriter(folder: self.folder)
+        try journal.append(
+            Self.started(UTCTime(nanosecondsSince1970: 9_000_000_000 * Self.second)),
+            monotonicNanoseconds: .min
+        )
+        try journal.append(Self.opened, monotonicNanoseconds: .max)
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tracks.count == 1)
+    }
+
+    @Test(arguments: ["{", "[]", "{\"version\": 99}"])
+    func saysThatAManifestIsDamaged(text: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: self.folder.manifestPath))
+        #expect { try RecordingSummary.read(self.folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+    }
+
+    @Test func opensNeitherPipesNorLinks() throws {
+        #expect(mkfifo(self.folder.manifestPath, 0o600) == 0)
+        #expect(symlink("/dev/zero", self.folder.journalPath) == 0)
+        #expect(try RecordingSummary.read(self.folder).verdict == nil)
+    }
+
+    @Test func aFolderNamedAfterNoDayIsRefused() throws {
+        let path = self.storage.path + "/recordings/standup/20269921T031226Z-0123456789abcdef"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let folder = try RecordingFolder.open(path: path)
+        #expect { try RecordingSummary.read(folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+    }
+}

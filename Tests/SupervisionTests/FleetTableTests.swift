@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Supervision
+import Testing
+
+/// Every phase of a room against every input: where the room is afterwards.
+@Suite struct FleetTableTests {
+    private static let phases = ["idle", "starting", "joining", "joined", "leaving", "backingOff", "failed"]
+
+    /// The phase after the input, in the order of `phases`.
+    private static let table: [(String, FleetInput, [String])] = [
+        ("define the same", .define(FleetDriver.order("a")), phases),
+        (
+            "define another", .define(FleetDriver.order("a", url: "socketio+http://192.0.2.1/b")),
+            ["idle", "starting", "leaving", "leaving", "leaving", "starting", "starting"]
+        ),
+        (
+            "remove", .remove(room: "a"),
+            ["-", "-", "leaving", "leaving", "leaving", "-", "-"]
+        ),
+        (
+            "want", .want(room: "a", true),
+            ["starting", "starting", "joining", "joined", "leaving", "backingOff", "failed"]
+        ),
+        (
+            "want no more", .want(room: "a", false),
+            ["idle", "idle", "leaving", "leaving", "leaving", "idle", "idle"]
+        ),
+        (
+            "retry", .retry(room: "a"),
+            ["idle", "starting", "joining", "joined", "leaving", "starting", "starting"]
+        ),
+        ("joined", .event(WorkerID(1), .joined(room: "a")), at(2, "joined")),
+        ("not joined", .event(WorkerID(1), .notJoined(room: "a", reason: "full")), at(3, "joining")),
+        (
+            "left", .event(WorkerID(1), .left(room: "a", .ordered)),
+            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed"]
+        ),
+        (
+            "left for good", .event(WorkerID(1), .left(room: "a", .failed(message: "x", retriable: false))),
+            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed"]
+        ),
+        (
+            "worker ended", .exited(WorkerID(1), reason: "x"),
+            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed"]
+        ),
+        ("tick", .tick, phases),
+        (
+            "stop", .stop,
+            ["idle", "starting", "leaving", "leaving", "leaving", "idle", "failed"]
+        ),
+        ("event of an unknown worker", .event(WorkerID(99), .joined(room: "a")), phases),
+        ("end of an unknown worker", .exited(WorkerID(99), reason: "x"), phases),
+        ("event of an unknown room", .event(WorkerID(1), .joined(room: "b")), phases),
+        ("remove an unknown room", .remove(room: "b"), phases),
+        ("want an unknown room", .want(room: "b", true), phases),
+    ]
+
+    private static func at(_ index: Int, _ phase: String) -> [String] {
+        var phases = Self.phases
+        phases[index] = phase
+        return phases
+    }
+
+    @Test(arguments: table.indices)
+    func phaseAfterInput(row: Int) {
+        let (title, input, expected) = Self.table[row]
+        for (phase, after) in zip(Self.phases, expected) {
+            var driver = FleetDriver.inPhase(phase)
+            #expect(name(driver.fleet.rooms["a"]?.phase) == phase)
+            driver.feed(input)
+            #expect(name(driver.fleet.rooms["a"]?.phase) == after, "\(title) in \(phase)")
+            // Whatever happened: a room and its worker agree about each other.
+            for (room, state) in driver.fleet.rooms {
+                guard let worker = state.worker else { continue }
+                #expect(driver.fleet.workers[worker]?.rooms.contains(room) == true, "\(title) in \(phase)")
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Supervision
+import Testing
+
+@Suite struct FleetTests {
+    @Test func aWantedRoomGetsAWorkerOfItsOwn() {
+        var driver = FleetDriver()
+        #expect(driver.want("a") == [.start(WorkerID(1))])
+        #expect(driver.want("b") == [.start(WorkerID(2))])
+        #expect(
+            driver.ready(1) == [
+                .report(.workerReady(WorkerID(1), processID: 101)), .send(WorkerID(1), .join(FleetDriver.order("a"))),
+            ]
+        )
+        #expect(driver.feed(.event(WorkerID(1), .joined(room: "a"))) == [.report(.joined(room: "a"))])
+        #expect(driver.fleet.commandable("a") == WorkerID(1))
+        #expect(driver.fleet.commandable("b") == nil)
+    }
+
+    @Test func roomsShareAWorkerUpToItsPlaces() {
+        var driver = FleetDriver { $0.roomsPerWorker = 2 }
+        for name in ["a", "b", "c"] { driver.want(name) }
+        #expect(driver.fleet.workers.count == 2)
+        #expect(driver.fleet.rooms["a"]?.worker == driver.fleet.rooms["b"]?.worker)
+        #expect(driver.ready(1).count == 3)
+        #expect(driver.want("d").isEmpty)
+        #expect(driver.fleet.workers[WorkerID(2)]?.rooms == ["c", "d"])
+    }
+
+    @Test func aWorkerThatDiesIsReplacedAtOnceAndTheRecordingGoesOn() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let recording = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", recording)))
+        let actions = driver.feed(.exited(WorkerID(1), reason: "killed"))
+        #expect(actions.contains(.start(WorkerID(2))))
+        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"], wasKilled: false))))
+        var order = FleetDriver.order("a")
+        order.continues = recording.folder
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(order))))
+        #expect(driver.fleet.rooms["a"]?.restarts == 1)
+        // A finished recording is not gone on with.
+        driver.feed(.event(WorkerID(2), .recordingFinished(room: "a", recording, reason: "empty")))
+        driver.feed(.exited(WorkerID(2), reason: "killed"))
+        driver.tick(after: 2)
+        #expect(driver.ready(3).contains(.send(WorkerID(3), .join(FleetDriver.order("a")))))
+    }
+
+    @Test func theOthersOfASharedWorkerComeBackToo() {
+        var driver = FleetDriver { $0.roomsPerWorker = 8 }
+        for name in ["a", "b", "c"] { driver.want(name) }
+        driver.ready(1)
+        driver.feed(.exited(WorkerID(1), reason: "killed"))
+        #expect(driver.fleet.rooms.values.allSatisfy { $0.worker == WorkerID(2) })
+        // The second time nobody knows who did it: each gets a worker for itself.
+        driver.ready(2)
+        driver.feed(.exited(WorkerID(2), reason: "killed"))
+        driver.tick(after: 2)
+        #expect(Set(driver.fleet.rooms.values.map(\.worker)).count == 3)
+    }
+
+    @Test func aCrashLoopIsReportedAndTriedRarely() {
+        var driver = FleetDriver()
+        driver.want("a")
+        var reported = 0
+        var starts = 1
+        for _ in 0..<3600 {
+            if let id = driver.fleet.rooms["a"]?.worker {
+                driver.ready(id.rawValue)
+                let actions = driver.feed(.exited(id, reason: "crashed"))
+                reported += actions.filter { if case .report(.crashLoop) = $0 { true } else { false } }.count
+            }
+            starts += driver.tick(after: 1).filter { if case .start = $0 { true } else { false } }.count
+        }
+        #expect(reported > 0)
+        // Five quick tries, then one in about five minutes for an hour.
+        #expect((10...30).contains(starts), "\(starts) tries in an hour")
+        #expect(driver.feed(.retry(room: "a")).contains { if case .start = $0 { true } else { false } })
+    }
+
+    @Test func aSilentWorkerIsKilledAndItsRoomTakenUp() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
+        driver.now += .seconds(9)
+        driver.feed(.event(WorkerID(1), .heartbeat(vitals)))
+        #expect(driver.tick(after: 9).isEmpty)
+        #expect(driver.fleet.nextDeadline == driver.now + .seconds(1))
+        let actions = driver.tick(after: 1)
+        #expect(actions == [.kill(WorkerID(1), reason: "hung: nothing was heard for 10.0 seconds")])
+        // Late lines of the dead change nothing.
+        #expect(driver.feed(.event(WorkerID(1), .notJoined(room: "a", reason: "late"))).isEmpty)
+        #expect(driver.tick(after: 100).isEmpty)
+        #expect(driver.feed(.exited(WorkerID(1), reason: "signal 9")).contains(.start(WorkerID(2))))
+    }
+
+    @Test func aWorkerThatDoesNotStartIsKilled() {
+        var driver = FleetDriver()
+        driver.want("a")
+        #expect(driver.tick(after: 15) == [.kill(WorkerID(1), reason: "did not start within 15.0 seconds")])
+    }
+
+    @Test func aWorkerOfAnotherVersionIsKilled() {
+        var driver = FleetDriver()
+        driver.want("a")
+        let actions = driver.feed(.event(WorkerID(1), .ready(protocolVersion: 99, processID: 1)))
+        #expect(actions == [.kill(WorkerID(1), reason: "speaks version 99 of the worker protocol, not 1")])
+    }
+
+    @Test func leavingEndsTheWorkerThatHasNoOtherRoom() {
+        var driver = FleetDriver()
+        driver.join("a")
+        #expect(driver.feed(.want(room: "a", false)) == [.send(WorkerID(1), .leave(room: "a"))])
+        let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
+        #expect(actions == [.send(WorkerID(1), .shutDown), .report(.left(room: "a", reason: "nobody wants it"))])
+        #expect(driver.feed(.exited(WorkerID(1), reason: "ended")).count == 1)
+        #expect(driver.fleet.workers.isEmpty)
+    }
+
+    @Test func aRoomThatIsNotLeftInTimeCostsItsWorker() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.feed(.want(room: "a", false))
+        driver.now += .seconds(15)
+        let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
+        driver.feed(.event(WorkerID(1), .heartbeat(vitals)))
+        #expect(driver.tick(after: 5) == [.kill(WorkerID(1), reason: "did not leave a within 20.0 seconds")])
+        driver.feed(.exited(WorkerID(1), reason: "signal 9"))
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "idle")
+    }
+
+    @Test func aChangedRoomIsLeftAndJoinedAnew() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let other = FleetDriver.order("a", url: "socketio+http://192.0.2.1/b")
+        #expect(driver.feed(.define(other)) == [.send(WorkerID(1), .leave(room: "a"))])
+        let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
+        // Never in the same room twice, but another process may start while this one ends.
+        #expect(actions.contains(.start(WorkerID(2))))
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(other))))
+    }
+
+    @Test func aChangedCameraOrRecordOrderDoesNotEndTheCall() {
+        var driver = FleetDriver()
+        driver.join("a")
+        var order = FleetDriver.order("a")
+        order.send = CameraOrder()
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", CameraOrder()))])
+        order.record = RecordOrder()
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordOrder()))])
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
+    }
+
+    @Test func theSameReasonIsReportedOnce() {
+        var driver = FleetDriver.inPhase("joining")
+        let full = FleetInput.event(WorkerID(1), .notJoined(room: "a", reason: "full"))
+        #expect(driver.feed(full) == [.report(.unreachable(room: "a", reason: "full"))])
+        #expect(driver.feed(full).isEmpty)
+    }
+
+    @Test func stoppingShutsEveryWorkerDownAndStartsNone() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.join("b")
+        driver.want("c")
+        let actions = driver.feed(.stop)
+        #expect(
+            actions == [
+                .send(WorkerID(1), .shutDown), .send(WorkerID(2), .shutDown),
+                .kill(WorkerID(3), reason: "the daemon ends"),
+            ]
+        )
+        #expect(driver.feed(.stop).isEmpty)
+        #expect(!driver.fleet.hasStopped)
+        driver.feed(.exited(WorkerID(3), reason: "killed"))
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
+        #expect(driver.tick(after: 20) == [.kill(WorkerID(2), reason: "did not end within 20.0 seconds")])
+        driver.feed(.exited(WorkerID(2), reason: "killed"))
+        #expect(driver.fleet.hasStopped)
+        #expect(driver.want("d").isEmpty)
+    }
+}
+
+@Suite struct RestartPolicyTests {
+    @Test func waitsDoubleUpToALimitAndBecomeRare() {
+        var settings = RestartPolicy.Settings()
+        settings.crashLoopFailures = 12
+        var policy = RestartPolicy(settings: settings)
+        let waits = (0..<14).map { policy.failed(at: .seconds($0), random: 0).components.seconds }
+        #expect(waits == [0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 300, 300, 300])
+    }
+
+    @Test func chanceTakesUpToHalfAway() {
+        var policy = RestartPolicy(settings: RestartPolicy.Settings())
+        _ = policy.failed(at: .zero, random: 0)
+        #expect(policy.failed(at: .zero, random: 1) == .milliseconds(500))
+    }
+
+    @Test func aLongHealthyTryForgetsWhatWasBefore() {
+        var policy = RestartPolicy(settings: RestartPolicy.Settings())
+        for second in 0..<4 { _ = policy.failed(at: .seconds(second), random: 0) }
+        #expect(policy.wantsIsolation)
+        #expect(policy.failed(at: .seconds(1000), random: 0) == .zero)
+        #expect(!policy.wantsIsolation)
+    }
+}
