@@ -142,11 +142,12 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Observability", "Supervision", logging,
+                "Catalogue", "ConfigurationFile", "Observability", "Storage", "Supervision", "Timeline", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -238,7 +239,7 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Supervision", "Webhooks", logging,
+                "Catalogue", "ConfigurationFile", "Storage", "Supervision", "Timeline", "Webhooks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

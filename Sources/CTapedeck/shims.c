@@ -78,6 +78,24 @@ GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
     return transceiver;
 }
 
+gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds) {
+    GObject *session = NULL;
+    GObject *source = NULL;
+    GstStructure *stats = NULL;
+    g_object_get(rtp_session, "internal-session", &session, NULL);
+    if (session != NULL) g_signal_emit_by_name(session, "get-source-by-ssrc", ssrc, &source);
+    if (source != NULL) g_object_get(source, "stats", &stats, NULL);
+    guint jitter = 0;
+    gint clock_rate = 0;
+    gboolean known = stats != NULL && gst_structure_get_uint(stats, "jitter", &jitter) &&
+                     gst_structure_get_int(stats, "clock-rate", &clock_rate) && clock_rate > 0;
+    if (known) *seconds = (double)jitter / clock_rate;
+    if (stats != NULL) gst_structure_free(stats);
+    g_clear_object(&source);
+    g_clear_object(&session);
+    return known;
+}
+
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url) {
     gboolean added = FALSE;
     g_signal_emit_by_name(webrtcbin, "add-turn-server", url, &added);

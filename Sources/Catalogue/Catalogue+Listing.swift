@@ -38,11 +38,13 @@ private struct ListingQuery {
         var arguments: [(any DatabaseValueConvertible)?] = []
         var table = "recordings"
         let question = filter.text.flatMap(SearchText.question)
-        // One room's recordings are looked through; all rooms' by the index of text, in the same order.
-        if let question, filter.room == nil, let phrase = SearchText.phrase(question) {
+        // A room's name is part of the text, so that the index finds both together.
+        let questions = [question, question == nil ? nil : filter.room.flatMap(SearchText.question)].compactMap { $0 }
+        let phrases = questions.compactMap(SearchText.phrase)
+        if question != nil, phrases.count == questions.count {
             table = "recordings_text CROSS JOIN recordings ON recordings.position = recordings_text.rowid"
             conditions.append("recordings_text MATCH ?")
-            arguments.append(phrase)
+            arguments.append(phrases.joined(separator: " AND "))
         } else if let question {
             conditions.append("instr(search, ?) > 0")
             arguments.append(question)
@@ -50,7 +52,7 @@ private struct ListingQuery {
         let position = table == "recordings" ? "position" : "recordings_text.rowid"
         if let room = filter.room {
             conditions.append("room = ?")
-            arguments.append(room)
+            arguments.append(SearchText.storable(room))
         }
         if let cursor = filter.cursor {
             guard let cursor = RecordingCursor(text: cursor) else {

@@ -6,6 +6,8 @@ import Timeline
 
 extension Catalogue {
     /// Inserts a recording, or puts what is given in the place of what is known of it; its exports stay.
+    ///
+    /// Zero characters in names become U+FFFD.
     public func save(_ entry: RecordingEntry) async throws {
         try await self.write { try Self.save(entry, $0) }
     }
@@ -113,7 +115,7 @@ extension Catalogue {
                     parts = :parts, folder = :folder, search = :search
                 """,
             arguments: [
-                "position": position, "id": entry.id.rawValue, "room": entry.room,
+                "position": position, "id": entry.id.rawValue, "room": SearchText.storable(entry.room),
                 "start": entry.start.nanosecondsSince1970, "end": entry.end?.nanosecondsSince1970,
                 "duration": entry.durationSeconds, "bytes": entry.bytes, "state": entry.state.rawValue,
                 "verdict": entry.verdict?.rawValue, "host": entry.host, "parts": entry.parts, "folder": entry.folder,
@@ -128,7 +130,9 @@ extension Catalogue {
             sql: "INSERT INTO participants (recording, number, id, name) VALUES (?, ?, ?, ?)"
         )
         for (number, participant) in entry.participants.enumerated() {
-            try participants.execute(arguments: [position, number, participant.id, participant.name])
+            try participants.execute(arguments: [
+                position, number, SearchText.storable(participant.id), participant.name.map(SearchText.storable),
+            ])
         }
         let tracks = try database.cachedStatement(
             sql: """
@@ -138,7 +142,8 @@ extension Catalogue {
         )
         for (place, track) in entry.tracks.enumerated() {
             try tracks.execute(arguments: [
-                position, place, track.number, track.participant, track.media.rawValue, track.codec, track.file,
+                position, place, track.number, SearchText.storable(track.participant), track.media.rawValue,
+                track.codec, track.file,
                 Int64(clamping: track.units), Int64(clamping: track.bytes),
             ])
         }

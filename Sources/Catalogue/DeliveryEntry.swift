@@ -50,4 +50,7 @@ public struct DeliveryCounts: Sendable, Hashable {
     public var queued = 0
     /// Those that were given up.
     public var dead = 0
+
+    /// None of either.
+    public init() {}
 }

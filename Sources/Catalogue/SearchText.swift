@@ -2,7 +2,7 @@
 
 import Storage
 
-/// Text as it is stored and looked for: one case, no zero characters, bounded.
+/// Text as it is stored and looked for: without zero characters; for searching, in one case and bounded.
 enum SearchText {
     /// Names beyond this many bytes of one recording are not searched.
     private static let maximumLength = 8192
@@ -35,8 +35,10 @@ enum SearchText {
         return "\"" + question.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    private static func fold(_ text: String) -> String {
-        let lower = text.lowercased()
-        return lower.contains("\0") ? lower.filter { $0 != "\0" } : lower
+    /// Text with U+FFFD in the place of zero characters, at which SQLite's text ends for many of its readers.
+    static func storable(_ text: String) -> String {
+        text.contains("\0") ? String(text.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : text
     }
+
+    private static func fold(_ text: String) -> String { self.storable(text.lowercased()) }
 }

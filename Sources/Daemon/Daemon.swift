@@ -10,6 +10,7 @@ import ServiceLifecycle
 import Supervision
 public import SystemPackage
 import UnixSignals
+import Webhooks
 
 /// The daemon: everything that one configuration wants, until SIGTERM or SIGINT.
 ///
@@ -60,7 +61,15 @@ public struct Daemon: Sendable {
         let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let events = EventHub()
-        let bus = EventBus(logger: self.logger, listeners: [{ events.publish($0) }])
+        let webhooks = WebhookDispatcher(
+            catalogue: catalogue,
+            configuration: self.configuration.webhooks,
+            logger: self.logger
+        )
+        let bus = EventBus(
+            logger: self.logger,
+            listeners: [{ events.publish($0) }, { webhooks.dispatch($0) }]
+        )
         let keeper = RecordingKeeper(
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable),
@@ -80,13 +89,21 @@ public struct Daemon: Sendable {
         )
         let reloader = ConfigurationReloader(
             path: self.configurationPath,
+            directory: self.configuration.storage.directory,
             supervisor: supervisor,
+            webhooks: webhooks,
             bus: bus,
             metrics: metrics,
             notifier: notifier,
             logger: self.logger
         )
-        let backend = DaemonBackend(supervisor: supervisor, keeper: keeper, reloader: reloader, version: self.version)
+        let backend = DaemonBackend(
+            supervisor: supervisor,
+            keeper: keeper,
+            reloader: reloader,
+            dispatcher: webhooks,
+            version: self.version
+        )
         registry.onScrape { metrics.eventSubscribers(events.streamCount) }
         let control = try ControlServer(
             configuration: ControlConfiguration(self.configuration.api),
@@ -109,6 +126,7 @@ public struct Daemon: Sendable {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
+                    .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
                     .init(service: control), .init(service: keeper), .init(service: supervisor),
                     .init(service: housekeeper), .init(service: reloader),
                     .init(service: LifeSigns(notifier: notifier, backend: backend)),

@@ -3,41 +3,6 @@
 internal import GStreamer
 internal import Glibc
 
-/// What `tapedeck doctor` looks at besides the host itself.
-public struct DoctorSettings: Sendable, Hashable {
-    /// A server that a room or its media need.
-    public struct Server: Sendable, Hashable {
-        /// What needs it, for example `room standup`.
-        public var purpose: String
-        /// Its name or address.
-        public var host: String
-
-        /// A server with each part given.
-        public init(purpose: String, host: String) {
-            self.purpose = purpose
-            self.host = host
-        }
-    }
-
-    /// Where recordings go.
-    public var storageDirectory = "."
-    /// Bytes that have to stay free there.
-    public var minimumFree: UInt64 = 2_000_000_000
-    /// UDP ports for media.
-    public var mediaPorts: ClosedRange<UInt16> = 40_000...49_999
-    /// Address of the HTTP interface.
-    public var interfaceHost = "127.0.0.1"
-    /// Port of the HTTP interface.
-    public var interfacePort: UInt16 = 8330
-    /// Servers whose names have to resolve; the first 64 are looked up.
-    public var servers: [Server] = []
-    /// The arguments with which this program tries the encoder whose name is appended to them.
-    public var encoderTrial: [String] = []
-
-    /// What a host needs that runs commands without a configuration.
-    public init() {}
-}
-
 /// Looks at this host: what works, what is missing, what to install.
 public struct Doctor: Sendable {
     private let settings: DoctorSettings

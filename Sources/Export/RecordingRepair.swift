@@ -112,7 +112,9 @@ public enum RecordingRepair {
             throw StorageError(.invalid, error.message, path: folder.path)
         }
         for source in contents.sources {
-            guard let number = source.number, contents.closed[number] == nil, let opened = source.opened else { continue }
+            guard let number = source.number, contents.closed[number] == nil, let opened = source.opened else {
+                continue
+            }
             let count = UnitCount(source)
             let elapsed = RTPClock(rateHz: opened.clockRateHz).ticks(nanoseconds: count.lastNanoseconds)
             let record = TrackClosed(

@@ -48,14 +48,18 @@ public final class ControlThread: Sendable {
 }
 
 /// A continuation that the first of several callers resumes; the others do nothing.
-final class OneShot<Value: Sendable>: Sendable {
-    private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+public final class OneShot<Value: Sendable, Failure: Error>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value, Failure>?>
 
-    init(_ continuation: CheckedContinuation<Value, any Error>) {
+    /// Takes a continuation over.
+    public init(_ continuation: CheckedContinuation<Value, Failure>) {
         self.continuation = Mutex(continuation)
     }
 
-    func resume(with result: Result<Value, any Error>) {
+    /// Resumes it, if nobody has.
+    ///
+    /// Any thread.
+    public func resume(with result: Result<Value, Failure>) {
         let waiting = self.continuation.withLock { stored in
             defer { stored = nil }
             return stored

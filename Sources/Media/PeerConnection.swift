@@ -4,52 +4,10 @@ internal import Dispatch
 public import GStreamer
 public import Logging
 internal import Observability
-public import SDP
+internal import SDP
 public import Session
 public import Signalling
 internal import Synchronization
-
-/// What all peer connections of a room session share.
-public struct PeerConnectionContext: Sendable {
-    /// The thread for everything that may block.
-    public var control: ControlThread
-    /// The session's DTLS identity.
-    public var certificate: Certificate
-    /// What is negotiated.
-    public var policy: NegotiationPolicy
-    /// Ports, addresses, jitter buffer.
-    public var settings: WebRTCSettings
-    /// Running time 0 of every pipeline of the session, on the system clock.
-    public var baseTimeNanoseconds: UInt64
-    /// Where received tracks go; nil: they are received and thrown away.
-    public var recorder: RoomRecorder?
-    /// What is sent; nil: nothing.
-    public var camera: CameraSource?
-
-    /// A context with each part given.
-    public init(
-        control: ControlThread,
-        certificate: Certificate,
-        policy: NegotiationPolicy,
-        settings: WebRTCSettings,
-        baseTimeNanoseconds: UInt64,
-        recorder: RoomRecorder?,
-        camera: CameraSource?
-    ) {
-        self.control = control
-        self.certificate = certificate
-        self.policy = policy
-        self.settings = settings
-        self.baseTimeNanoseconds = baseTimeNanoseconds
-        self.recorder = recorder
-        self.camera = camera
-    }
-
-    /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which everybody reads.
-    var fingerprints: [Fingerprint] {
-        [self.certificate.digest(.sha256).flatMap { Fingerprint(algorithm: .sha256, digest: $0) }].compactMap { $0 }
-    }
-}
 
 /// One peer connection: webrtcbin, the negotiation around it, and the tracks on it.
 ///
@@ -58,12 +16,12 @@ public struct PeerConnectionContext: Sendable {
 public final class PeerConnection: Sendable {
     private let id: ConnectionID
     private let peer: PeerID
-    private let context: PeerConnectionContext
-    private let logger: Logger
-    private let onEvent: @Sendable (ConnectionEvent) -> Void
-    private let state: Mutex<State>
+    let context: PeerConnectionContext
+    let logger: Logger
+    let onEvent: @Sendable (ConnectionEvent) -> Void
+    let state: Mutex<State>
 
-    private struct State {
+    struct State {
         var negotiation: NegotiationState
         var bin: WebRTCBin?
         var isClosed = false
@@ -73,7 +31,7 @@ public final class PeerConnection: Sendable {
         var isConnected = false
         var localCandidates: [String] = []
         var isGathered = false
-        var waitsForGathering: OneShot?
+        var waitsForGathering: OneShot<Void, Never>?
         var descriptionSent = false
         var waiting: [ReceivedStream] = []
         var taps: [TrackTap] = []
@@ -81,33 +39,16 @@ public final class PeerConnection: Sendable {
         var consumers: [CameraCodec: FanOut.Consumer] = [:]
     }
 
-    private struct Sender {
+    struct Sender {
         var branch: SendBranch
         var codec: CameraCodec
     }
 
     /// What the comparison of the peer's certificate with its description said.
-    private enum Verdict {
+    enum Verdict {
         case pending
         case genuine
         case forged
-    }
-
-    /// A wait that ends once.
-    private final class OneShot: Sendable {
-        private let continuation: Mutex<CheckedContinuation<Void, Never>?>
-
-        init(_ continuation: CheckedContinuation<Void, Never>) {
-            self.continuation = Mutex(continuation)
-        }
-
-        func resume() {
-            let waiting = self.continuation.withLock { stored in
-                defer { stored = nil }
-                return stored
-            }
-            waiting?.resume()
-        }
     }
 
     /// A connection of which nothing runs yet.
@@ -253,7 +194,7 @@ public final class PeerConnection: Sendable {
             }
             return (state.bin, Array(state.consumers.values), state.taps, state.waitsForGathering)
         }
-        wait?.resume()
+        wait?.resume(with: .success(()))
         for consumer in consumers { consumer.remove() }
         do {
             try await self.context.control.run("closing a peer connection") { bin?.stop() }
@@ -278,6 +219,13 @@ public final class PeerConnection: Sendable {
         let (bin, taps) = self.state.withLock { ($0.bin, $0.taps) }
         let times = taps.compactMap(\.counters.lastPacketNanoseconds) + [bin?.lastReportNanoseconds].compactMap { $0 }
         return times.max()
+    }
+
+    /// Interarrival jitter of a received track in milliseconds, if known.
+    ///
+    /// Control thread.
+    func jitterMilliseconds(ssrc: UInt32) -> Double? {
+        self.bin?.jitterMilliseconds(ssrc: ssrc)
     }
 
     /// The pipeline's name and its graph in the DOT language; nil while there is none.
@@ -315,14 +263,14 @@ public final class PeerConnection: Sendable {
     /// Waits for the first candidates, 500 ms at most, and puts them into the description (protocols.md 1.2); those
     /// that come later are trickled.
     private func withCandidates(_ outer: String) async -> String {
-        await withCheckedContinuation { continuation in
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let wait = OneShot(continuation)
             let isGathered = self.state.withLock { state in
                 state.waitsForGathering = wait
                 return state.isGathered || state.isClosed
             }
-            if isGathered { wait.resume() }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume() }
+            if isGathered { wait.resume(with: .success(())) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume(with: .success(())) }
         }
         return self.state.withLock { state in
             state.descriptionSent = true
@@ -332,42 +280,6 @@ public final class PeerConnection: Sendable {
                 isComplete: state.isGathered,
                 in: outer
             )
-        }
-    }
-
-    /// One m-line per kind: what we send, with the codec that we prefer; what we only receive.
-    private func prepareOffer(_ bin: WebRTCBin) throws {
-        let policy = self.context.policy
-        for kind in [MediaKind.audio, .video] {
-            if let codec = policy.sent(kind).first, let format = SendFormat(codec), let camera = CameraCodec(codec) {
-                let branch = try bin.addSender(format)
-                self.state.withLock { $0.senders[kind] = Sender(branch: branch, codec: camera) }
-            } else if let codec = policy.received(kind).first {
-                try bin.addReceiver(caps: SendFormat.receiveCaps(codec), retransmission: kind == .video)
-            }
-        }
-    }
-
-    /// A sender for each m-line that the answer will send on and that has none yet.
-    private func prepareAnswer(_ bin: WebRTCBin) throws {
-        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
-            guard self.state.withLock({ $0.senders[media.kind] }) == nil, let format = SendFormat(media),
-                let codec = CameraCodec(media.codec.codec)
-            else { continue }
-            let branch = try bin.addSender(format, mLineIndex: media.innerIndex)
-            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
-        }
-    }
-
-    /// The peer may have picked another codec, or another number for it, than we prepared.
-    private func adaptSenders(_ bin: WebRTCBin) throws {
-        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
-            guard let sender = self.state.withLock({ $0.senders[media.kind] }), let format = SendFormat(media),
-                let codec = CameraCodec(media.codec.codec),
-                SendFormat(media.codec.codec) != format || sender.codec != codec
-            else { continue }
-            let branch = try bin.replace(sender.branch, with: format)
-            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
         }
     }
 
@@ -383,7 +295,7 @@ public final class PeerConnection: Sendable {
                 state.isGathered = true
                 return state.waitsForGathering
             }
-            wait?.resume()
+            wait?.resume(with: .success(()))
         case .iceState(.disconnected):
             self.onEvent(.iceDisconnected)
         case .iceState(.failed):
@@ -433,31 +345,6 @@ public final class PeerConnection: Sendable {
     }
 
     // MARK: Control thread
-
-    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not (gstreamer.md facts
-    /// 1, 20).
-    ///
-    /// Nothing is read from or sent to a peer before this said yes.
-    private func isGenuine(_ bin: WebRTCBin) -> Bool {
-        let (verdict, expected) = self.state.withLock { ($0.verdict, $0.negotiation.remoteFingerprints) }
-        guard case .pending = verdict else { return verdict == .genuine }
-        let certificates = bin.peerCertificates
-        guard !certificates.isEmpty else { return false }
-        let isGenuine = certificates.allSatisfy { pem in
-            expected.matches { algorithm in
-                CertificateHash(algorithm).flatMap { Certificate.digest(ofPEM: pem, $0) }
-            }
-        }
-        self.state.withLock { $0.verdict = isGenuine ? .genuine : .forged }
-        if !isGenuine {
-            self.onEvent(
-                .authenticityFailed(
-                    reason: "the certificate of the DTLS handshake does not have the fingerprint of the description"
-                )
-            )
-        }
-        return isGenuine
-    }
 
     private func connectionCameUp() {
         guard let bin = self.bin, self.isGenuine(bin) else { return }
@@ -514,18 +401,5 @@ public final class PeerConnection: Sendable {
             "track received",
             metadata: .tagged([.trackCodec: "\(format.encodingName)", .trackSSRC: "\(ssrc)"])
         )
-    }
-
-    private func startSending(_ bin: WebRTCBin) {
-        guard let camera = self.context.camera else { return }
-        for sender in self.state.withLock({ Array($0.senders.values) }) {
-            guard self.state.withLock({ $0.consumers[sender.codec] }) == nil else { continue }
-            do {
-                let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))
-                self.state.withLock { $0.consumers[sender.codec] = consumer }
-            } catch {
-                self.logger.error("camera does not start", metadata: .tagged([.errorMessage: "\(error)"]))
-            }
-        }
     }
 }

@@ -107,6 +107,14 @@ public final class RoomSession: Sendable {
         }
     }
 
+    /// Interarrival jitter of a received track in milliseconds (RFC 3550, 6.4.1), if known.
+    ///
+    /// Control thread.
+    public func jitterMilliseconds(of track: TrackStatus) -> Double? {
+        let connection = self.state.withLock { $0.connections[ConnectionID(track.connection)]?.connection }
+        return connection?.jitterMilliseconds(ssrc: track.ssrc)
+    }
+
     /// The pipeline of each peer connection and those of the camera, in the DOT language, by name.
     public func graphs() async throws -> [String: String] {
         let connections = self.state.withLock { $0.connections.values.map(\.connection) }

@@ -107,6 +107,7 @@ private struct JournalEvents {
             self.parts += 1
             self.isFinished = false
         case .partStarted(let record):
+            self.host = record.host
             self.anchor = (record.utc, entry.monotonicNanoseconds)
             self.parts = max(self.parts, record.part)
             self.isFinished = false

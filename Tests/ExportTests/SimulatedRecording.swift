@@ -65,7 +65,7 @@ final class SimulatedRecording {
     let folder: RecordingFolder
     private(set) var files: [String] = []
 
-    init(_ plans: [TrackPlan], closed: Bool = true) throws {
+    init(_ plans: [TrackPlan], closed: Bool = true, boot: String? = nil) throws {
         self.storagePath = FileManager.default.temporaryDirectory.path + "/tapedeck-export-\(RecordingID.random())"
         self.folder = try RecordingFolder.create(
             storage: self.storagePath,
@@ -75,7 +75,13 @@ final class SimulatedRecording {
         )
         let journal = try JournalWriter(folder: self.folder)
         let start = Self.startNanoseconds
-        let started = RecordingStarted(room: "Stand up!", id: self.folder.id.rawValue, host: "host", utc: Self.startUTC)
+        let started = RecordingStarted(
+            room: "Stand up!",
+            id: self.folder.id.rawValue,
+            host: "host",
+            utc: Self.startUTC,
+            boot: boot
+        )
         try journal.append(.recordingStarted(started), monotonicNanoseconds: start)
         for participant in Set(plans.map(\.participant)).sorted() {
             try journal.append(
@@ -84,7 +90,9 @@ final class SimulatedRecording {
             )
         }
         for (index, plan) in plans.enumerated() {
-            self.files.append(try self.record(plan, number: index + 1, journal: journal, closed: closed))
+            self.files.append(
+                try self.record(plan, number: index + 1, journal: journal, closed: closed, start: start)
+            )
         }
         if closed {
             try journal.append(
@@ -94,11 +102,45 @@ final class SimulatedRecording {
         }
     }
 
+    /// Another process goes on, so long after the recording's start; `start` is its host's clock then.
+    func goOn(_ plans: [TrackPlan], part: Int, boot: String?, at start: Int64, after nanoseconds: Int64) throws {
+        let journal = try JournalWriter(folder: self.folder)
+        let utc = UTCTime(nanosecondsSince1970: Self.startUTC.nanosecondsSince1970 + nanoseconds)
+        try journal.append(
+            .partStarted(PartStarted(part: part, host: "host\(part)", utc: utc, boot: boot)),
+            monotonicNanoseconds: start
+        )
+        for plan in plans {
+            // The sender goes on with its clocks: its wall clock shows the time of the whole recording.
+            self.files.append(
+                try self.record(
+                    plan,
+                    number: self.files.count + 1,
+                    journal: journal,
+                    closed: true,
+                    start: start,
+                    wall: nanoseconds
+                )
+            )
+        }
+        try journal.append(
+            .recordingFinished(RecordingFinished(reason: "test")),
+            monotonicNanoseconds: start + 10_000_000_000
+        )
+    }
+
     deinit {
         try? FileManager.default.removeItem(atPath: self.storagePath)
     }
 
-    private func record(_ plan: TrackPlan, number: Int, journal: JournalWriter, closed: Bool) throws -> String {
+    private func record(
+        _ plan: TrackPlan,
+        number: Int,
+        journal: JournalWriter,
+        closed: Bool,
+        start: Int64,
+        wall elapsed: Int64 = 0
+    ) throws -> String {
         let writer = TrackFileWriter(
             folder: self.folder,
             journal: journal,
@@ -118,7 +160,7 @@ final class SimulatedRecording {
             let captured = plan.captureNanoseconds + clock.nanoseconds(ticks: ticks)
             if let due = report, captured >= due {
                 let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: due - plan.captureNanoseconds)
-                let wall = (Self.wallStart << 32) + UInt64(Double(due) * 4.294967296)
+                let wall = (Self.wallStart << 32) + UInt64(Double(elapsed + due) * 4.294967296)
                 try journal.append(
                     .senderReport(
                         SenderReport(
@@ -128,7 +170,7 @@ final class SimulatedRecording {
                             ntpTime: wall
                         )
                     ),
-                    monotonicNanoseconds: Self.startNanoseconds + due + plan.delayNanoseconds
+                    monotonicNanoseconds: start + due + plan.delayNanoseconds
                 )
                 report = due + 1_000_000_000
             }
@@ -136,7 +178,7 @@ final class SimulatedRecording {
                 try writer.write(
                     $0,
                     rtpTime: plan.firstRTPTime + ticks,
-                    arrivalNanoseconds: Self.startNanoseconds + captured + plan.delayNanoseconds
+                    arrivalNanoseconds: start + captured + plan.delayNanoseconds
                 )
             }
             guard case .written = result else {
@@ -145,7 +187,7 @@ final class SimulatedRecording {
             }
         }
         if closed {
-            try writer.close(reason: "test", monotonicNanoseconds: Self.startNanoseconds + 10_000_000_000)
+            try writer.close(reason: "test", monotonicNanoseconds: start + 10_000_000_000)
         }
         return self.folder.path + "/" + writer.relativePath
     }

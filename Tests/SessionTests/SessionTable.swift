@@ -16,6 +16,7 @@ let sessionTable = """
        candidate: ignored notJoined
        peerLeft: ignored unknownPeer
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -32,6 +33,7 @@ let sessionTable = """
        answer: ignored unknownPeer
        peerLeft: ignored unknownPeer
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -48,6 +50,7 @@ let sessionTable = """
        answer: ignored answerWithoutOffer
        peerLeft: cancel connect, close 1, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -74,6 +77,7 @@ let sessionTable = """
        answer: applyAnswer 1
        peerLeft: cancel connect, close 1, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -102,6 +106,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: cancel connect, close 1, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -129,6 +134,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: cancel connect, close 1, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -155,6 +161,7 @@ let sessionTable = """
        answer: ignored answerWithoutOffer
        peerLeft: cancel connect, close 1, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -182,6 +189,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: close 1, cancel burst, peerLeft
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -208,6 +216,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: close 1, cancel burst, peerLeft
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -236,6 +245,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: cancel disconnected, close 1, cancel burst, peerLeft
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -265,6 +275,7 @@ let sessionTable = """
        candidate: add 1
        peerLeft: cancel stale, close 1, cancel burst, peerLeft
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -293,6 +304,7 @@ let sessionTable = """
        answer: ignored answerWithoutOffer
        peerLeft: cancel backOff, cancel burst, peerLeft
        full: cancel backOff, cancel burst, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -309,6 +321,7 @@ let sessionTable = """
        offerEcho: cancel returning, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        full: cancel burst, cancel resets, cancel returning, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -326,6 +339,7 @@ let sessionTable = """
        answer: ignored answerWithoutOffer
        peerLeft: cancel burst, cancel resets, peerLeft
        full: cancel burst, cancel resets, peerLeft, full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -343,6 +357,7 @@ let sessionTable = """
        candidate: ignored notJoined
        peerLeft: close 1, cancel burst, peerLeft
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling
@@ -370,6 +385,7 @@ let sessionTable = """
        candidate: ignored notJoined
        peerLeft: close 1, cancel burst, peerLeft, start stop
        full: full
+       joinFailed: joinFailed
        signallingLost: lost
        left: lost
        ignored: ignored signalling

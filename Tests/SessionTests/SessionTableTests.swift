@@ -70,6 +70,7 @@ import Testing
         ("endOfCandidates", .room(.endOfCandidatesReceived(from: Harness.peer))),
         ("peerLeft", .room(.peerLeft(Harness.peer))),
         ("full", .room(.full)),
+        ("joinFailed", .room(.joinFailed(reason: "test"))),
         ("signallingLost", .room(.signallingLost(reason: "test"))),
         ("left", .room(.left)),
         ("ignored", .room(.ignored(what: "test", detail: ""))),

@@ -83,7 +83,7 @@ import Timeline
         let later = UTCTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + 60 * Self.second)
         try self.journal([
             (100, Self.started(Self.start)), (110, .recordingFinished(RecordingFinished(reason: "moved"))),
-            (5, Self.started(later, host: "two")), (15, Self.opened),
+            (5, .partStarted(PartStarted(part: 2, host: "two", utc: later))), (15, Self.opened),
         ])
         let summary = try RecordingSummary.read(self.folder)
         #expect(summary.parts == 2 && summary.host == "two" && !summary.isFinished)

@@ -48,6 +48,9 @@ void CGst_webrtc_add_ice_candidate(GstElement *webrtcbin, guint m_line_index, co
 /// Transfer full.
 GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
                                                      GstWebRTCRTPTransceiverDirection direction, GstCaps *caps);
+/// Interarrival jitter in seconds (RFC 3550 section 6.4.1) of a source that an `rtpsession` element receives; FALSE if it
+/// does not know the source.
+gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds);
 /// FALSE if webrtcbin does not take the URL.
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 /// Lets the transceiver of an m-line send that a remote offer made receive-only. webrtcbin 1.26 makes one for

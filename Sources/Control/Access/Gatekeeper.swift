@@ -45,17 +45,18 @@ final class Gatekeeper: Sendable {
         var sessions = BrowserSessions()
         var requests: TokenBuckets<RateKey>
         var failures: TokenBuckets<String>
+        /// Tokens that were right, by the address that sent them.
+        var known = LeastRecentlyUsed<RateKey, Bool>(capacity: 4096)
     }
 
     private let state: Mutex<State>
 
-    init(tokens: [APIToken], rate: ControlConfiguration.Rate) {
+    init(tokens: [APIToken], rate: ControlConfiguration.Rate, wrongTokens: ControlConfiguration.Rate) {
         self.state = Mutex(
             State(
                 tokens: tokens,
                 requests: TokenBuckets(rate: rate, capacity: 4096),
-                // A person mistypes now and then; a program that guesses gets one guess in six seconds.
-                failures: TokenBuckets(rate: .init(perSecond: 1.0 / 6, burst: 10), capacity: 4096)
+                failures: TokenBuckets(rate: wrongTokens, capacity: 4096)
             )
         )
     }
@@ -65,7 +66,10 @@ final class Gatekeeper: Sendable {
 
     /// Puts other tokens in force; logins with tokens that are gone end with them.
     func replaceTokens(_ tokens: [APIToken]) {
-        self.state.withLock { $0.tokens = tokens }
+        self.state.withLock { state in
+            state.tokens = tokens
+            state.known.removeAll { _ in true }
+        }
     }
 
     /// Who the client is; `nil` for somebody who shows nothing.
@@ -73,17 +77,17 @@ final class Gatekeeper: Sendable {
     /// Throws `unauthorized` for credentials that are wrong, and `rateLimited`.
     func admit(_ credentials: Credentials, address: String, now: Duration) throws(Problem) -> Client? {
         let outcome: Result<Client?, Problem> = self.state.withLock { state in
-            if let seconds = state.failures.wait(address, now: now) {
-                return .failure(Self.tooMany("Too many wrong tokens came from this address.", seconds))
-            }
             let client: Client?
             switch Self.identify(credentials, &state, now: now) {
-            case .failure(let problem):
-                _ = state.failures.take(address, now: now)
-                return .failure(problem)
+            case .failure(let problem): return .failure(Self.wrong(problem, address, &state, now))
             case .success(let found): client = found
             }
             let key = RateKey(address: address, client: client?.name ?? "")
+            if client?.proof == .token, state.known[key] == nil {
+                // While somebody guesses, a right guess must not look different; those who knew before go on.
+                if let seconds = state.failures.wait(address, now: now) { return .failure(Self.tooManyWrong(seconds)) }
+                state.known[key] = true
+            }
             if let seconds = state.requests.take(key, now: now) {
                 return .failure(Self.tooMany("Requests come faster than the limit.", seconds))
             }
@@ -92,16 +96,16 @@ final class Gatekeeper: Sendable {
         return try outcome.get()
     }
 
-    /// Begins a login; the client and the cookie's value. Throws `unauthorized`.
+    /// Begins a login: the client and the value of its cookie.
+    ///
+    /// Throws `unauthorized` and `rateLimited`.
     func openSession(secret: String, address: String, now: Duration) throws(Problem) -> (Client, String) {
         let outcome: Result<(Client, String), Problem> = self.state.withLock { state in
-            if let seconds = state.failures.wait(address, now: now) {
-                return .failure(Self.tooMany("Too many wrong tokens came from this address.", seconds))
-            }
             guard let token = state.tokens.matching(secret) else {
-                _ = state.failures.take(address, now: now)
-                return .failure(Self.unauthorized("The token is not known.", error: "invalid_token"))
+                let problem = Self.unauthorized("The token is not known.", error: "invalid_token")
+                return .failure(Self.wrong(problem, address, &state, now))
             }
+            if let seconds = state.failures.wait(address, now: now) { return .failure(Self.tooManyWrong(seconds)) }
             let cookie = state.sessions.open(for: token, now: now)
             return .success((Client(proof: .cookie, scopes: token.scopes, name: token.name), cookie))
         }
@@ -150,6 +154,15 @@ final class Gatekeeper: Sendable {
     private static func unauthorized(_ detail: String, error: String?) -> Problem {
         Problem(.unauthorized, detail)
             .with(.wwwAuthenticate, #"Bearer realm="tapedeck""# + (error.map { #", error="\#($0)""# } ?? ""))
+    }
+
+    /// What a wrong token is answered with: less and less often that it is wrong.
+    private static func wrong(_ problem: Problem, _ address: String, _ state: inout State, _ now: Duration) -> Problem {
+        state.failures.take(address, now: now).map(self.tooManyWrong) ?? problem
+    }
+
+    private static func tooManyWrong(_ seconds: Int) -> Problem {
+        self.tooMany("Too many wrong tokens came from this address.", seconds)
     }
 
     private static func tooMany(_ detail: String, _ seconds: Int) -> Problem {

@@ -3,7 +3,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOPosix
-import Timeline
 
 extension Endpoints {
     private struct Exports: Encodable {
@@ -66,12 +65,8 @@ extension Endpoints {
         asked.cursor = query.text("cursor")
         asked.room = query.text("room")
         asked.text = query.text("text")
-        asked.from = query.text("from")
-        asked.to = query.text("to")
-        for (name, time) in [("from", asked.from), ("to", asked.to)] {
-            guard let time, UTCTime(iso8601: time) == nil else { continue }
-            query.complain("\"\(name)\" must be a time in UTC such as 2026-11-21T06:00:00Z")
-        }
+        asked.from = query.time("from")
+        asked.to = query.time("to")
         try query.finish()
         return asked
     }

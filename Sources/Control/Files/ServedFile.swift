@@ -55,7 +55,9 @@ final class ServedFile: Sendable {
         _ = Glibc.close(self.descriptor)
     }
 
-    /// Up to `count` bytes from `offset`; fewer only at the end of the file. Blocks the calling thread.
+    /// Up to `count` bytes from `offset`; fewer only at the end of the file.
+    ///
+    /// Blocks the calling thread.
     func read(offset: Int64, count: Int) throws(Failure) -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -15,10 +15,15 @@ struct JSONFields {
         self.path = path
     }
 
-    /// Takes a text whose length in bytes is in a range.
+    /// Takes a text without control characters.
+    ///
+    /// Its length is counted in Unicode code points, as JSON Schema counts.
     mutating func text(_ name: String, _ length: ClosedRange<Int>) -> String? {
-        self.take(name, "a text of \(length.lowerBound) to \(length.upperBound) bytes") { value in
-            value.string.flatMap { length.contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil }
+        self.take(name, "a text of \(length.lowerBound) to \(length.upperBound) plain characters") { value in
+            value.string.flatMap { text in
+                let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+                return isPlain && length.contains(text.unicodeScalars.count) ? text : nil
+            }
         }
     }
 

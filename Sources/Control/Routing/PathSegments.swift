@@ -4,10 +4,10 @@
 ///
 /// What comes out is data: it may hold slashes, dots and anything else but control characters.
 enum PathSegments {
-    /// Longest decoded segment in bytes.
+    /// Longest decoded segment in Unicode code points, which JSON Schema counts too.
     ///
     /// Ids of peers are the longest names there are; room servers keep them far below.
-    static let maximumBytes = 512
+    static let maximumLength = 512
 
     /// The segments of a path that begins with a slash; throws `badRequest`.
     static func decode(_ path: String) throws(Problem) -> [String] {
@@ -25,12 +25,12 @@ enum PathSegments {
         guard let bytes = percentDecoded(segment) else {
             throw Problem(.badRequest, "The path has a percent sign that is not followed by two hexadecimal digits.")
         }
-        guard bytes.count <= self.maximumBytes else {
-            throw Problem(.badRequest, "A part of the path is longer than \(self.maximumBytes) bytes.")
-        }
         // Validation refuses overlong forms, surrogates and cut sequences (RFC 3629 section 3).
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.badRequest, "A part of the path is not UTF-8.")
+        }
+        guard text.unicodeScalars.count <= self.maximumLength else {
+            throw Problem(.badRequest, "A part of the path is longer than \(self.maximumLength) characters.")
         }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
             throw Problem(.badRequest, "A part of the path has control characters.")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Timeline
+
 /// The query of a request target: names and values, percent-decoded, in order.
 ///
 /// Every name may be there once, and only those that are asked for: a misspelt filter must not list everything.
@@ -23,11 +25,11 @@ struct Query {
         }
     }
 
-    /// Takes a text of 1 to `longest` bytes; an empty one counts as absent.
+    /// Takes a text of 1 to `longest` Unicode code points; an empty one counts as absent.
     mutating func text(_ name: String, longest: Int = 512) -> String? {
         guard let value = self.values.removeValue(forKey: name), !value.isEmpty else { return nil }
-        guard value.utf8.count <= longest, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
-            self.problems.append("\"\(name)\" is longer than \(longest) bytes or has control characters")
+        guard value.unicodeScalars.count <= longest, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+            self.problems.append("\"\(name)\" is longer than \(longest) characters or has control characters")
             return nil
         }
         return value
@@ -47,6 +49,15 @@ struct Query {
         return value
     }
 
+    /// Takes a time in UTC, such as `2026-11-21T06:00:00Z`.
+    mutating func time(_ name: String) -> String? {
+        guard let text = self.values.removeValue(forKey: name) else { return nil }
+        if UTCTime(iso8601: text) == nil {
+            self.problems.append("\"\(name)\" must be a time in UTC such as 2026-11-21T06:00:00Z")
+        }
+        return text
+    }
+
     /// Takes a flag: `name`, `name=true` or `name=1`, and their opposites.
     mutating func flag(_ name: String) -> Bool {
         switch self.values.removeValue(forKey: name) {
@@ -56,11 +67,6 @@ struct Query {
             self.problems.append("\"\(name)\" must be true or false")
             return false
         }
-    }
-
-    /// Notes something else that is wrong.
-    mutating func complain(_ problem: String) {
-        self.problems.append(problem)
     }
 
     /// Throws `badRequest` with everything that is wrong, names included that nobody took.

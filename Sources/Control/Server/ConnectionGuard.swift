@@ -78,8 +78,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return
         }
+        var data = data
         switch self.unwrapOutboundIn(data) {
-        case .head: self.hasBegunAnswer = true
+        case .head(var head):
+            self.hasBegunAnswer = true
+            if self.isReceiving, self.unanswered == 1 {
+                head.headerFields[.connection] = "close"
+                data = self.wrapOutboundOut(.head(head))
+            }
         case .body: break
         case .end:
             self.hasBegunAnswer = false

@@ -69,6 +69,8 @@ public struct ControlConfiguration: Sendable {
     public var hostNames: [String]
     /// How many requests a client address may send with one token.
     public var rate: Rate
+    /// How many wrong tokens a client address may send: a person mistypes now and then, a program that guesses is slow.
+    public var wrongTokens: Rate
     /// What is bounded.
     public var limits: Limits
 
@@ -80,6 +82,7 @@ public struct ControlConfiguration: Sendable {
         self.allowedOrigins = []
         self.hostNames = []
         self.rate = Rate(perSecond: 50, burst: 200)
+        self.wrongTokens = Rate(perSecond: 1.0 / 6, burst: 10)
         self.limits = Limits()
     }
 

@@ -80,7 +80,11 @@ public final class ControlServer: Service {
         self.logger = logger
         self.onListening = onListening
         self.identity = try configuration.tls.map(Self.identity)
-        self.gatekeeper = Gatekeeper(tokens: configuration.tokens, rate: configuration.rate)
+        self.gatekeeper = Gatekeeper(
+            tokens: configuration.tokens,
+            rate: configuration.rate,
+            wrongTokens: configuration.wrongTokens
+        )
         self.responder = ControlResponder(
             endpoints: Endpoints(
                 backend: backend,
@@ -140,7 +144,8 @@ public final class ControlServer: Service {
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [ConnectionGuard(limits)],
-                idleTimeout: TimeAmount(limits.requestTime),
+                // After `ConnectionGuard` has answered a request that came too slowly, and the answer has arrived.
+                idleTimeout: TimeAmount(limits.requestTime + .seconds(2)),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: limits.headerBytes,
                     maxHeaderListSize: limits.headerBytes,

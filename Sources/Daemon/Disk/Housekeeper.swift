@@ -85,15 +85,20 @@ actor Housekeeper: Service {
             self.bus.publish(.diskLow, details.merging(["action": "video is left out"]) { $1 })
             await self.supervisor.limitRecording(to: .soundOnly)
         case .stopEverything:
-            self.bus.publish(.diskLow, details.merging(["action": "nothing is recorded"]) { $1 })
-            await self.supervisor.limitRecording(to: .nothing)
+            await self.stopEverything(details)
         case .recover:
             self.bus.publish(.diskRecovered, details)
             await self.supervisor.limitRecording(to: .everything)
         }
     }
 
+    private func stopEverything(_ details: [String: String]) async {
+        self.bus.publish(.diskLow, details.merging(["action": "nothing is recorded"]) { $1 })
+        await self.supervisor.limitRecording(to: .nothing)
+    }
+
     private func keepRetention() async {
+        await self.keeper.removeLeftovers()
         repeat {
             let settings = await self.supervisor.configuration.storage
             let policy = RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes)

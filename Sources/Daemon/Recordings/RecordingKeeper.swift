@@ -122,6 +122,13 @@ actor RecordingKeeper: Service {
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
 
+    /// Ends deletions that an earlier life began.
+    func removeLeftovers() async {
+        await self.attempt("end deletions") {
+            _ = try RecordingFolder.removeLeftovers(storage: self.catalogue.storage)
+        }
+    }
+
     /// Deletes what a policy does not keep.
     func apply(_ policy: RetentionPolicy) async {
         await self.attempt("retention") {
@@ -241,7 +248,11 @@ actor RecordingKeeper: Service {
         }
         self.metrics.exportEnded(export.state == .failed ? .failed : .done, after: ContinuousClock.now - started)
         if export.state == .failed {
-            self.bus.publish(.exportFailed, recording: recording, details.merging(["reason": export.error ?? ""]) { $1 })
+            self.bus.publish(
+                .exportFailed,
+                recording: recording,
+                details.merging(["reason": export.error ?? ""]) { $1 }
+            )
         } else {
             self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
         }

@@ -9,6 +9,7 @@ import Observability
 import ServiceLifecycle
 import Supervision
 import UnixSignals
+import Webhooks
 
 /// Takes up a new configuration: on SIGHUP, when the file changed, and when the interface asks.
 ///
@@ -18,7 +19,10 @@ actor ConfigurationReloader: Service {
     private static let interval = Duration.seconds(1)
 
     private let path: String
+    /// The storage directory, which a running daemon keeps.
+    private let directory: String
     private let supervisor: Supervisor
+    private let webhooks: WebhookDispatcher
     private let bus: EventBus
     private let metrics: DaemonMetrics
     private let notifier: ServiceNotifier
@@ -45,14 +49,18 @@ actor ConfigurationReloader: Service {
     /// A reloader of the file that the supervisor's present configuration came from.
     init(
         path: String,
+        directory: String,
         supervisor: Supervisor,
+        webhooks: WebhookDispatcher,
         bus: EventBus,
         metrics: DaemonMetrics,
         notifier: ServiceNotifier,
         logger: Logger
     ) {
         self.path = path
+        self.directory = directory
         self.supervisor = supervisor
+        self.webhooks = webhooks
         self.bus = bus
         self.metrics = metrics
         self.notifier = notifier
@@ -105,8 +113,10 @@ actor ConfigurationReloader: Service {
             )
         }
         let change = await self.supervisor.take(new)
+        if change.sections.contains(.webhooks) { self.webhooks.update(new.webhooks) }
         self.metrics.reloaded(.applied)
-        let restart = change.sections.intersection([.api, .storage, .webhooks, .workers]).map(\.rawValue).sorted()
+        var restart = change.sections.intersection([.api, .workers]).map(\.rawValue).sorted()
+        if new.storage.directory != self.directory { restart.append("storage.directory") }
         var details = [
             "added": "\(change.added.count)", "changed": "\(change.changed.count)",
             "removed": "\(change.removed.count)", "unchanged": "\(change.unchanged.count)",

@@ -24,7 +24,7 @@ extension Supervisor {
             self.define(room.new, origin: .configuration)
             self.bus.publish(.roomChanged, room: room.new.name)
         }
-        if change.sections.contains(.ice) || change.sections.contains(.storage) {
+        if change.sections.contains(.ice) {
             // Orders carry these; where nothing differs, nothing happens.
             for name in change.unchanged {
                 guard let room = new.rooms[name], self.book.entries[name]?.origin == .configuration else { continue }

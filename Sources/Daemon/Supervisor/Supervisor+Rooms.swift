@@ -3,6 +3,7 @@
 import ConfigurationFile
 import Control
 import Foundation
+import Observability
 import Storage
 import Supervision
 import Timeline
@@ -163,7 +164,7 @@ extension Supervisor {
         let since = UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 - age.wholeNanoseconds)
         var resource = RoomResource(
             name: name,
-            url: entry.definition.address.description,
+            url: Redaction.url(entry.definition.address.description),
             join: entry.definition.join.description,
             origin: entry.origin.rawValue,
             phase: room.phase.resource,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Catalogue
 import ConfigurationFile
 import Control
 import Foundation
@@ -33,6 +34,8 @@ actor Supervisor: Service {
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
+    /// Small numbers for the metrics of the workers: a series must not begin with each process.
+    private var slots: [WorkerID: Int] = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
     /// Whether the process whose end is being told ended by a signal.
@@ -105,6 +108,7 @@ actor Supervisor: Service {
             switch action {
             case .start(let id):
                 self.mailboxes[id] = WorkerMailbox()
+                self.slots[id] = (1...).first { !self.slots.values.contains($0) }
                 self.startFeed.yield(id)
             case .send(let id, let command):
                 self.mailboxes[id]?.send(command)
@@ -160,7 +164,7 @@ actor Supervisor: Service {
     private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
-        self.metrics.remove(worker: "\(id)")
+        if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
         self.lastEndWasSignal = end.wasSignal
         self.apply(.exited(id, reason: end.reason))
     }
@@ -173,9 +177,9 @@ actor Supervisor: Service {
             let isKnown = self.fleet.workers[id] != nil
             self.apply(.event(id, event))
             guard isKnown else { return }
-            if case .heartbeat(let vitals) = event {
+            if case .heartbeat(let vitals) = event, let slot = self.slots[id] {
                 self.metrics.update(
-                    worker: "\(id)",
+                    worker: "\(slot)",
                     cpuSeconds: vitals.cpuSeconds,
                     residentBytes: vitals.residentBytes
                 )
@@ -231,6 +235,8 @@ actor Supervisor: Service {
 
     private func order(_ room: RoomConfiguration) {
         var order = RoomOrder(room, in: self.configuration)
+        // Another directory counts from the next start on: the catalogue is in this one.
+        order.storage = self.keeper.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
         self.apply(.define(order))
     }

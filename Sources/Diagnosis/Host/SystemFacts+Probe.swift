@@ -2,6 +2,7 @@
 
 internal import FoundationEssentials
 internal import GStreamer
+internal import Glibc
 
 extension SystemFacts {
     /// Where the programs that keep the clock are in Debian.
@@ -22,7 +23,8 @@ extension SystemFacts {
             threads: threads.compactMap(\.self).min(),
             receiveBuffer: SystemFiles.text(of: "/proc/sys/net/core/rmem_max").flatMap(SystemFiles.number),
             memory: SystemFiles.text(of: "/proc/meminfo").flatMap { SystemFiles.memory("MemAvailable", in: $0) },
-            processors: ProcessInfo.processInfo.activeProcessorCount
+            processors: ProcessInfo.processInfo.activeProcessorCount,
+            isNotTheService: geteuid() == 0 && getpwnam("tapedeck") != nil
         )
     }
 }

@@ -16,6 +16,8 @@ struct SystemFacts: Sendable, Hashable {
     var memory: UInt64?
     /// Processors.
     var processors: Int
+    /// Whether this is root on a host that has the service's account.
+    var isNotTheService = false
 
     /// Descriptors of a call of two peers, measured, with room for the daemon itself.
     private static let leastOpenFiles: UInt64 = 1024
@@ -27,7 +29,7 @@ struct SystemFacts: Sendable, Hashable {
     private static let leastMemory: UInt64 = 256_000_000
 
     var findings: [Finding] {
-        [self.clock, self.files, self.threadsFinding, self.buffer, self.memoryFinding].compactMap(\.self)
+        [self.clock, self.files, self.threadsFinding, self.buffer, self.memoryFinding, self.account].compactMap(\.self)
     }
 
     private var clock: Finding? {
@@ -95,6 +97,12 @@ struct SystemFacts: Sendable, Hashable {
                 meaning: bytes >= Self.leastMemory ? nil : "a recording takes about 60 MB, and its export as much again"
             )
         }
+    }
+
+    private var account: Finding? {
+        self.isNotTheService
+            ? Finding(.system, "account", .ok, "root; what the service may do says `sudo -u tapedeck tapedeck doctor`")
+            : nil
     }
 
     private func atLeast(_ name: String, _ count: UInt64, _ least: UInt64, meaning: String, remedy: String) -> Finding {

@@ -77,12 +77,27 @@ struct NeededElements: Sendable, Hashable {
             ]
         ),
         NeededElements(
-            "cameras and microphones",
+            "cameras, microphones, files",
             .warning,
-            "devices of this host cannot be sent",
+            "devices or files of this host cannot be sent",
             [
                 "gstreamer1.0-plugins-good": ["v4l2src", "jpegdec"],
                 "gstreamer1.0-alsa": ["alsasrc"],
+                "gstreamer1.0-plugins-base": ["audiorate", "decodebin"],
+                "libgstreamer1.0-0": ["filesrc"],
+            ]
+        ),
+        NeededElements(
+            "pictures, renditions",
+            .warning,
+            "the dashboard shows no pictures of rooms, or plays no recordings",
+            [
+                "gstreamer1.0-plugins-good": [
+                    "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux",
+                ],
+                "gstreamer1.0-plugins-bad": ["h264parse", "openh264dec", "opusparse"],
+                "gstreamer1.0-plugins-base": ["videoconvertscale"],
+                "libgstreamer1.0-0": ["filesink"],
             ]
         ),
         NeededElements(

@@ -16,7 +16,7 @@ func awaitReply(
     _ ask: (UnsafeMutablePointer<GstPromise>) -> Void
 ) async throws -> String? {
     try await withCheckedThrowingContinuation { continuation in
-        let once = OneShot<String?>(continuation)
+        let once = OneShot(continuation)
         let box = CallbackBox<UnsafeMutablePointer<GstPromise>> { promise in
             once.resume(with: readReply(of: promise, field: field, what))
         }

@@ -91,6 +91,7 @@ public final class WebRTCBin: Sendable {
     let pipeline: Pipeline
     let element: Element
     private let transports: Mutex<[Element]> = Mutex([])
+    private let sessions: Mutex<[Element]> = Mutex([])
     private let watcher: RTCPWatcher
 
     /// Builds the pipeline and starts it.
@@ -130,6 +131,7 @@ public final class WebRTCBin: Sendable {
     public func stop() {
         self.pipeline.stop()
         self.transports.withLock { $0.removeAll() }
+        self.sessions.withLock { $0.removeAll() }
     }
 
     // MARK: Negotiation
@@ -221,6 +223,17 @@ public final class WebRTCBin: Sendable {
     /// Any thread.
     public var lastReportNanoseconds: Int64? {
         self.watcher.lastReportNanoseconds
+    }
+
+    /// Interarrival jitter in milliseconds (RFC 3550, 6.4.1); nil for a source that nothing came from.
+    ///
+    /// Control thread.
+    public func jitterMilliseconds(ssrc: UInt32) -> Double? {
+        var seconds = 0.0
+        let isKnown = self.sessions.withLock { sessions in
+            sessions.contains { CGst_rtp_source_jitter($0.pointer, ssrc, &seconds) != 0 }
+        }
+        return isKnown ? seconds * 1000 : nil
     }
 
     // MARK: Streams
@@ -346,6 +359,7 @@ public final class WebRTCBin: Sendable {
             self.transports.withLock { $0.append(added) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
+            self.sessions.withLock { $0.append(added) }
         case "rtpjitterbuffer":
             // Without it the first packets wait for the whole latency.
             try? added.set("faststart-min-packets", "1")

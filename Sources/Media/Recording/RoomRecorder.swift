@@ -139,6 +139,7 @@ public final class RoomRecorder: Sendable {
             let id = self.state.nextTap
             self.state.nextTap += 1
             let tap = TrackTap(id: id, ssrc: track.ssrc, queue: self.queue)
+            if self.state.isFinishing { tap.close() }
             self.state.tracks[id] = OpenTrack(
                 tap: tap,
                 received: track,
@@ -289,6 +290,8 @@ public final class RoomRecorder: Sendable {
     public func finish(reason: String) {
         let isFirst = self.lock.withLock {
             defer { self.state.isFinishing = true }
+            // What comes from now on is not written: a queue that media flow into would never be empty.
+            for track in self.state.tracks.values { track.tap.close() }
             return !self.state.isFinishing
         }
         guard isFirst else { return }
@@ -296,10 +299,7 @@ public final class RoomRecorder: Sendable {
         self.ended.wait()
         self.lock.withLock {
             self.finishRecording(reason: reason)
-            for (id, track) in self.state.tracks {
-                track.tap.close()
-                self.state.tracks[id] = nil
-            }
+            self.state.tracks = [:]
             _ = self.state.machine.stopOrdered()
         }
     }

@@ -60,6 +60,10 @@ public enum LogKey: String, Sendable, CaseIterable {
     case httpTarget = "http.target"
     /// The status of an HTTP answer.
     case httpStatus = "http.status"
+    /// Scheme, host and port of a webhook's receiver.
+    case webhookTarget = "webhook.target"
+    /// A webhook delivery, the same in every attempt.
+    case deliveryID = "delivery.id"
     /// The address of a client.
     case clientAddress = "client.address"
     /// What was ignored or why; text from outside, shortened.

@@ -60,7 +60,8 @@ final class CommandInput: @unchecked Sendable {
             do {
                 return .command(try WorkerLine.decode(WorkerCommand.self, from: data))
             } catch {
-                return .garbage("a line that is no command of version \(WorkerLine.protocolVersion): \(Self.reason(error))")
+                let what = "a line that is no command of version \(WorkerLine.protocolVersion)"
+                return .garbage("\(what): \(Self.reason(error))")
             }
         }
     }

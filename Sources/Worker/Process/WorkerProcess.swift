@@ -5,7 +5,7 @@ internal import Foundation
 public import Logging
 internal import Observability
 public import Signalling
-public import Supervision
+internal import Supervision
 internal import Synchronization
 
 /// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.

@@ -63,9 +63,8 @@ struct CameraPlan: Sendable, Hashable {
         guard video != .none || audio != .none else {
             throw RoomPlanError(message: "the camera has neither picture nor sound")
         }
-        guard
-            let preferred = [CameraCodec.vp8, .h264].first(where: { $0.rawValue.lowercased() == order.preferredCodec })
-        else {
+        let codecs = [CameraCodec.vp8, .h264]
+        guard let preferred = codecs.first(where: { $0.rawValue.lowercased() == order.preferredCodec }) else {
             throw RoomPlanError(message: "preferredCodec takes vp8 or h264, not \(order.preferredCodec.prefix(20))")
         }
         guard (320...7680).contains(order.width), (180...4320).contains(order.height), order.width % 2 == 0,
@@ -86,12 +85,6 @@ struct CameraPlan: Sendable, Hashable {
         settings.bitsPerSecond = order.bitsPerSecond
         self.settings = settings
         self.preferred = preferred
-    }
-
-    /// Whether peers that receive the one can receive the other without a new call.
-    func sendsLike(_ other: CameraPlan) -> Bool {
-        self.settings.sendsVideo == other.settings.sendsVideo && self.settings.sendsAudio == other.settings.sendsAudio
-            && self.preferred == other.preferred
     }
 }
 

@@ -12,7 +12,9 @@ extension RoomStatus {
     private static let maximumTracks = 512
 
     /// What session and recorder know.
-    init(_ session: RoomSessionStatus, _ recorder: RoomRecorder) {
+    ///
+    /// Control thread: jitter is read from the pipelines.
+    init(_ session: RoomSessionStatus, _ recorder: RoomRecorder, jitter: (TrackStatus) -> Double?) {
         self.init()
         self.isJoined = session.isJoined
         self.recordingState =
@@ -38,6 +40,7 @@ extension RoomStatus {
                 units: track.units,
                 bytes: track.bytes,
                 lostPackets: track.lostPackets,
+                jitterMilliseconds: track.isOpen ? jitter(track) : nil,
                 keyframeRequests: track.keyframeRequests,
                 isOpen: track.isOpen
             )

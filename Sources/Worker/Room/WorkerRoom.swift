@@ -64,7 +64,9 @@ final class WorkerRoom: Sendable {
         self.recorder = RoomRecorder(settings: plan.recorder, logger: logger) { event in
             send(WorkerEvent(event, room: plan.name))
         }
-        (self.commands, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands))
+        (self.commands, self.feed) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
+        )
         self.state = Mutex(State(cameraPlan: plan.camera))
     }
 
@@ -339,7 +341,9 @@ final class WorkerRoom: Sendable {
             self.control.enqueue { [weak self] in
                 guard let self else { return }
                 self.recorder.presenceChanged(isEmpty: status.presentPeers.isEmpty)
-                if isDue { self.send(.status(room: self.plan.name, RoomStatus(status, self.recorder))) }
+                guard isDue else { return }
+                let room = RoomStatus(status, self.recorder) { session?.jitterMilliseconds(of: $0) }
+                self.send(.status(room: self.plan.name, room))
             }
         }
     }

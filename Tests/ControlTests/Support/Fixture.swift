@@ -32,8 +32,8 @@ struct Fixture: Sendable {
 
     init(
         tokens: [APIToken] = [],
-        onListening: @escaping @Sendable (Int) async -> Void = { _ in },
-        _ change: (inout ControlConfiguration) -> Void = { _ in }
+        _ change: (inout ControlConfiguration) -> Void = { _ in },
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws {
         var configuration = ControlConfiguration(port: 0)
         configuration.tokens = tokens

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import GStreamer
+public import SDP
+
+/// What all peer connections of a room session share.
+public struct PeerConnectionContext: Sendable {
+    /// The thread for everything that may block.
+    public var control: ControlThread
+    /// The session's DTLS identity.
+    public var certificate: Certificate
+    /// What is negotiated.
+    public var policy: NegotiationPolicy
+    /// Ports, addresses, jitter buffer.
+    public var settings: WebRTCSettings
+    /// Running time 0 of every pipeline of the session, on the system clock.
+    public var baseTimeNanoseconds: UInt64
+    /// Where received tracks go; nil: they are received and thrown away.
+    public var recorder: RoomRecorder?
+    /// What is sent; nil: nothing.
+    public var camera: CameraSource?
+
+    /// A context with each part given.
+    public init(
+        control: ControlThread,
+        certificate: Certificate,
+        policy: NegotiationPolicy,
+        settings: WebRTCSettings,
+        baseTimeNanoseconds: UInt64,
+        recorder: RoomRecorder?,
+        camera: CameraSource?
+    ) {
+        self.control = control
+        self.certificate = certificate
+        self.policy = policy
+        self.settings = settings
+        self.baseTimeNanoseconds = baseTimeNanoseconds
+        self.recorder = recorder
+        self.camera = camera
+    }
+
+    /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which everybody reads.
+    var fingerprints: [Fingerprint] {
+        [self.certificate.digest(.sha256).flatMap { Fingerprint(algorithm: .sha256, digest: $0) }].compactMap { $0 }
+    }
+}

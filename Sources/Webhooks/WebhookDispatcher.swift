@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Catalogue
+public import ConfigurationFile
+import Crypto
+import FoundationEssentials
+public import Logging
+import NIOCore
+import NIOPosix
+import Observability
+import Storage
+public import Supervision
+import Synchronization
+import Timeline
+
+/// Tells receivers what happens: at least once, for up to a day, also across restarts.
+///
+/// Events are matched with the webhooks' patterns, stored in the catalogue and posted from there, one attempt at a time for
+/// each webhook and all webhooks side by side; there are at most `maximumTargets` of them. A webhook's deliveries go out
+/// in order while they succeed; one that failed is tried again later and comes after others then. `docs/events.md` is the
+/// receivers' side of this.
+public final class WebhookDispatcher: Sendable {
+    /// The most webhooks; more are left out, with an error in the log.
+    public static let maximumTargets = 64
+    /// The most deliveries of one webhook that wait; older ones are dropped and counted.
+    public static let maximumQueued = 10_000
+    /// The most events between `dispatch` and the catalogue; more are dropped and counted.
+    static let maximumPending = 4096
+
+    private struct State {
+        var channels: [String: WebhookChannel] = [:]
+        /// Channels that are not running yet.
+        var added: [WebhookChannel] = []
+        var pending: [DaemonEvent] = []
+    }
+
+    private let catalogue: Catalogue
+    private let logger: Logger
+    private let environment: WebhookChannel.Environment
+    private let limit: Int
+    private let state: Mutex<State>
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// A dispatcher that takes events from now on and tells nobody before `run`.
+    public convenience init(catalogue: Catalogue, configuration: WebhooksConfiguration, logger: Logger) {
+        self.init(
+            catalogue: catalogue,
+            configuration: configuration,
+            logger: logger,
+            schedule: RetrySchedule(),
+            limit: Self.maximumQueued,
+            now: { .now() },
+            resolve: WebhookSender.systemResolver,
+            timeLimit: WebhookSender.timeLimit
+        )
+    }
+
+    init(
+        catalogue: Catalogue,
+        configuration: WebhooksConfiguration,
+        logger: Logger,
+        schedule: RetrySchedule,
+        limit: Int,
+        now: @escaping @Sendable () -> UTCTime,
+        resolve: @escaping WebhookSender.Resolver,
+        timeLimit: Duration
+    ) {
+        self.catalogue = catalogue
+        self.logger = logger
+        self.limit = limit
+        self.environment = WebhookChannel.Environment(
+            catalogue: catalogue,
+            schedule: schedule,
+            policy: TargetPolicy(allowedHosts: configuration.allowedHosts),
+            eventLoop: MultiThreadedEventLoopGroup.singleton.next(),
+            logger: logger,
+            now: now,
+            resolve: resolve,
+            timeLimit: timeLimit
+        )
+        self.state = Mutex(State())
+        (self.wakes, self.wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        self.update(configuration)
+    }
+
+    /// Takes an event for every webhook that wants it; returns at once, from any thread.
+    public func dispatch(_ event: DaemonEvent) {
+        self.state.withLock { state in
+            let wanting = state.channels.values.filter { $0.webhook.wants(event.kind.rawValue) }
+            guard !wanting.isEmpty else { return }
+            if state.pending.count < Self.maximumPending {
+                state.pending.append(event)
+            } else {
+                for channel in wanting { channel.count(dropped: 1) }
+            }
+        }
+        self.wake.yield()
+    }
+
+    /// Takes a new configuration; webhooks whose URL stays go on with what waits for them, those that are gone lose it.
+    public func update(_ configuration: WebhooksConfiguration) {
+        let policy = TargetPolicy(allowedHosts: configuration.allowedHosts)
+        if configuration.targets.count > Self.maximumTargets {
+            self.logger.error(
+                "webhooks left out",
+                metadata: .tagged([.detail: "\(configuration.targets.count) are too many, \(Self.maximumTargets) taken"]
+                )
+            )
+        }
+        var wanted: [String: WebhookConfiguration] = [:]
+        for target in configuration.targets.prefix(Self.maximumTargets) {
+            var key = Self.key(target.url.value)
+            while wanted[key] != nil { key = Self.key(key) }
+            wanted[key] = target
+        }
+        var environment = self.environment
+        environment.policy = policy
+        self.state.withLock { state in
+            for (key, channel) in state.channels where wanted[key] == nil {
+                channel.stop()
+                state.channels[key] = nil
+                state.added.removeAll { $0 === channel }
+            }
+            for (key, webhook) in wanted {
+                if let channel = state.channels[key] {
+                    channel.update(webhook, policy: policy)
+                } else {
+                    let channel = WebhookChannel(key: key, webhook: webhook, environment: environment)
+                    state.channels[key] = channel
+                    state.added.append(channel)
+                }
+            }
+        }
+        self.wake.yield()
+    }
+
+    /// Delivers until `shutdown` or cancellation; what is stored then goes out after the next start.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            self.wake.yield()
+            for await _ in self.wakes { await self.work(&group) }
+            await self.work(&group)
+            group.cancelAll()
+        }
+    }
+
+    /// Stores what was dispatched and makes `run` return, with no more than the attempts at hand cut off.
+    public func shutdown() {
+        self.wake.finish()
+    }
+
+    /// How every webhook does, in no order.
+    public func status() async throws -> [WebhookStatus] {
+        let counts = try await self.catalogue.deliveryCounts()
+        return self.channels.map { channel in
+            WebhookStatus(
+                target: channel.webhook.target,
+                key: channel.key,
+                deliveries: counts[channel.key] ?? DeliveryCounts(),
+                counters: channel.counters
+            )
+        }
+    }
+
+    /// Deliveries that were given up, newest first.
+    public func deadLetters(limit: Int = 100) async throws -> [DeliveryEntry] {
+        try await self.catalogue.deadDeliveries(limit: limit)
+    }
+
+    /// Tries a delivery that was given up for another day; throws `CatalogueError` with `notFound` if there is none.
+    public func requeue(_ delivery: String) async throws {
+        let key = try await self.catalogue.requeueDelivery(delivery, now: self.environment.now())
+        self.state.withLock { $0.channels[key] }?.nudge()
+    }
+
+    private var channels: [WebhookChannel] { self.state.withLock { Array($0.channels.values) } }
+
+    /// Starts new channels and stores new events.
+    private func work(_ group: inout DiscardingTaskGroup) async {
+        let (added, events) = self.state.withLock { state in
+            defer {
+                state.added.removeAll()
+                state.pending.removeAll()
+            }
+            return (state.added, state.pending)
+        }
+        for channel in added {
+            group.addTask { await channel.run() }
+        }
+        let channels = self.channels
+        await self.store(events, for: channels)
+        guard !added.isEmpty else { return }
+        do {
+            try await self.catalogue.removeDeliveries(exceptOf: Set(channels.map(\.key)))
+        } catch {
+            self.logger.error("webhook queue failed", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
+    }
+
+    private func store(_ events: [DaemonEvent], for channels: [WebhookChannel]) async {
+        guard !events.isEmpty else { return }
+        for channel in channels {
+            let webhook = channel.webhook
+            let deliveries = events.filter { webhook.wants($0.kind.rawValue) }.compactMap { event in
+                Self.delivery(event, webhook: channel.key, now: self.environment.now())
+            }
+            guard !deliveries.isEmpty else { continue }
+            do {
+                channel.count(dropped: try await self.catalogue.enqueue(deliveries, limit: self.limit))
+                channel.nudge()
+            } catch {
+                channel.count(dropped: deliveries.count)
+                self.logger.error("webhook queue failed", metadata: .tagged([.errorMessage: "\(error)"]))
+            }
+        }
+    }
+
+    static func delivery(_ event: DaemonEvent, webhook: String, now: UTCTime) -> DeliveryEntry? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let body = try? encoder.encode(event) else { return nil }
+        return DeliveryEntry(
+            id: UUID().uuidString.lowercased(),
+            webhook: webhook,
+            event: event.kind.rawValue,
+            body: Array(body),
+            created: now
+        )
+    }
+
+    /// The name of a webhook in the catalogue, which shall not hold a URL: it may be a secret.
+    private static func key(_ url: String) -> String {
+        hexadecimal(SHA256.hash(data: Array(url.utf8)).prefix(8))
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import Storage
+import Testing
+import Timeline
+
+@Suite struct CataloguedExportTests {
+    private let storage: CatalogueStorage
+    private let catalogue: Catalogue
+    private let recording: RecordingEntry
+
+    init() async throws {
+        self.storage = try CatalogueStorage()
+        self.catalogue = try self.storage.open()
+        self.recording = self.storage.entry(1)
+        try await self.catalogue.save(self.recording)
+    }
+
+    private func export(_ second: Int = 0, layout: String = "tracks") -> ExportEntry {
+        ExportEntry(recording: self.recording.id, layout: layout, created: CatalogueStorage.time(second))
+    }
+
+    @Test func goesFromQueuedToDone() async throws {
+        var export = self.export()
+        export.participant = "alice"
+        (export.from, export.to) = (1.5, 20)
+        try await self.catalogue.save(export)
+        #expect(try await self.catalogue.pendingExports() == [export])
+        export.state = .running
+        export.started = CatalogueStorage.time(1)
+        export.progress = 7
+        try await self.catalogue.save(export)
+        export.progress = 1
+        #expect(try await self.catalogue.export(export.id) == export)
+        export.state = .done
+        export.finished = CatalogueStorage.time(2)
+        export.file = "call.mkv"
+        try await self.catalogue.save(export)
+        #expect(try await self.catalogue.pendingExports().isEmpty)
+        #expect(try await self.catalogue.exports(of: self.recording.id) == [export])
+    }
+
+    @Test func beginsAgainWhatWasCutOff() async throws {
+        var running = self.export()
+        running.state = .running
+        running.started = CatalogueStorage.time(1)
+        running.progress = 0.5
+        var failed = self.export(1)
+        failed.state = .failed
+        failed.error = "disk full"
+        for export in [running, failed] { try await self.catalogue.save(export) }
+        #expect(try await self.catalogue.requeueInterruptedExports() == 1)
+        #expect(try await self.catalogue.requeueInterruptedExports() == 0)
+        let pending = try #require(try await self.catalogue.pendingExports().first)
+        #expect(pending.id == running.id && pending.state == .queued && pending.progress == 0 && pending.started == nil)
+        #expect(try await self.catalogue.export(failed.id) == failed)
+    }
+
+    @Test func knowsNoExportsOfUnknownRecordings() async throws {
+        let stranger = ExportEntry(recording: .random(), layout: "tracks", created: CatalogueStorage.time(0))
+        await #expect { try await self.catalogue.save(stranger) } throws: { ($0 as? CatalogueError)?.code == .notFound }
+        await #expect { try await self.catalogue.exports(of: .random()) } throws: {
+            ($0 as? CatalogueError)?.code == .notFound
+        }
+        await #expect { try await self.catalogue.export("nothing") } throws: {
+            ($0 as? CatalogueError)?.code == .notFound
+        }
+    }
+
+    @Test func keepsTheNewestThatAreOver() async throws {
+        for second in 0..<210 {
+            var export = self.export(second)
+            export.state = .done
+            try await self.catalogue.save(export)
+        }
+        let kept = try await self.catalogue.exports(of: self.recording.id)
+        #expect(kept.count == 200)
+        #expect(kept.first?.created == CatalogueStorage.time(10))
+    }
+
+    @Test func refusesAQueueWithoutEnd() async throws {
+        for second in 0..<200 { try await self.catalogue.save(self.export(second)) }
+        await #expect { try await self.catalogue.save(self.export(200)) } throws: {
+            ($0 as? CatalogueError)?.code == .invalid
+        }
+        #expect(try await self.catalogue.pendingExports().count == 200)
+    }
+
+    @Test func savingTheRecordingAgainKeepsItsExports() async throws {
+        let export = self.export()
+        try await self.catalogue.save(export)
+        var changed = self.recording
+        changed.state = .unfinished
+        try await self.catalogue.save(changed)
+        #expect(try await self.catalogue.exports(of: self.recording.id) == [export])
+    }
+}

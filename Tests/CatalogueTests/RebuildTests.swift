@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Catalogue
+import FoundationEssentials
+import Glibc
+import Storage
+import Synchronization
+import Testing
+import Timeline
+
+@Suite struct RebuildTests {
+    private let storage: CatalogueStorage
+    private let catalogue: Catalogue
+
+    init() throws {
+        self.storage = try CatalogueStorage()
+        self.catalogue = try self.storage.open()
+    }
+
+    @discardableResult
+    private func makeRecording(_ second: Int, room: String = "standup", isFinished: Bool = true) throws
+        -> RecordingFolder
+    {
+        let start = CatalogueStorage.time(second)
+        let folder = try RecordingFolder.create(storage: self.storage.path, room: room, start: start)
+        let journal = try JournalWriter(folder: folder)
+        let started = RecordingStarted(room: room, id: folder.id.rawValue, host: "here", utc: start)
+        try journal.append(.recordingStarted(started), monotonicNanoseconds: 0)
+        try journal.append(
+            .participantJoined(ParticipantJoined(participant: "peer-\(second)")),
+            monotonicNanoseconds: 1_000_000_000
+        )
+        guard isFinished else { return folder }
+        try journal.append(
+            .recordingFinished(RecordingFinished(reason: "stopped")),
+            monotonicNanoseconds: 2_000_000_000
+        )
+        var manifest = Manifest(room: room, id: folder.id, start: start, host: "here", verdict: .complete)
+        manifest.participants = [Manifest.Participant(id: "peer-\(second)")]
+        manifest.exports = [
+            Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 2_000_000_000, bytes: 9)
+        ]
+        try manifest.write(folder)
+        return folder
+    }
+
+    @Test func findsWhatTheFoldersHold() async throws {
+        let finished = try self.makeRecording(1)
+        let cut = try self.makeRecording(2, room: "../evil/room", isFinished: false)
+        let report = try await self.catalogue.rebuild()
+        #expect(report.read == 2 && report.kept == 0 && report.forgotten == 0 && report.unreadableCount == 0)
+        let entry = try await self.catalogue.recording(finished.id)
+        #expect(entry.state == .finished && entry.verdict == .complete && entry.durationSeconds == 2)
+        #expect(self.storage.path + "/" + entry.folder == finished.path)
+        #expect(try await self.catalogue.exports(of: finished.id).map(\.file) == ["call.mkv"])
+        let other = try await self.catalogue.recording(cut.id)
+        #expect(other.state == .unfinished && other.room == "../evil/room" && other.durationSeconds == 1)
+        #expect(try await self.catalogue.list(RecordingFilter(text: "peer-2")).recordings.map(\.id) == [cut.id])
+    }
+
+    @Test func changesNothingTheSecondTime() async throws {
+        for second in 0..<5 { try self.makeRecording(second, isFinished: second != 3) }
+        _ = try await self.catalogue.rebuild()
+        let before = try await self.catalogue.list(RecordingFilter()).recordings
+        let exports = try await self.catalogue.exports(of: before[0].id)
+        let again = try await self.catalogue.rebuild()
+        #expect(again.read == 1 && again.kept == 4)
+        let everything = try await self.catalogue.rebuild(.everything)
+        #expect(everything.read == 5 && everything.kept == 0)
+        #expect(try await self.catalogue.list(RecordingFilter()).recordings == before)
+        #expect(try await self.catalogue.exports(of: before[0].id) == exports)
+    }
+
+    @Test func forgetsWhatIsGone() async throws {
+        let gone = try self.makeRecording(1)
+        let kept = try self.makeRecording(2)
+        _ = try await self.catalogue.rebuild()
+        try gone.delete()
+        let report = try await self.catalogue.rebuild()
+        #expect(report.forgotten == 1 && report.kept == 1)
+        #expect(try await self.catalogue.list(RecordingFilter()).recordings.map(\.id) == [kept.id])
+    }
+
+    @Test func leavesAloneWhatGoesOn() async throws {
+        let active = try self.makeRecording(1, isFinished: false)
+        var entry = self.storage.entry(1)
+        entry.id = active.id
+        entry.state = .recording
+        try await self.catalogue.save(entry)
+        var unborn = self.storage.entry(2)
+        unborn.state = .recording
+        try await self.catalogue.save(unborn)
+        let report = try await self.catalogue.rebuild(.everything, active: [active.id, unborn.id])
+        #expect(report.kept == 1 && report.forgotten == 0)
+        #expect(try await self.catalogue.recordings(in: .recording).count == 2)
+        _ = try await self.catalogue.rebuild()
+        #expect(try await self.catalogue.recording(active.id).state == .unfinished)
+        #expect(try await self.catalogue.recordings(in: .recording).isEmpty)
+    }
+
+    @Test func reportsWhatItCannotReadAndLeavesIt() async throws {
+        let fine = try self.makeRecording(1)
+        let damaged = try self.makeRecording(2)
+        try Data("{".utf8).write(to: URL(filePath: damaged.manifestPath))
+        let link = self.storage.path + "/recordings/standup/20261121T031226Z-0123456789abcdef"
+        #expect(symlink(fine.path, link) == 0)
+        let report = try await self.catalogue.rebuild()
+        #expect(report.read == 1 && report.unreadableCount == 2)
+        #expect(Set(report.unreadable.map(\.path)) == [damaged.path, link])
+        #expect(report.unreadable.allSatisfy { !$0.reason.isEmpty })
+        #expect(access(damaged.manifestPath, F_OK) == 0)
+        #expect(try await self.catalogue.list(RecordingFilter()).recordings.map(\.id) == [fine.id])
+    }
+
+    @Test func tellsHowFarItIs() async throws {
+        for second in 0..<120 { try self.makeRecording(second) }
+        let steps = Mutex<[RebuildProgress]>([])
+        _ = try await self.catalogue.rebuild { step in steps.withLock { $0.append(step) } }
+        #expect(steps.withLock { $0.map(\.done) } == [100, 120])
+        #expect(steps.withLock { $0.allSatisfy { $0.total == 120 } })
+    }
+
+    @Test func anEmptyStorageGivesAnEmptyCatalogue() async throws {
+        try await self.catalogue.save(self.storage.entry(1))
+        #expect(try await self.catalogue.rebuild().forgotten == 1)
+        #expect(try await self.catalogue.totals() == (recordings: 0, bytes: 0))
+    }
+
+    @Test func aCancelledRebuildEndsEarly() async throws {
+        try self.makeRecording(1)
+        await withTaskGroup(of: Void.self) { group in
+            group.cancelAll()
+            group.addTask {
+                await #expect(throws: CancellationError.self) { try await self.catalogue.rebuild() }
+            }
+        }
+    }
+
+    @Test func refreshTakesOneFolder() async throws {
+        let folder = try self.makeRecording(4)
+        let entry = try await self.catalogue.refresh(folder)
+        #expect(try await self.catalogue.recording(folder.id) == entry)
+        try folder.delete()
+        await #expect(throws: StorageError.self) { try await self.catalogue.refresh(folder) }
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Supervision
+import Testing
+
+@testable import Control
+
+@Suite struct EndpointTests {
+    @Test(arguments: [
+        ("/v1/rooms", 200), ("/v1/rooms/standup", 200), ("/v1/rooms/nobody", 404), ("/v1/recordings", 200),
+        ("/v1/recordings/r1", 200), ("/v1/recordings/r2", 404), ("/v1/recordings/r1/exports", 200),
+        ("/v1/recordings/r2/exports", 404), ("/v1/overview", 200), ("/healthz", 200), ("/readyz", 200),
+        ("/metrics", 200), ("/", 200), ("/v1/openapi.yaml", 200), ("/v1/session", 200),
+        ("/v1/rooms/standup/graphs", 200), ("/v1/rooms/standup/participants/alice/thumbnail.jpg", 200),
+        ("/v1/rooms/standup/participants/bob/thumbnail.jpg", 404), ("/nothing", 404), ("/v1", 404), ("/v1/", 404),
+        ("/v1/rooms/", 404), ("/v1//rooms", 404), ("//", 404), ("/v2/rooms", 404), ("/healthz/", 404),
+        ("/v1/rooms/standup/", 404), ("/v1/rooms/standup/dance", 404), ("/v1/rooms/standup/record", 405),
+        ("/v1/rooms/standup?x=1", 400), ("/v1/rooms?limit=1", 400), ("/v1/recordings?limit=0", 400),
+    ])
+    func gets(_ path: String, _ status: Int) async throws {
+        try await Fixture().test { client in
+            let response = try await client.send(.get, path)
+            #expect(response.status.code == status)
+            if status >= 400 { try Self.checkProblem(response) }
+            let head = try await client.send(.head, path)
+            #expect(head.status.code == status)
+            #expect(head.body.readableBytes == 0)
+            #expect(head.headers[.contentLength] == response.headers[.contentLength])
+        }
+    }
+
+    /// A problem document has all its parts, and they agree with the answer.
+    private static func checkProblem(_ response: TestResponse) throws {
+        #expect(response.headers[.contentType] == "application/problem+json")
+        #expect(response.headers[.cacheControl] == "no-store")
+        let document = try #require(
+            try JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any]
+        )
+        #expect(document["status"] as? Int == response.status.code)
+        #expect((document["type"] as? String)?.hasPrefix("urn:tapedeck:problem:") == true)
+        #expect(document["title"] is String && document["detail"] is String)
+    }
+
+    @Test(arguments: [
+        ("record", nil, "perform record on standup"), ("record", "{}", "perform record on standup"),
+        ("pause", nil, "perform pause on standup"), ("resume", nil, "perform resume on standup"),
+        ("stop", nil, "perform stop on standup"),
+        ("keyframe", nil, "perform requestKeyframe(participant: nil) on standup"),
+        ("keyframe", #"{"participant":"a"}"#, #"perform requestKeyframe(participant: Optional("a")) on standup"#),
+        ("mark", #"{"text":"now"}"#, #"perform mark("now") on standup"#),
+        ("camera", #"{"camera":null}"#, "perform camera(nil) on standup"),
+    ])
+    func actions(_ verb: String, _ body: String?, _ call: String) async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let response = try await client.send(.post, "/v1/rooms/standup/\(verb)", json: body)
+            #expect(response.status == .ok)
+        }
+        #expect(fixture.backend.calls.first == call)
+    }
+
+    @Test func aCameraIsReadWhole() throws {
+        let body =
+            #"{"camera":{"video":"v4l2:/dev/video0","audio":null,"preferredCodec":"h264","width":640,"#
+            + #""height":360,"framesPerSecond":15,"bitsPerSecond":500000}}"#
+        let members = try #require(
+            try BodyReader(limit: 1000).object(.init(string: body), type: "application/json", rule: .json)
+        )
+        var order = CameraOrder(video: "v4l2:/dev/video0", audio: nil)
+        order.preferredCodec = "h264"
+        (order.width, order.height) = (640, 360)
+        (order.framesPerSecond, order.bitsPerSecond) = (15, 500_000)
+        #expect(try RequestBodies.action(.camera, members) == .camera(order))
+    }
+
+    @Test func roomsComeAndGo() async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let body = #"{"name":"a b","definition":{"url":"socketio+http://x/1"}}"#
+            let added = try await client.send(.post, "/v1/rooms", json: body)
+            #expect(added.status == .created)
+            #expect(added.headers[.location] == "/v1/rooms/a%20b")
+            #expect(try await client.send(.post, "/v1/rooms", json: body).status == .conflict)
+            let patch: HTTPFields = [.contentType: "application/merge-patch+json; charset=utf-8"]
+            let changed = try await client.send(
+                .patch,
+                "/v1/rooms/a%20b",
+                json: #"{"join":"always"}"#,
+                headers: patch
+            )
+            #expect(changed.status == .ok)
+            let removed = try await client.send(.delete, "/v1/rooms/a%20b")
+            #expect(removed.status == .noContent)
+            #expect(removed.body.readableBytes == 0)
+            #expect(try await client.send(.delete, "/v1/rooms/a%20b").status == .notFound)
+        }
+        #expect(fixture.backend.calls.first == #"add a b {"url":"socketio+http://x/1"}"#)
+        #expect(fixture.backend.calls.contains(#"change a b {"join":"always"}"#))
+    }
+
+    @Test func recordingsArePaged() async throws {
+        let fixture = try Fixture()
+        fixture.backend.set { state in
+            state.recordings += (2...5).map { number in
+                RecordingResource(id: "r\(number)", room: "x", start: "", bytes: 0, state: "finished")
+            }
+        }
+        try await fixture.test { client in
+            let page = try await client.send(.get, "/v1/recordings?limit=2&room=a%20b&text=x")
+            #expect(page.text.hasSuffix(#""next":"c&1","recordings":"#) == false)
+            #expect(
+                page.headers[.link]
+                    == "</v1/recordings?limit=2&cursor=c%261&room=a%20b&text=x>; rel=\"next\""
+            )
+            let last = try await client.send(.get, "/v1/recordings?limit=200&cursor=c%261")
+            #expect(last.headers[.link] == nil)
+            #expect(!last.text.contains("next"))
+            #expect(try await client.send(.delete, "/v1/recordings/r5").status == .noContent)
+            #expect(try await client.send(.delete, "/v1/recordings/r5").status == .notFound)
+        }
+        #expect(fixture.backend.calls.prefix(2) == ["recordings 2 - a b x", "recordings 200 c&1 - -"])
+    }
+
+    @Test func healthHasReasons() async throws {
+        let fixture = try Fixture()
+        fixture.backend.set { $0.health = Health(isLive: true, isReady: false, problems: ["Two rooms are starting."]) }
+        try await fixture.test { client in
+            #expect(try await client.send(.get, "/healthz").status == .ok)
+            let ready = try await client.send(.get, "/readyz")
+            #expect(ready.status == .serviceUnavailable)
+            #expect(ready.text.contains("Two rooms are starting."))
+        }
+        fixture.backend.set { $0.health = Health(isLive: false, isReady: true, problems: ["The disk is read-only."]) }
+        try await fixture.test { client in
+            for path in ["/healthz", "/readyz"] {
+                let response = try await client.send(.get, path)
+                #expect(response.status == .serviceUnavailable)
+                #expect(response.text.contains("The disk is read-only."))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (ControlError.Code.notFound, 404), (.conflict, 409), (.invalid, 422), (.unavailable, 503), (.failed, 500),
+    ])
+    func failuresOfTheBackendAreProblems(_ code: ControlError.Code, _ status: Int) async throws {
+        let fixture = try Fixture()
+        fixture.backend.set { $0.failure = ControlError(code, "It is so.", problems: ["one", "two"]) }
+        try await fixture.test { client in
+            let response = try await client.send(.get, "/v1/rooms/standup")
+            #expect(response.status.code == status)
+            #expect(response.text.contains(#""problems":["one","two"]"#))
+            try Self.checkProblem(response)
+        }
+    }
+
+    @Test func thePageMayLoadOnlyItsOwn() async throws {
+        try await Fixture().test { client in
+            let page = try await client.send(.get, "/")
+            #expect(page.headers[.contentType] == "text/html; charset=utf-8")
+            #expect(page.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'self'") == true)
+            #expect(page.headers[.xContentTypeOptions] == "nosniff")
+            let tag = try #require(page.headers[.eTag])
+            let again = try await client.send(.get, "/", headers: [.ifNoneMatch: tag])
+            #expect(again.status == .notModified)
+            #expect(again.body.readableBytes == 0)
+        }
+    }
+
+    @Test func answersAreNotKeptByCaches() async throws {
+        try await Fixture().test { client in
+            for path in ["/v1/rooms", "/v1/overview", "/metrics", "/nothing"] {
+                let response = try await client.send(.get, path)
+                #expect(response.headers[.cacheControl] == "no-store")
+            }
+        }
+    }
+}
+
+@Suite struct DescriptionTests {
+    /// Paths and methods of the OpenAPI document, by its indentation.
+    private static let operations: [(path: String, method: String)] = {
+        var path = ""
+        var found: [(String, String)] = []
+        for line in String(decoding: PackageResources.openapi_yaml, as: UTF8.self).split(separator: "\n") {
+            if line.hasPrefix("  /"), line.hasSuffix(":") { path = String(line.dropFirst(2).dropLast()) }
+            if line == "components:" { path = "" }
+            let word = line.hasPrefix("    ") ? String(line.dropFirst(4).dropLast()) : ""
+            if !path.isEmpty, ["get", "post", "patch", "put", "delete"].contains(word) {
+                found.append((path, word.uppercased()))
+            }
+        }
+        return found
+    }()
+
+    private static func route(_ template: String) throws -> Route? {
+        Route(try PathSegments.decode(template.replacing("{", with: "").replacing("}", with: "")))
+    }
+
+    @Test func everyOperationThatIsDescribedExists() throws {
+        #expect(Self.operations.count == 32)
+        for (path, method) in Self.operations {
+            let route = try #require(try Self.route(path), "\(path)")
+            let name = try #require(HTTPRequest.Method(rawValue: method))
+            #expect(route.endpoint(for: name) != nil, "\(method) \(path)")
+        }
+    }
+
+    @Test func everyMethodThatExistsIsDescribed() throws {
+        for path in Set(Self.operations.map(\.path)) {
+            let described = Set(Self.operations.filter { $0.path == path }.map(\.method))
+            let allowed = try #require(try Self.route(path)).allow.split(separator: ", ").map(String.init)
+            #expect(Set(allowed).subtracting(["HEAD"]) == described, "\(path)")
+        }
+    }
+
+    @Test func everyVerbIsDescribed() {
+        for verb in RoomVerb.allCases {
+            #expect(Self.operations.contains { $0.path == "/v1/rooms/{name}/\(verb.rawValue)" })
+        }
+    }
+
+    @Test func everyProblemIsDescribed() {
+        let text = String(decoding: PackageResources.openapi_yaml, as: UTF8.self)
+        for kind in Problem.Kind.allCases { #expect(text.contains("`\(kind.rawValue)`"), "\(kind)") }
+    }
+
+    @Test(arguments: ["PUT", "OPTIONS", "TRACE", "CONNECT", "QUERY", "PROPFIND"])
+    func otherMethodsAreRefused(_ method: String) async throws {
+        let method = try #require(HTTPRequest.Method(rawValue: method))
+        try await Fixture().test { client in
+            for (path, _) in Self.operations {
+                let plain = path.replacing("{", with: "").replacing("}", with: "")
+                let response = try await client.send(method, plain)
+                #expect(response.status == .methodNotAllowed, "\(method) \(path)")
+                let allow = try Self.route(path)?.allow
+                #expect(allow != nil)
+                #expect(response.headers[.allow] == allow)
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tapedeck worker`, driven as the supervisor does: JSON lines on standard input and output."""
+
+import base64
+import json
+import pathlib
+import signal
+import time
+
+import media
+import pytest
+from figures import assert_plays
+from harness import json_objects, room_url
+
+LIMIT = 40
+
+
+class Worker:
+    """A worker process and what it said."""
+
+    def __init__(self, stage):
+        self.stage, self.storage = stage, stage.folder / "storage"
+        self.process = stage.tapedeck("worker")
+        self.event("ready")
+
+    def send(self, command, value=None, **values):
+        self.write(json.dumps({command: values if value is None else {"_0": value}}) + "\n")
+
+    def write(self, text):
+        self.process.process.stdin.write(text.encode())
+        self.process.process.stdin.flush()
+
+    def join(self, server, room, *, empty=2, record=True, **values):
+        order = {"name": room, "url": room_url(server, room), "displayName": "recorder", "storage": str(self.storage),
+                 "ice": {"servers": [], "hostAddresses": ["127.0.0.1"]}, **values}
+        if record:
+            order["record"] = {"isAutomatic": True, "video": True, "audio": True, "emptyAfterSeconds": empty,
+                               **(record if isinstance(record, dict) else {})}
+        self.send("join", order)
+        self.event("joined", room)
+
+    def events(self, name, room=None):
+        found = [fact[name] for fact in self.process.facts if name in fact]
+        return [value for value in found if room is None or value.get("room") == room]
+
+    def event(self, name, room=None, count=1, timeout=LIMIT):
+        """The event of that name, the `count`th of its room."""
+        return self.process.wait_for(f"{name} {count} of {room}", lambda: self.events(name, room)[count - 1:count],
+                                     timeout)[0]
+
+    def status(self, room):
+        return (self.events("status", room) or [{"_1": {}}])[-1]["_1"]
+
+    def units(self, room, kind="video"):
+        return sum(track["units"] for track in self.status(room).get("tracks", ())
+                   if track["kind"] == kind and track["open"])
+
+    def grows(self, room, kind="video", by=15):
+        """Waits until so many more units of the room's open tracks are written."""
+        before = self.units(room, kind)
+        self.process.wait_for(f"more {kind}", lambda: self.units(room, kind) >= before + by, LIMIT)
+
+    def started(self, room, count=1):
+        return self.event("recordingStarted", room, count)["_1"]
+
+    def finished(self, room, count=1):
+        return self.event("recordingFinished", room, count)
+
+    def end(self):
+        self.process.process.stdin.close()
+        return self.process.wait(LIMIT)
+
+
+def camera(stage, server, room, *flags):
+    return stage.tapedeck("camera", room_url(server, room), "--size", "320x180", "--fps", "15", "--bitrate", "200k",
+                          "--host-address", "127.0.0.1", "--json", *flags)
+
+
+def journal(folder):
+    return json_objects((pathlib.Path(folder) / "journal.jsonl").read_text().splitlines())
+
+
+def kinds(folder):
+    return [record["kind"] for record in journal(folder)]
+
+
+def exported(stage, folder, name="call.mkv", *flags):
+    """The exported file and the report of `tapedeck export`."""
+    output = stage.folder / name
+    export = stage.run_tapedeck("export", folder, "--output", output, "--json", *flags, timeout=LIMIT)
+    assert export.exit_code == 0, export.story()
+    return output, export.result()
+
+
+def test_records_one_call_after_the_other(stage):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "daily")
+    first = camera(stage, server, "daily")
+    one = worker.started("daily")
+    worker.grows("daily")
+    assert first.end() == 0
+    assert worker.finished("daily")["reason"] == "empty"
+    assert worker.status("daily")["joined"]
+    second = camera(stage, server, "daily")
+    two = worker.started("daily", 2)
+    assert one["folder"] != two["folder"]
+    worker.grows("daily")
+    assert second.end() == 0
+    worker.finished("daily", 2)
+    assert worker.end() == 0
+    for recording in one, two:
+        assert kinds(recording["folder"])[-1] == "recording-finished"
+        output, report = exported(stage, recording["folder"], recording["id"] + ".mkv")
+        assert report["complete"], report
+        assert_plays(output)
+    firsts = {event["kind"] for event in worker.events("firstUnit", "daily")}
+    assert firsts == {"video", "audio"}
+
+
+def test_orders_while_media_flow(stage):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "orders", empty=60)
+    camera(stage, server, "orders")
+    one = worker.started("orders")
+    worker.grows("orders")
+    worker.send("mark", room="orders", text="decision")
+
+    worker.send("pause", room="orders")
+    worker.process.wait_for("pause", lambda: worker.status("orders")["recordingState"] == "paused", LIMIT)
+    time.sleep(3)
+    worker.send("resume", room="orders")
+    worker.process.wait_for("resume", lambda: worker.status("orders")["recordingState"] == "recording", LIMIT)
+    worker.grows("orders")
+
+    worker.send("stopRecording", room="orders")
+    assert worker.finished("orders")["_1"]["id"] == one["id"]
+    worker.process.wait_for("off", lambda: worker.status("orders")["recordingState"] == "off", LIMIT)
+    worker.send("record", room="orders")
+    two = worker.started("orders", 2)
+    worker.grows("orders")
+    worker.send("requestKeyframe", room="orders", participant=None)
+    worker.send("leave", room="orders")
+    assert worker.event("left", "orders")["_1"] == {"ordered": {}}
+    assert worker.end() == 0
+    assert not worker.events("commandFailed"), worker.events("commandFailed")
+
+    markers = [record["name"] for record in journal(one["folder"]) if record["kind"] == "marker"]
+    assert markers == ["mark", "paused", "resumed"]
+    output, report = exported(stage, one["folder"])
+    assert_plays(output)
+    # The files went on over the pause, and the time in them is true.
+    assert [track["kind"] for track in report["tracks"]] == ["video", "audio"]
+    assert all(track["gaps"] == 1 for track in report["tracks"]), report
+    video, = media.streams(output, "video")
+    times = [packet.time for packet in media.packets(output, video["index"])]
+    longest = max(after - before for before, after in zip(times, times[1:]))
+    paused, resumed = (record["at"] / 1e9 for record in journal(one["folder"])
+                       if record.get("name") in ("paused", "resumed"))
+    assert resumed - paused - 0.5 < longest < resumed - paused + 3, (longest, resumed - paused)
+    again, _ = exported(stage, two["folder"], "two.mkv")
+    assert_plays(again)
+
+
+def test_goes_on_after_a_kill_as_the_next_part(stage):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "crash", empty=60)
+    camera(stage, server, "crash")
+    recording = worker.started("crash")
+    worker.grows("crash", by=30)
+    worker.process.kill()
+    time.sleep(2)
+
+    second = Worker(stage)
+    second.join(server, "crash", continues=recording["folder"])
+    reference = second.started("crash")
+    assert reference == {**recording, "part": 2}
+    second.grows("crash", by=30)
+    assert second.end() == 0
+    assert second.finished("crash")["_1"] == reference
+
+    records = journal(recording["folder"])
+    parts = [record for record in records if record["kind"] in ("recording-started", "part-started")]
+    assert [part["kind"] for part in parts] == ["recording-started", "part-started"]
+    assert parts[0]["boot"] == parts[1]["boot"]
+    output, report = exported(stage, recording["folder"])
+    assert_plays(output)
+    assert not report["complete"], "the first part was cut off"
+    video = sorted((track for track in report["tracks"] if track["kind"] == "video"), key=lambda t: t["startSeconds"])
+    assert len(video) == 2
+    gap = video[1]["startSeconds"] - (video[0]["startSeconds"] + video[0]["durationSeconds"])
+    opened = [record["at"] for record in records if record["kind"] == "track-opened" and record["media"] == "video"]
+    apart = (opened[1] - opened[0]) / 1e9
+    assert gap >= 1.9, report
+    assert abs(video[1]["startSeconds"] - video[0]["startSeconds"] - apart) < 0.5, (apart, report)
+    manifest = json.loads((pathlib.Path(recording["folder"]) / "manifest.json").read_text())
+    assert [part["number"] for part in manifest["parts"]] == [1, 2]
+
+    # A finished recording does not go on: the next media start another.
+    third = Worker(stage)
+    third.join(server, "crash", continues=recording["folder"])
+    assert "finished" in third.event("commandFailed", "crash")["reason"]
+    assert third.started("crash")["id"] != recording["id"]
+    assert third.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+def test_ends_well(stage, number):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "end")
+    camera(stage, server, "end")
+    recording = worker.started("end")
+    worker.grows("end")
+    worker.process.signal(signal.SIGINT)
+    worker.grows("end")
+    if number:
+        worker.process.signal(number)
+        assert worker.process.wait(LIMIT) == 0
+    else:
+        assert worker.end() == 0
+    assert worker.events("left", "end")[-1]["_1"] == {"ordered": {}}
+    assert kinds(recording["folder"])[-1] == "recording-finished"
+
+
+def test_garbage_does_no_harm(stage):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "noise")
+    camera(stage, server, "noise")
+    worker.started("noise")
+    garbage = ["nonsense", "{}", '{"join":{"_0":{}}}', '{"leave":{}}', "\0\1", "x" * (2 << 20), '{"x":1']
+    for line in garbage:
+        worker.write(line + "\n")
+    worker.process.wait_for("answers", lambda: len(worker.events("commandFailed")) == len(garbage), LIMIT)
+    worker.grows("noise")
+    assert worker.end() == 0
+
+
+def test_stills_and_graphs(stage):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "look", record=False)
+    camera(stage, server, "look")
+    participant = worker.event("participantJoined", "look")["participant"]
+    worker.process.wait_for("media", lambda: worker.status("look").get("tracks"), LIMIT)
+    worker.send("thumbnail", room="look", participant=participant)
+    answer = worker.process.wait_for("thumbnail", lambda: worker.events("thumbnail"), LIMIT)[0]
+    image = base64.b64decode(answer["base64"])
+    assert image[:2] == b"\xff\xd8" and image[-2:] == b"\xff\xd9"
+    path = stage.folder / "still.jpg"
+    path.write_bytes(image)
+    picture, = media.probe(path)["streams"]
+    assert (picture["codec_name"], picture["width"], picture["height"]) == ("mjpeg", 320, 180)
+    worker.send("graph", room="look")
+    graph = worker.event("graph", "look")
+    assert graph["dot"].startswith("digraph") and "webrtcbin" in graph["dot"]
+    worker.send("thumbnail", room="look", participant="nobody")
+    assert "no picture" in worker.event("commandFailed", "look")["reason"]
+    assert not worker.events("recordingStarted")
+    assert worker.end() == 0
+
+
+def test_sends_from_a_word_on(stage):
+    server, worker, other = stage.serve(), Worker(stage), Worker(stage)
+    worker.join(server, "show", record=False)
+    other.join(server, "show")
+    order = {"video": "test", "audio": "test", "preferredCodec": "vp8", "width": 320, "height": 180,
+             "framesPerSecond": 15, "bitsPerSecond": 200_000}
+    worker.send("camera", room="show", _1=order)
+    other.started("show")
+    other.grows("show")
+    worker.send("camera", room="show", _1={**order, "width": 640, "height": 360})
+    other.process.wait_for("the new size", lambda: any(track.get("width") == 640 and track["open"]
+                                                       for track in other.status("show")["tracks"]), LIMIT)
+    worker.send("camera", room="show")
+    other.process.wait_for("nobody", lambda: not any(track["open"] for track in other.status("show")["tracks"]), LIMIT)
+    assert worker.end() == 0
+    assert other.end() == 0
+
+
+def test_a_server_out_of_reach_is_waited_for(stage):
+    server, worker = stage.serve(), Worker(stage)
+    port = server.port
+    assert server.end() == 0
+    order = {"name": "later", "url": f"socketio+http://127.0.0.1:{port}/later", "displayName": "r",
+             "storage": str(worker.storage), "ice": {"servers": [], "hostAddresses": ["127.0.0.1"]}}
+    worker.send("join", order)
+    worker.event("notJoined", "later")
+    again = stage.tapedeck("serve", "--listen", f"127.0.0.1:{port}", "--json")
+    again.wait_for_port()
+    worker.event("joined", "later")
+    assert worker.end() == 0
+
+
+def test_eight_rooms_in_one_worker(stage):
+    server, worker = stage.serve(), Worker(stage)
+    rooms = [f"room-{number}" for number in range(8)]
+    for room in rooms:
+        worker.join(server, room, empty=60)
+        camera(stage, server, room, "--video", "none")
+    recordings = {room: worker.started(room) for room in rooms}
+    for room in rooms:
+        worker.grows(room, "audio", by=50)
+    worker.send("leave", room="room-3")
+    worker.event("left", "room-3")
+    worker.grows("room-4", "audio", by=50)
+    assert worker.end() == 0
+    assert len({recording["folder"] for recording in recordings.values()}) == 8
+    for recording in recordings.values():
+        assert kinds(recording["folder"])[-1] == "recording-finished"
+
+
+@pytest.mark.parametrize(("codec", "suffix", "media_type"), [("vp8", ".webm", "video/webm"),
+                                                            ("h264", ".mp4", "video/mp4")])
+def test_export_jobs(stage, codec, suffix, media_type):
+    server, worker = stage.serve(), Worker(stage)
+    worker.join(server, "job")
+    peer = camera(stage, server, "job", "--codec", codec)
+    folder = worker.started("job")["folder"]
+    worker.grows("job", by=45)
+    assert peer.end() == 0
+    worker.finished("job")
+    assert worker.end() == 0
+    job = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser", timeout=LIMIT)
+    assert job.exit_code == 0, job.story()
+    result = job.facts[-1]["finished"]["_0"]
+    assert result["output"] == f"{folder}/browser{suffix}" and result["mediaType"] == media_type
+    assert any("progress" in fact for fact in job.facts)
+    assert [(stream["codec_type"], stream["codec_name"]) for stream in media.streams(result["output"])] == [
+        ("video", codec), ("audio", "opus")]
+    assert_plays(pathlib.Path(result["output"]))
+    assert not [path for path in pathlib.Path(folder).iterdir() if path.suffix in (".tmp", ".remux")]
+    failed = stage.run_tapedeck("worker", "--export", folder, "--participant", "nobody", timeout=LIMIT)
+    assert failed.exit_code == 2 and "failed" in failed.facts[-1], failed.story()

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Export
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@Suite struct RecordingRepairTests {
+    private static func recording(closed: Bool = false) throws -> SimulatedRecording {
+        let media = try EncodedMedia.shared.get()
+        return try SimulatedRecording([.video("alice", .vp8, media.vp8), .audio("alice", media.opus)], closed: closed)
+    }
+
+    private func files(_ folder: RecordingFolder) throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+            files[path] = FileManager.default.contents(atPath: folder.path + "/" + path)
+        }
+        return files
+    }
+
+    @Test func finishesWhatWasCutOffAndDoesItOnce() throws {
+        let recording = try Self.recording()
+        // A torn unit and a torn line.
+        for path in [recording.files[0], recording.folder.journalPath] {
+            let data = try Data(contentsOf: URL(filePath: path))
+            try data.dropLast(7).write(to: URL(filePath: path))
+        }
+        let report = try RecordingRepair.finish(recording.folder)
+        #expect(!report.wasFinished && report.unreadable.isEmpty)
+        #expect(report.repaired.count == 2)
+        let manifest = try #require(try Manifest.read(recording.folder))
+        #expect(manifest.verdict == .incomplete)
+        #expect(manifest.tracks.map(\.units) == [119, 201])
+        let after = try self.files(recording.folder)
+        #expect(try RecordingRepair.finish(recording.folder).wasFinished)
+        #expect(try self.files(recording.folder) == after, "the second run changes nothing")
+
+        let export = try Exporter.run(folder: recording.folder)
+        #expect(!export.isComplete)
+        #expect(export.warnings.contains { $0.contains("repaired") })
+        #expect(export.tracks.map(\.units) == [119, 201])
+        for file in recording.files { #expect(try Command.complaints(about: file).isEmpty) }
+    }
+
+    @Test func leavesWhatItCannotRead() throws {
+        let recording = try Self.recording()
+        let garbage = Data(repeating: 0x55, count: 5000)
+        try garbage.write(to: URL(filePath: recording.files[0]))
+        let foreign = recording.folder.tracksPath + "/900-mallory-video.mkv"
+        let target = recording.storagePath + "/elsewhere.mkv"
+        try garbage.write(to: URL(filePath: target))
+        try FileManager.default.createSymbolicLink(atPath: foreign, withDestinationPath: target)
+        let report = try RecordingRepair.finish(recording.folder)
+        #expect(Set(report.unreadable.keys) == ["tracks/001-alice-video.mkv", "tracks/900-mallory-video.mkv"])
+        #expect(FileManager.default.contents(atPath: recording.files[0]) == garbage)
+        #expect(FileManager.default.contents(atPath: target) == garbage)
+        #expect(try Manifest.read(recording.folder)?.tracks.map(\.codec) == ["opus"])
+    }
+
+    @Test func writesTheManifestOfAFinishedRecording() throws {
+        let recording = try Self.recording(closed: true)
+        #expect(try Manifest.read(recording.folder) == nil)
+        let report = try RecordingRepair.finish(recording.folder)
+        #expect(report.wasFinished && report.repaired.isEmpty)
+        let manifest = try #require(try Manifest.read(recording.folder))
+        #expect(manifest.verdict == .complete && manifest.exports.isEmpty)
+        #expect(manifest.tracks.map(\.units) == [120, 201])
+    }
+
+    @Test func doesNotTouchARecordingThatGoesOn() throws {
+        let recording = try Self.recording()
+        let journal = try JournalWriter(folder: recording.folder)
+        #expect(try journal.lock())
+        let before = try self.files(recording.folder)
+        let error = #expect(throws: ExportError.self) { try RecordingRepair.finish(recording.folder) }
+        #expect(error?.code == .busy)
+        #expect(try self.files(recording.folder) == before)
+    }
+
+    @Test func anEmptyFolderIsFinishedToo() throws {
+        let recording = try Self.recording()
+        try FileManager.default.removeItem(atPath: recording.folder.journalPath)
+        for file in recording.files { try FileManager.default.removeItem(atPath: file) }
+        #expect(try RecordingRepair.finish(recording.folder) == RecordingRepair.finish(recording.folder).asUnfinished)
+    }
+}
+
+extension RecordingRepair.Report {
+    fileprivate var asUnfinished: Self {
+        var report = self
+        report.wasFinished = false
+        return report
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Timeline
+
+@Suite struct JournalPartsTests {
+    private static let utc = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
+    private static let second: Int64 = 1_000_000_000
+
+    private static func started(boot: String?, at nanoseconds: Int64) -> JournalEntry {
+        let record = RecordingStarted(room: "r", id: "i", host: "a", utc: Self.utc, boot: boot)
+        return JournalEntry(.recordingStarted(record), monotonicNanoseconds: nanoseconds)
+    }
+
+    private static func part(_ number: Int, boot: String?, after seconds: Int64, at nanoseconds: Int64) -> JournalEntry
+    {
+        let utc = UTCTime(nanosecondsSince1970: Self.utc.nanosecondsSince1970 + seconds * Self.second)
+        let record = PartStarted(part: number, host: "b", utc: utc, boot: boot)
+        return JournalEntry(.partStarted(record), monotonicNanoseconds: nanoseconds)
+    }
+
+    private static func mark(at nanoseconds: Int64) -> JournalEntry {
+        JournalEntry(.marker(Marker(name: "mark")), monotonicNanoseconds: nanoseconds)
+    }
+
+    private func times(_ entries: [JournalEntry]) -> [Int64] {
+        JournalParts(entries).entries.map { $0.monotonicNanoseconds / Self.second }
+    }
+
+    @Test func leavesAJournalOfOnePartAlone() {
+        let entries = [Self.started(boot: "x", at: 5), Self.mark(at: 9)]
+        #expect(JournalParts(entries).entries == entries)
+        #expect(JournalParts(entries).parts.map(\.number) == [1])
+        #expect(JournalParts([Self.mark(at: 9)]).parts.isEmpty)
+    }
+
+    @Test func partsUnderTheSameKernelShareItsClockWhateverUTCSays() {
+        let times = self.times([
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 110 * Self.second),
+            Self.part(2, boot: "x", after: 4000, at: 113 * Self.second), Self.mark(at: 114 * Self.second),
+        ])
+        #expect(times == [100, 110, 113, 114])
+    }
+
+    @Test func otherPartsArePlacedByUTC() {
+        let times = self.times([
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 110 * Self.second),
+            Self.part(2, boot: "y", after: 30, at: 7 * Self.second), Self.mark(at: 8 * Self.second),
+            Self.part(3, boot: "x", after: 60, at: 160 * Self.second), Self.mark(at: 161 * Self.second),
+        ])
+        #expect(times == [100, 110, 130, 131, 160, 161])
+    }
+
+    @Test func withoutANameOfTheKernelsRunUTCCounts() {
+        let times = self.times([
+            Self.started(boot: nil, at: 100 * Self.second),
+            Self.part(2, boot: nil, after: 30, at: 7 * Self.second), Self.mark(at: 8 * Self.second),
+        ])
+        #expect(times == [100, 130, 131])
+    }
+
+    @Test func aClockThatWasSetBackDoesNotTurnPartsAround() {
+        let times = self.times([
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 150 * Self.second),
+            Self.part(2, boot: "y", after: -3600, at: 7 * Self.second), Self.mark(at: 8 * Self.second),
+        ])
+        #expect(times == [100, 150, 150, 151])
+    }
+
+    @Test func extremeNumbersDoNotTrap() {
+        let far = UTCTime(nanosecondsSince1970: .min)
+        let entries = [
+            Self.started(boot: "x", at: .max), Self.mark(at: .min),
+            JournalEntry(
+                .partStarted(PartStarted(part: .max, host: "", utc: far, boot: nil)),
+                monotonicNanoseconds: .min
+            ),
+            Self.mark(at: .max), Self.mark(at: .min),
+        ]
+        #expect(JournalParts(entries).entries.count == 5)
+    }
+
+    @Test func aPartWithoutABeginningStaysWhereItIs() {
+        let entries = [Self.part(2, boot: "y", after: 30, at: 7), Self.mark(at: 8)]
+        #expect(JournalParts(entries).entries == entries)
+    }
+}
