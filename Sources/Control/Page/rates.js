@@ -4,16 +4,23 @@
 const SAMPLES = 60;
 /** What happens in a room is a reason to ask between two turns: not every answer is a sample. */
 const SHORTEST_MILLISECONDS = 1500;
-/** A worker tells its counters about once a second: a shorter span would show that beat and not the media. */
-const WINDOW_MILLISECONDS = 9500;
+const WINDOW_MILLISECONDS = 19000;
+/** A worker tells its counters every five seconds; when they stand still for longer, nothing comes. */
+const SILENCE_MILLISECONDS = 8000;
 
-/** What a room has received and lost, as rates. */
+/**
+ * What a room has received and lost, as rates.
+ *
+ * Counters arrive in steps. A rate is taken from one step to another, never from the middle of one, else the curve would
+ * show the beat of the worker.
+ */
 export class Rates {
   constructor() {
-    this.sums = [];
+    this.steps = [];
     this.tracks = new Map();
     this.received = 0;
     this.lost = 0;
+    this.sampled = -Infinity;
     /** Bits a second, oldest first. */
     this.bitrates = [];
     /** Packets lost a second, oldest first. */
@@ -22,6 +29,26 @@ export class Rates {
 
   /** Takes the counters of a room's tracks at an instant in milliseconds. */
   take(tracks, now) {
+    this.#count(tracks);
+    this.#step(now);
+    if (now - this.sampled < SHORTEST_MILLISECONDS) return;
+    this.sampled = now;
+    const first = this.steps[0];
+    const last = this.steps.at(-1);
+    const seconds = (last.now - first.now) / 1000;
+    append(this.bitrates, seconds > 0 ? ((last.received - first.received) * 8) / seconds : 0);
+    append(this.losses, seconds > 0 ? (last.lost - first.lost) / seconds : 0);
+  }
+
+  get bitrate() {
+    return this.bitrates.at(-1) ?? 0;
+  }
+
+  get loss() {
+    return this.losses.at(-1) ?? 0;
+  }
+
+  #count(tracks) {
     const seen = new Map();
     for (const track of tracks) {
       const key = `${track.participant}\n${track.number}\n${track.kind}`;
@@ -33,22 +60,17 @@ export class Rates {
       this.lost += Math.max(0, track.lostPackets - before.lost);
     }
     this.tracks = seen;
-    if (this.sums.length > 0 && now - this.sums.at(-1).now < SHORTEST_MILLISECONDS) return;
-    this.sums.push({ now, received: this.received, lost: this.lost });
-    while (this.sums.length > 2 && now - this.sums[1].now >= WINDOW_MILLISECONDS) this.sums.shift();
-    const first = this.sums[0];
-    const seconds = (now - first.now) / 1000;
-    if (seconds <= 0) return;
-    append(this.bitrates, ((this.received - first.received) * 8) / seconds);
-    append(this.losses, (this.lost - first.lost) / seconds);
   }
 
-  get bitrate() {
-    return this.bitrates.at(-1) ?? 0;
-  }
-
-  get loss() {
-    return this.losses.at(-1) ?? 0;
+  #step(now) {
+    const last = this.steps.at(-1);
+    const hasMoved = last && (this.received !== last.received || this.lost !== last.lost);
+    if (last && !hasMoved && now - last.now < SILENCE_MILLISECONDS) return;
+    // The first look fell between two steps: what is measured begins with the next one.
+    if (hasMoved && !this.hasBegun) this.steps.length = 0;
+    this.hasBegun = this.hasBegun || hasMoved;
+    this.steps.push({ now, received: this.received, lost: this.lost });
+    while (this.steps.length > 2 && now - this.steps[1].now >= WINDOW_MILLISECONDS) this.steps.shift();
   }
 }
 

@@ -6,7 +6,6 @@ import { askForMark, confirm } from "./dialogs.js";
 import { byId, button, h, icon, KeyedList, name, relabel, setAttribute, setText } from "./dom.js";
 import { bitrate, bytes, count, instant } from "./format.js";
 import { announce, fail } from "./messages.js";
-import { Rates } from "./rates.js";
 import { Sparkline } from "./sparkline.js";
 import { thumbnails } from "./thumbnails.js";
 
@@ -70,7 +69,6 @@ export class RoomCard {
     this.name = room.name;
     this.session = session;
     this.changed = changed;
-    this.rates = new Rates();
     const title = h("h2", {}, name(room.name));
     title.id = `room-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     this.phase = h("span", { class: "pill phase" });
@@ -106,7 +104,7 @@ export class RoomCard {
       this.record, this.pause, this.mark, this.keyframe, this.removal);
   }
 
-  update({ room, now }) {
+  update({ room, rates }) {
     const isJoined = room.phase === "joined";
     const status = room.status;
     const state = isJoined ? status.recordingState : "off";
@@ -127,10 +125,9 @@ export class RoomCard {
     setText(this.reason, reason);
     this.reason.hidden = !reason;
     this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, room.phase);
-    const open = isJoined ? status.tracks.filter((track) => track.open) : [];
-    if (now) this.rates.take(open, now);
-    this.bitrate.update(isJoined ? bitrate(this.rates.bitrate) : "–", this.rates.bitrates);
-    this.loss.update(isJoined ? `${this.rates.loss.toFixed(1)} packets/s` : "–", this.rates.losses);
+    this.rates = rates;
+    this.bitrate.update(isJoined ? bitrate(rates.bitrate) : "–", rates.bitrates);
+    this.loss.update(isJoined ? `${rates.loss.toFixed(1)} packets/s` : "–", rates.losses);
     setText(this.join, `${joinText(room.join)}${room.origin === "api" ? " · added here" : ""}`);
     setText(this.worker, room.worker ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
     setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);
@@ -167,7 +164,7 @@ export class RoomCard {
     if (buttons[verb]?.getAttribute("aria-disabled")) return;
     try {
       const room = await post(path("rooms", this.name, verb), body);
-      this.update({ room });
+      this.update({ room, rates: this.rates });
       announce(`${this.name}: ${DONE[verb]}`);
     } catch (error) {
       fail(`${this.name}: ${verb} failed`, error);
