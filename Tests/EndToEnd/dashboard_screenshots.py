@@ -65,7 +65,8 @@ def main():
         try:
             daemon = start_scene(stage)
             with chromium() as browser:
-                for name, viewport, scheme in (("light", DESKTOP, "light"), ("dark", DESKTOP, "dark"), ("phone", PHONE, "light")):
+                for name, viewport, scheme in (("light", DESKTOP, "light"), ("dark", DESKTOP, "dark"),
+                                               ("phone", PHONE, "light")):
                     take(browser, daemon, options.folder, name, viewport, scheme, options.seconds)
         finally:
             print("\n".join(stage.finish()) or f"pictures are in {options.folder}")

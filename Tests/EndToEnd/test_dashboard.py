@@ -15,8 +15,8 @@ TOKEN = "a-token-of-thirty-two-characters"
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>"
 MAXIMUM_BYTES = 200_000
 # An element whose role stands alone has no name.
-NAMELESS = re.compile(r"^\s*- (?:button|link|textbox|searchbox|combobox|spinbutton|checkbox|img|progressbar|dialog|article"
-                      r"|region|group|navigation|form|search)\b(?! \").*$", re.MULTILINE)
+NAMELESS = re.compile(r"^\s*- (?:button|link|textbox|searchbox|combobox|spinbutton|checkbox|img|progressbar|dialog"
+                      r"|article|region|group|navigation|form|search)\b(?! \").*$", re.MULTILINE)
 OVERFLOWING = """() => [...document.querySelectorAll("body *")].filter(element => {
     const box = element.getBoundingClientRect();
     const style = getComputedStyle(element);
@@ -25,7 +25,8 @@ OVERFLOWING = """() => [...document.querySelectorAll("body *")].filter(element =
         && style.display !== "inline" && element.clientWidth > 0;
     let clip = element;
     while (clip && getComputedStyle(clip).overflowX === "visible") clip = clip.parentElement;
-    const visible = clip && clip !== document.documentElement && clip !== document.body ? clip.getBoundingClientRect() : box;
+    const visible = clip && clip !== document.documentElement && clip !== document.body
+        ? clip.getBoundingClientRect() : box;
     return visible.right > innerWidth + 0.5 || visible.left < -0.5 || cutOff;
 }).map(element => `${element.tagName} ${element.className} ${element.textContent.slice(0, 40)}`)"""
 # Text against what is behind it (WCAG 2.2, 1.4.3); what is disabled is exempt.
@@ -38,7 +39,8 @@ LOW_CONTRAST = """() => {
         return [...canvas.getImageData(0, 0, 1, 1).data];
     };
     const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(
-        v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+        v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
     const behind = element => {
         for (let at = element; at; at = at.parentElement) {
             const colour = rgba(getComputedStyle(at).backgroundColor);
@@ -52,9 +54,11 @@ LOW_CONTRAST = """() => {
         const element = walker.currentNode.parentElement;
         if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest(
             "[aria-disabled], :disabled, .visually-hidden, option, .lost")) continue;
-        const [one, other] = [light(rgba(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
+        const [one, other] = [light(rgba(getComputedStyle(element).color)), light(behind(element))]
+            .sort((a, b) => b - a);
         const ratio = (one + 0.05) / (other + 0.05);
-        if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className} ${walker.currentNode.data}`);
+        if (ratio < 4.5) found.push(
+            `${ratio.toFixed(2)} ${element.tagName}.${element.className} ${walker.currentNode.data}`);
     }
     return found;
 }"""
@@ -123,7 +127,8 @@ def walk_by_keyboard(page, root):
             wanted.discard(focus["walk"])
         if not wanted:
             return
-    missed = page.evaluate("ids => ids.map(id => document.querySelector(`[data-walk='${id}']`)?.outerHTML)", list(wanted))
+    missed = page.evaluate("ids => ids.map(id => document.querySelector(`[data-walk='${id}']`)?.outerHTML)",
+                           list(wanted))
     raise AssertionError(f"Tab does not come to {missed}")
 
 
@@ -180,11 +185,13 @@ def check_cost(page):
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     assert paint <= 1000, f"first paint after {paint} ms"
     size = page.evaluate("""[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
-        .filter(entry => !new URL(entry.name).pathname.startsWith("/v1/")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
+        .filter(entry => !new URL(entry.name).pathname.startsWith("/v1/"))
+        .reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
     assert 10_000 < size <= MAXIMUM_BYTES, f"the page has {size} bytes"
     # Cumulative layout shift: up to 0.1 counts as good, this is nearly none.
     shift = page.evaluate("""new Promise(resolve => new PerformanceObserver((list) => resolve(
-        list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({ type: "layout-shift", buffered: true })
+        list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+        .observe({ type: "layout-shift", buffered: true })
         || setTimeout(() => resolve(0), 500))""")
     assert shift <= 0.02, f"the page moves by {shift}"
 
@@ -345,14 +352,17 @@ def test_recordings_are_turned_page_by_page(stage, browser):
 def test_names_from_outside_stay_text(stage, browser):
     daemon = Daemon(stage, {})
     dashboard = Dashboard(browser, daemon.url, PHONE)
-    track = {"number": 1, "participant": HOSTILE, "kind": "video", "codec": HOSTILE, "width": 1, "height": 1, "units": 9,
+    track = {"number": 1, "participant": HOSTILE, "kind": "video", "codec": HOSTILE, "width": 1, "height": 1,
+             "units": 9,
              "bytes": 9, "lostPackets": 0, "keyframeRequests": 0, "open": True}
     room = {"name": HOSTILE, "url": HOSTILE, "join": HOSTILE, "origin": HOSTILE, "phase": "joined", "reason": HOSTILE,
             "since": HOSTILE, "restarts": 0, "status": {
                 "joined": True, "recordingState": "recording", "counters": {}, "tracks": [track],
                 "participants": [{"id": HOSTILE, "connected": True}, {"id": "x" * 500, "connected": True}]}}
-    recording = {"id": "hostile", "room": HOSTILE, "start": HOSTILE, "bytes": 1, "state": "finished", "verdict": HOSTILE,
-                 "participants": [HOSTILE], "tracks": [track], "files": [{"name": HOSTILE, "bytes": 1, "type": HOSTILE}]}
+    recording = {"id": "hostile", "room": HOSTILE, "start": HOSTILE, "bytes": 1, "state": "finished",
+                 "verdict": HOSTILE,
+                 "participants": [HOSTILE], "tracks": [track],
+                 "files": [{"name": HOSTILE, "bytes": 1, "type": HOSTILE}]}
     export = {"id": "e", "recording": "hostile", "layout": HOSTILE, "state": "failed", "progress": 0, "error": HOSTILE}
     answers = {
         "/v1/rooms": {"rooms": [room, {**room, "name": "failed", "phase": "failed"}]},
@@ -397,7 +407,8 @@ def test_a_token_is_asked_for_where_there_is_one(stage, browser):
     page.get_by_role("button", name="Log in").click()
     see(page.get_by_text("There is no room yet."))
     see(page.locator("#connection", has_text="Live"))
-    assert TOKEN not in page.content() and TOKEN not in page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
+    assert TOKEN not in page.content()
+    assert TOKEN not in page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
     page.reload()
     see(page.get_by_text("There is no room yet."))
     page.get_by_role("button", name="Log out").click()

@@ -11,10 +11,12 @@ const LAYOUTS = { tracks: "MKV, all tracks", browser: "For browsers" };
 class Row {
   constructor(item, recording) {
     this.recording = recording;
-    this.progress = h("progress", { max: 1, value: 0, "aria-label": `Progress of export ${LAYOUTS[item.layout] ?? item.layout}` });
+    this.progress = h("progress",
+      { max: 1, value: 0, "aria-label": `Progress of export ${LAYOUTS[item.layout] ?? item.layout}` });
     this.state = h("span", { class: "muted" });
     this.link = h("a", { hidden: true }, icon("download"), h("span", { class: "label" }));
-    this.element = h("li", {}, h("span", {}, LAYOUTS[item.layout] ?? item.layout), this.progress, this.state, this.link);
+    this.element = h("li", {}, h("span", {}, LAYOUTS[item.layout] ?? item.layout),
+      this.progress, this.state, this.link);
   }
 
   update(item) {
@@ -102,6 +104,7 @@ export class Exports {
   #plan() {
     clearTimeout(this.timer);
     const isGoing = this.items.some((item) => item.state === "queued" || item.state === "running");
-    if (isGoing && !this.isClosed) this.timer = setTimeout(() => this.refresh().catch(() => this.#plan()), POLL_MILLISECONDS);
+    if (isGoing && !this.isClosed)
+      this.timer = setTimeout(() => this.refresh().catch(() => this.#plan()), POLL_MILLISECONDS);
   }
 }

@@ -78,7 +78,8 @@ export class Feed extends EventTarget {
       this.stream = null;
       this.lastEvent = "";
       clearTimeout(this.reopening);
-      this.reopening = setTimeout(() => this.isRunning && !document.hidden && this.#listen(), LONGEST_WAIT_MILLISECONDS);
+      this.reopening = setTimeout(() => this.isRunning && !document.hidden && this.#listen(),
+        LONGEST_WAIT_MILLISECONDS);
     });
   }
 

@@ -12,7 +12,8 @@ export function fail(what, error) {
   const details = (error.problems ?? []).map((problem) => h("li", {}, problem));
   const message = h("div", { class: "message", role: "alert" },
     h("div", {}, h("strong", {}, what), h("p", {}, error.message), details.length ? h("ul", {}, details) : null));
-  message.append(button("close", "", () => message.remove(), { class: "quiet icon-only", "aria-label": "Dismiss", title: "Dismiss" }));
+  message.append(button("close", "", () => message.remove(),
+    { class: "quiet icon-only", "aria-label": "Dismiss", title: "Dismiss" }));
   box.append(message);
   while (box.children.length > MAXIMUM_MESSAGES) box.firstChild.remove();
 }
@@ -20,7 +21,8 @@ export function fail(what, error) {
 /** Puts a failure into a form. */
 export function showProblem(place, error) {
   const details = (error?.problems ?? []).map((problem) => h("li", {}, problem));
-  place.replaceChildren(...(error ? [h("p", {}, error.message)] : []), ...(details.length ? [h("ul", {}, details)] : []));
+  place.replaceChildren(...(error ? [h("p", {}, error.message)] : []),
+    ...(details.length ? [h("ul", {}, details)] : []));
 }
 
 /** Tells those who listen. */

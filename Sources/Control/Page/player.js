@@ -52,7 +52,8 @@ export class Player {
   }
 
   async #rendition() {
-    const known = this.exports.items.findLast((item) => item.layout === "browser" && item.state === "done" && item.file);
+    const known = this.exports.items.findLast((item) =>
+      item.layout === "browser" && item.state === "done" && item.file);
     // With several participants the file may be another one's.
     if (known && !this.hasChoice) return known.file;
     this.video.pause();

@@ -11,8 +11,8 @@ const SILENCE_MILLISECONDS = 8000;
 /**
  * What a room has received and lost, as rates.
  *
- * Counters arrive in steps. A rate is taken from one step to another, never from the middle of one, else the curve would
- * show the beat of the worker.
+ * Counters arrive in steps. A rate is taken from one step to another, never from the middle of one, else the curve
+ * would show the beat of the worker.
  */
 export class Rates {
   constructor() {

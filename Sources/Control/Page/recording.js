@@ -13,15 +13,20 @@ import { Player } from "./player.js";
 export function verdict(recording) {
   if (recording.state === "recording") return ["Recording", "live", "It goes on."];
   if (recording.state === "unfinished") return ["Cut off", "warn", "It was cut off and not yet repaired."];
-  if (recording.verdict === "complete") return ["Complete", "good", "Every track was read back, and nothing is missing."];
-  if (recording.verdict === "incomplete") return ["Incomplete", "warn", "Something is missing: its manifest says what."];
+  if (recording.verdict === "complete") {
+    return ["Complete", "good", "Every track was read back, and nothing is missing."];
+  }
+  if (recording.verdict === "incomplete") {
+    return ["Incomplete", "warn", "Something is missing: its manifest says what."];
+  }
   return ["Not exported", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
 
 /** Asks, and deletes; whether it is gone. */
 export async function deleteRecording(recording) {
   const isSure = await confirm("Delete this recording?",
-    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.`, "Delete recording");
+    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.`,
+    "Delete recording");
   if (!isSure) return false;
   try {
     await remove(path("recordings", recording.id));
@@ -73,7 +78,8 @@ class RecordingDialog {
   #content(recording) {
     const mayPlay = this.session.may("media") && this.session.may("control") && recording.state === "finished"
       && recording.tracks.length > 0;
-    const close = button("close", "", () => dialog.close(), { class: "quiet icon-only", "aria-label": "Close", title: "Close" });
+    const close = button("close", "", () => dialog.close(),
+      { class: "quiet icon-only", "aria-label": "Close", title: "Close" });
     return [
       h("header", { class: "dialog-head" },
         h("div", {}, h("h2", { id: "recording-title" }, name(recording.room)),
@@ -106,14 +112,16 @@ class RecordingDialog {
     if (!tracks.length) this.tracks.replaceChildren(h("li", { class: "muted" }, "No track."));
     this.files.replaceChildren(h("ul", { class: "files" }, recording.files.map((file) => h("li", {},
       this.session.may("media")
-        ? h("a", { href: `${filePath(recording.id, file.name)}?download=1`, download: true }, icon("download"), name(file.name))
+        ? h("a", { href: `${filePath(recording.id, file.name)}?download=1`, download: true },
+          icon("download"), name(file.name))
         : name(file.name),
       h("span", { class: "muted figure-text" }, bytes(file.bytes))))));
   }
 
   #exportForm(recording) {
     const seconds = (label) => h("label", { class: "field" }, label,
-      h("input", { name: label.toLowerCase(), type: "number", min: 0, step: 1, inputmode: "numeric", placeholder: "s" }));
+      h("input", { name: label.toLowerCase(), type: "number", min: 0, step: 1,
+        inputmode: "numeric", placeholder: "s" }));
     const form = h("form", { class: "export-form needs-control", "aria-label": "New export" },
       h("label", { class: "field" }, "Layout", h("select", { name: "layout" },
         h("option", { value: "tracks" }, "MKV, all tracks"), h("option", { value: "browser" }, "For browsers"))),

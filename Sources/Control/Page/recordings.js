@@ -18,7 +18,8 @@ class Row {
     this.bytes = h("span", { class: "figure-text" });
     this.people = h("span", { class: "people-text muted" });
     this.pill = h("span", { class: "pill" });
-    this.play = button("play", "Play", () => view.dialog.open(recording.id, { isPlaying: true }), { about, class: "needs-control" });
+    this.play = button("play", "Play", () => view.dialog.open(recording.id, { isPlaying: true }),
+      { about, class: "needs-control" });
     this.element = h("li", {},
       h("div", { class: "what" }, h("span", { class: "who" }, name(recording.room)),
         h("time", { datetime: recording.start, class: "muted" }, instant(recording.start))),
@@ -27,7 +28,8 @@ class Row {
       this.pill,
       h("div", { class: "row-actions", role: "group", "aria-label": about }, this.play,
         button(null, "Details", () => view.dialog.open(recording.id), { about }),
-        button("remove", "", () => view.delete(this.recording), { class: "quiet icon-only needs-control", "aria-label": `Delete ${about}` })));
+        button("remove", "", () => view.delete(this.recording),
+          { class: "quiet icon-only needs-control", "aria-label": `Delete ${about}` })));
   }
 
   update(recording) {
@@ -125,7 +127,8 @@ export class RecordingsView {
     const empty = byId("recordings-empty");
     empty.hidden = shown > 0;
     byId("recordings").hidden = shown === 0;
-    setText(empty, isFiltered ? "No recording matches." : "There is no recording yet. One begins when somebody comes into a room.");
+    setText(empty, isFiltered ? "No recording matches."
+      : "There is no recording yet. One begins when somebody comes into a room.");
     setText(byId("page-number"), `Page ${this.cursors.length}`);
     setAttribute(byId("newer"), "aria-disabled", this.cursors.length > 1 ? null : "true");
     setAttribute(byId("older"), "aria-disabled", this.next ? null : "true");

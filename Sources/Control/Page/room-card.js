@@ -32,7 +32,8 @@ const LOSS_FLOOR = 10;
 function meter(label, floor) {
   const value = h("span", { class: "value" }, "–");
   const curve = new Sparkline(floor);
-  const element = h("div", { class: "meter", title: "The last two minutes" }, h("span", { class: "muted" }, label), value, curve.element);
+  const element = h("div", { class: "meter", title: "The last two minutes" }, h("span", { class: "muted" }, label),
+    value, curve.element);
   return { element, update: (text, values) => { setText(value, text); curve.update(values); } };
 }
 
@@ -94,8 +95,10 @@ export class RoomCard {
 
   #actions() {
     const about = this.name;
-    this.record = button("record", "Record", () => this.#act(this.isActive ? "stop" : "record"), { about, class: "record" });
-    this.pause = button("pause", "Pause", () => this.#act(this.isPaused ? "resume" : "pause"), { about, class: "pause" });
+    this.record = button("record", "Record", () => this.#act(this.isActive ? "stop" : "record"),
+      { about, class: "record" });
+    this.pause = button("pause", "Pause", () => this.#act(this.isPaused ? "resume" : "pause"),
+      { about, class: "pause" });
     this.mark = button(null, "Mark", () => this.#mark(), { about });
     this.keyframe = button(null, "Keyframe", () => this.#act("keyframe", {}), { about });
     this.removal = button("remove", "", () => this.#remove(),
@@ -129,7 +132,8 @@ export class RoomCard {
     this.bitrate.update(isJoined ? bitrate(rates.bitrate) : "–", rates.bitrates);
     this.loss.update(isJoined ? `${rates.loss.toFixed(1)} packets/s` : "–", rates.losses);
     setText(this.join, `${joinText(room.join)}${room.origin === "api" ? " · added here" : ""}`);
-    setText(this.worker, room.worker ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
+    setText(this.worker, room.worker
+      ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
     setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);
     setText(this.restarts, count(room.restarts, "restart"));
     setAttribute(this.restarts, "data-tone", room.restarts ? "warn" : null);

@@ -38,7 +38,8 @@ export class RoomsView {
     this.list.update(shown.map((room) => ({ room, rates: this.rates.get(room.name) })));
     const empty = byId("rooms-empty");
     empty.hidden = shown.length > 0;
-    setText(empty, this.rooms.length ? "No room matches the filter." : "There is no room yet. Add one here, or list rooms in the configuration.");
+    setText(empty, this.rooms.length ? "No room matches the filter."
+      : "There is no room yet. Add one here, or list rooms in the configuration.");
     const added = this.wanted && this.list.get(this.wanted);
     if (!added) return;
     this.wanted = null;
