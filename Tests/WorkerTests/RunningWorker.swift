@@ -59,7 +59,7 @@ final class RunningWorker: Sendable {
             output: output.fileHandleForWriting.fileDescriptor,
             host: "here",
             logger: logger,
-            makeSignaller: { url, _ in running.signaller(url) },
+            makeSignaller: { url, _, _ in running.signaller(url) },
             abandon: { Issue.record("a room hangs") }
         )
         let splitter = Mutex(LineSplitter())

@@ -133,7 +133,10 @@ extension Supervisor {
 
     private func refuseTwin(of room: RoomConfiguration) throws(ControlError) {
         guard let twin = self.book.twin(of: room) else { return }
-        throw ControlError(.conflict, "the room \(twin) has the same URL: we would meet ourselves there")
+        throw ControlError(
+            .conflict,
+            "the room \(twin) has the same URL and display name: we would meet ourselves there"
+        )
     }
 
     private static func unknown(_ name: String) -> ControlError {

@@ -80,7 +80,8 @@ final class SocketIODriver {
         self.room = Room(
             room: configuration.room,
             dialect: configuration.dialect,
-            waitsWhenFull: policy.waitsWhenFull
+            waitsWhenFull: policy.waitsWhenFull,
+            fullWait: policy.fullWait
         )
         self.schedule = ReconnectSchedule(policy: policy)
         self.engine = Engine(transport: configuration.transport, version: configuration.version)
@@ -370,7 +371,8 @@ final class SocketIODriver {
             }
             self.tell(event)
         case .startTimer(let timer, let delay):
-            self.startTimer(.room(timer), after: delay)
+            let wait = timer == .full ? JoinPolicy.spread(delay, random: .random(in: 0...1)) : delay
+            self.startTimer(.room(timer), after: wait)
         case .cancelTimer(let timer):
             self.cancelTimer(.room(timer))
         case .reconnect(let reason):

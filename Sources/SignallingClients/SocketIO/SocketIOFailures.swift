@@ -148,6 +148,12 @@ struct SocketIOFailures {
                 "The server at \(self.address) refused the connection: \(reason).",
                 blame: .peer
             )
+        case .removed:
+            SignallingError(
+                .removed,
+                "The server at \(self.address) put us out of the room \(self.room).",
+                blame: .peer
+            )
         }
     }
 }
