@@ -168,7 +168,8 @@ import Testing
         // A rule is no reason to disturb a call.
         #expect(driver.feed(.define(order)).isEmpty)
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
-        return (driver, driver.feed(.event(WorkerID(1), .left(room: "a", .removed(message: "put out")))))
+        let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .removed(message: "put out"))))
+        return (driver, actions)
     }
 
     @Test func afterAKickTheRoomIsLeftAloneForAWhile() {
@@ -185,6 +186,7 @@ import Testing
     @Test func afterAKickARoomMayWaitUntilSomebodyAsks() {
         var (driver, _) = Self.putOut(afterKick: nil)
         #expect(name(driver.fleet.rooms["a"]?.phase) == "failed")
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
         #expect(driver.tick(after: 100_000).isEmpty)
         #expect(driver.feed(.retry(room: "a")) == [.start(WorkerID(2))])
     }

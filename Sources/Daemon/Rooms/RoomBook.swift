@@ -67,8 +67,10 @@ struct RoomBook: Sendable {
         self.entries[name] = entry
     }
 
-    /// Leaves the rooms that are left when they are empty, and are: those where somebody was, and nobody has been for
-    /// the time after which a recording is finished. We stay away until somebody asks, or until the next window.
+    /// Leaves the rooms that emptied, where the definition says so.
+    ///
+    /// Somebody was there, and nobody has been for the time after which a recording is finished. We stay away until
+    /// somebody asks, or until the next window.
     ///
     /// - Parameters:
     ///   - now: time since the instant of `note`.

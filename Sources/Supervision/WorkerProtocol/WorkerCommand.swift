@@ -51,8 +51,9 @@ public struct RoomOrder: Sendable, Hashable, Codable {
     public var send: CameraOrder?
     /// About how many seconds a full room is left alone before the next try, 1 to 86 400; `nil`: 5, 10, 20, then every 30.
     public var whenFullSeconds: Int?
-    /// How many seconds we stay away after the server put us out, 1 to 86 400; `nil`: until somebody asks. The worker
-    /// gives the room up; the supervisor waits.
+    /// How many seconds we stay away after the server put us out, 1 to 86 400; `nil`: until somebody asks.
+    ///
+    /// The worker gives the room up; the supervisor waits.
     public var afterKickSeconds: Int?
     /// How peers reach us.
     public var ice: ICEOrder
