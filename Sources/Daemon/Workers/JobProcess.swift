@@ -26,7 +26,7 @@ struct JobLauncher: Sendable {
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
-                arguments: Arguments(arguments),
+                arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
                 input: .none,
                 output: .sequence,
                 error: .currentStandardError

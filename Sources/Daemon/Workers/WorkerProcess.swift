@@ -36,7 +36,7 @@ struct WorkerLauncher: Sendable {
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
-                arguments: Arguments(self.arguments),
+                arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: self.arguments),
                 input: .inputWriter,
                 output: .sequence,
                 error: .currentStandardError
