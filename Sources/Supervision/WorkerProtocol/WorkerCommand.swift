@@ -35,6 +35,8 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
 
 /// Everything that a worker needs to be in a room.
 public struct RoomOrder: Sendable, Hashable, Codable {
+    /// The display name of those who were given none.
+    public static let usualName = "tapedeck"
     /// The room's name in the configuration: how commands and events speak of it.
     public var name: String
     /// The room URL, with its secrets.
@@ -59,7 +61,7 @@ public struct RoomOrder: Sendable, Hashable, Codable {
     public var ice: ICEOrder
 
     /// An order that records nothing and sends nothing.
-    public init(name: String, url: String, displayName: String = "tapedeck", storage: String) {
+    public init(name: String, url: String, displayName: String = RoomOrder.usualName, storage: String) {
         self.name = name
         self.url = url
         self.displayName = displayName

@@ -175,6 +175,7 @@ public final class WorkerProcess: Sendable {
         }
         var logger = self.logger.forSession()
         logger[key: .roomName] = "\(order.name)"
+        if order.displayName != RoomOrder.usualName { logger[key: .recorderName] = "\(order.displayName)" }
         let plan: RoomPlan
         do {
             plan = try RoomPlan(order, host: self.host)
