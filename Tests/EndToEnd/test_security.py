@@ -123,10 +123,9 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     rooms = {
         "standup": {"url": f"{room_server}/{secrets.variable('room')}?path=/{secrets.file('path')}/",
                     "record": {"empty_after": "1s"}},
-        # Answers 404, refuses the connection, and has no address.
+        # Answers 404, and refuses the connection.
         "wrong": {"url": f"{room_server}/x?path=/{secrets.variable('wrong_path')}/"},
         "closed": {"url": f"socketio+http://127.0.0.1:9/{secrets.file('closed_room')}"},
-        "lost": {"url": f"socketio+http://{secrets.variable('host')}.invalid/x"},
     }
     daemon = Daemon(
         stage, rooms, log_level="trace",
@@ -274,7 +273,7 @@ def test_no_path_leads_out_of_the_storage(stage):
         exports = f"/v1/recordings/{recording['id']}/exports"
         assert daemon.request("POST", exports, {"layout": text})[0] in (400, 422)
         # Nobody of that name was there: the export fails and writes nothing.
-        if len(name) < 30:
+        if b".." in name and len(name) < 20:
             status, _, body = daemon.request("POST", exports, {"layout": "tracks", "participant": text})
             assert status in (202, 400, 422), body
         for verb in ("keyframe", "mark"):
@@ -311,6 +310,8 @@ def test_links_in_the_storage_are_not_followed(stage):
 
     def plant():
         outside.mkdir()
+        copies = [copy(number) for number in (2, 3, 4)]
+        shutil.copytree(copies[1], outside / "room" / copies[1].name)
         shutil.copy(next((folder / "tracks").iterdir()), canary)
         (folder / "passwords.txt").symlink_to("/etc/passwd")
         (folder / "tracks" / "099-mallory-video.mkv").symlink_to(canary)
@@ -318,13 +319,12 @@ def test_links_in_the_storage_are_not_followed(stage):
         (folder / "call.mkv").symlink_to("/etc/passwd")
         (folder / ".call.mkv.partial").symlink_to(canary)
         (folder / "elsewhere").symlink_to(outside)
-        made = copy(2)
-        (parent / "standup" / made.name).symlink_to(made)
-        (parent / "linked").symlink_to(outside)
-        made = parent / "standup" / copy(4).name
+        (parent / "standup" / copies[0].name).symlink_to(copies[0])
+        (parent / "linked").symlink_to(outside / "room")
+        made = parent / "standup" / copies[2].name
         made.mkdir()
-        shutil.copy(outside / made.name / "journal.jsonl", made)
-        (made / "tracks").symlink_to(outside / made.name / "tracks")
+        shutil.copy(copies[2] / "journal.jsonl", made)
+        (made / "tracks").symlink_to(copies[2] / "tracks")
         # A journal that nobody ends to write.
         piped = parent / "standup" / folder.name.replace(ident, "5" * len(ident))
         (piped / "tracks").mkdir(parents=True)
