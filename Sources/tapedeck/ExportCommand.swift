@@ -79,12 +79,6 @@ struct ExportCommand: AsyncParsableCommand {
 /// A layout on the command line.
 enum ExportLayout: String, ExpressibleByArgument, CaseIterable {
     case tracks
-    case browser
 
-    var layout: Exporter.Layout {
-        switch self {
-        case .tracks: .tracks
-        case .browser: .browser
-        }
-    }
+    var layout: Exporter.Layout { .tracks }
 }

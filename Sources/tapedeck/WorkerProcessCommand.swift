@@ -24,7 +24,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     var export: String?
 
     @Option(help: "How its tracks are arranged: tracks, or browser for a file that browsers play.")
-    var layout: ExportLayout = .tracks
+    var layout: JobLayout = .tracks
 
     @Option(help: "Only this participant.")
     var participant: String?
@@ -70,6 +70,19 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             let isRetriable = (error as? ExportError)?.isRetriable ?? (error as? StorageError)?.isRetriable ?? false
             try Output.json(ExportJobEvent.failed(message: failure.message, retriable: isRetriable))
             throw failure
+        }
+    }
+}
+
+/// A layout of an export job.
+enum JobLayout: String, ExpressibleByArgument, CaseIterable {
+    case tracks
+    case browser
+
+    var layout: Exporter.Layout {
+        switch self {
+        case .tracks: .tracks
+        case .browser: .browser
         }
     }
 }

@@ -328,4 +328,4 @@ def test_export_jobs(stage, codec, suffix, media_type):
     assert_plays(pathlib.Path(result["output"]))
     assert not [path for path in pathlib.Path(folder).iterdir() if path.suffix in (".tmp", ".remux")]
     failed = stage.run_tapedeck("worker", "--export", folder, "--participant", "nobody", timeout=LIMIT)
-    assert failed.exit_code == 4 and "failed" in failed.facts[-1], failed.story()
+    assert failed.exit_code == 2 and "failed" in failed.facts[-1], failed.story()

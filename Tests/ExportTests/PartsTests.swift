@@ -68,11 +68,15 @@ import Timeline
     @Test func aSelectionWithNothingInItIsAnError() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])
-        for selection in [ExportSelection(participant: "nobody"), ExportSelection(from: .seconds(3600))] {
+        let selections: [(ExportSelection, ExportError.Code)] = [
+            (ExportSelection(participant: "nobody"), .noSuchParticipant),
+            (ExportSelection(from: .seconds(3600)), .emptySelection),
+        ]
+        for (selection, code) in selections {
             let error = #expect(throws: ExportError.self) {
                 try Exporter.run(folder: recording.folder, selection: selection)
             }
-            #expect(error?.code == .nothingRecorded)
+            #expect(error?.code == code)
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
                 $0.record?.emptyAfterSeconds = 0
             }
         ),
-        ("this build sends test", { $0.send = CameraOrder(video: "v4l2:/dev/video0") }),
+        ("video takes test", { $0.send = CameraOrder(video: "tape") }),
         ("neither picture nor sound", { $0.send = CameraOrder(video: nil, audio: nil) }),
         (
             "preferredCodec",

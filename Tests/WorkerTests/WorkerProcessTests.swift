@@ -101,7 +101,10 @@ import Testing
                 (.mark(room: "room", text: "x"), "nothing is recorded"),
                 (.requestKeyframe(room: "room", participant: nil), "nobody sends pictures"),
                 (.graph(room: "room"), "there are no pipelines: nobody is connected"),
-                (.camera(room: "room", CameraOrder(video: "file:/x")), "video: this build sends test or nothing"),
+                (
+                    .camera(room: "room", CameraOrder(video: "tape")),
+                    "video takes test, v4l2:/dev/video0, file:PATH or none"
+                ),
             ]
             for (command, reason) in refusals {
                 try worker.send(command)

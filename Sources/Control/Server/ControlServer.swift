@@ -144,7 +144,8 @@ public final class ControlServer: Service {
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [ConnectionGuard(limits)],
-                idleTimeout: TimeAmount(limits.requestTime),
+                // After `ConnectionGuard` has answered a request that came too slowly, and the answer has arrived.
+                idleTimeout: TimeAmount(limits.requestTime + .seconds(2)),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: limits.headerBytes,
                     maxHeaderListSize: limits.headerBytes,

@@ -29,7 +29,7 @@ struct JobLauncher: Sendable {
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
-                arguments: Arguments(arguments),
+                arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
                 environment: self.environment.environment,
                 input: .none,
                 output: .sequence,

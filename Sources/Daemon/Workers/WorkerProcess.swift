@@ -39,7 +39,7 @@ struct WorkerLauncher: Sendable {
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
-                arguments: Arguments(self.arguments),
+                arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: self.arguments),
                 environment: self.environment.environment,
                 input: .inputWriter,
                 output: .sequence,

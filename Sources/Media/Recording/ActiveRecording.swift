@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GStreamer
+internal import Matroska
 internal import Storage
 internal import Timeline
 
@@ -13,6 +14,8 @@ struct ActiveRecording {
     private var nextNumber: Int
     /// Participants that the journal says are here.
     private var joined: Set<String>
+    /// Whether another track would be more than an export takes.
+    var isFull: Bool { self.nextNumber > Writer.maximumTrackNumber }
     /// Whether a loss on this side was told.
     var isDegraded = false
 

@@ -112,6 +112,13 @@ extension RoomRecorder {
     // MARK: Files
 
     private func startFile(_ track: inout OpenTrack, _ now: Int64) {
+        if self.state.recording?.isFull == true {
+            self.finishRecording(reason: "as many tracks as an export takes")
+            guard self.beginRecording(now) else { return self.state.machine.beginningFailed() }
+        }
+        if track.isVideo, track.keyframes.nextRequest == nil {
+            track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
+        }
         self.attempt { () throws(StorageError) in
             track.writer = try self.state.recording?.file(for: track, now)
         }
@@ -189,6 +196,8 @@ extension RoomRecorder {
         guard let recording = self.state.recording else { return }
         self.attempt { () throws(StorageError) in try recording.finish(reason: reason, now) }
         self.state.recording = nil
+        // The owner of a recorder that ends asks for it afterwards.
+        if !self.state.isFinishing { self.state.failure = nil }
         self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(recording.folder.path)"]))
         self.onEvent(.finished(recording.folder, part: recording.part, reason: reason))
     }
@@ -227,7 +236,6 @@ extension RoomRecorder {
         let now = Runtime.monotonicNanoseconds
         if self.state.machine.endsForEmptiness(now: UInt64(clamping: now)) {
             self.finishRecording(reason: "empty")
-            self.state.failure = nil
         }
         self.requestDueKeyframes(now)
         self.noteDroppedUnits()

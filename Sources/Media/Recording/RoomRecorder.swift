@@ -139,6 +139,7 @@ public final class RoomRecorder: Sendable {
             let id = self.state.nextTap
             self.state.nextTap += 1
             let tap = TrackTap(id: id, ssrc: track.ssrc, queue: self.queue)
+            if self.state.isFinishing { tap.close() }
             self.state.tracks[id] = OpenTrack(
                 tap: tap,
                 received: track,

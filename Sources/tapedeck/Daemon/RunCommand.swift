@@ -56,7 +56,8 @@ struct RunCommand: AsyncParsableCommand {
             configurationPath: self.config,
             configuration: configuration,
             values: values,
-            executable: try Self.executable(),
+            // Not its path: after an upgrade replaced the file, workers are still of this build.
+            executable: "/proc/self/exe",
             workerArguments: self.common.arguments,
             version: Tapedeck.version,
             metrics: metrics,
@@ -80,13 +81,5 @@ struct RunCommand: AsyncParsableCommand {
 
     private struct StartResult: Encodable {
         var api: String
-    }
-
-    /// This very program: workers must be of the same build, also after an upgrade replaced the file.
-    private static func executable() throws -> FilePath {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        let count = readlink("/proc/self/exe", &buffer, Int(PATH_MAX))
-        guard count > 0 else { throw CommandFailure(.usage, "cannot tell where this program is: is /proc mounted?") }
-        return FilePath(String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 }
