@@ -309,7 +309,9 @@ def test_a_disk_that_is_full_at_once_costs_the_recording_and_nothing_else(stage)
 
 # Workers and room servers.
 
-def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage):
+def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monkeypatch):
+    # Swift's own handler would print a backtrace and, as the signal comes from outside, go on.
+    monkeypatch.setenv("SWIFT_BACKTRACE", "enable=no")
     server = stage.room_server(5)
     daemon = Daemon(stage, {"standup": room(server, "one", record={"empty_after": "5s"})})
     daemon.wait_for_phase("standup", "joined")
@@ -338,7 +340,8 @@ def test_a_room_server_that_floods_costs_its_own_room_only(stage):
                         f"http://127.0.0.1:{server.port}", "--every", "0.005")
     proxy.port = proxy.wait_for_port()
     rooms = {"flooded": {"url": room_url(proxy, "one", transport="websocket", eio=4)}, "kept": room(server, "two")}
-    daemon = Daemon(stage, rooms)
+    # The least important level that is shown unless somebody asks for more.
+    daemon = Daemon(stage, rooms, log_level="notice")
     for name in rooms:
         daemon.wait_for_phase(name, "joined")
     peer = stage.aiortc(server, "two", "--send", "synthetic")
@@ -346,7 +349,7 @@ def test_a_room_server_that_floods_costs_its_own_room_only(stage):
     proxy.wait_for("a flood", lambda: len(proxy.facts) > 200, 30)
     assert resident(daemon.worker("flooded")) < 200 * MEGABYTE
     assert resident(daemon.process.process.pid) < 200 * MEGABYTE
-    assert len(daemon.process.messages) < 200_000
+    assert len(daemon.process.messages) < 20_000
     assert daemon.room("kept")["restarts"] == 0 and daemon.room("flooded")["phase"] in ("joined", "joining")
     peer.end()
     folder, = daemon.wait_for_export("kept")

@@ -56,7 +56,8 @@ import Timeline
     func aLinkInItsPlaceIsNoRecording(place: String) throws {
         let folder = try self.storage.makeFolder()
         let relative = String(folder.path.dropFirst(self.storage.path.utf8.count + 1))
-        let path = ["room": self.storage.path + "/recordings/standup", "folder": folder.path][place] ?? folder.tracksPath
+        let path =
+            ["room": self.storage.path + "/recordings/standup", "folder": folder.path][place] ?? folder.tracksPath
         let elsewhere = self.storage.path + "/" + folder.path.split(separator: "/").suffix(1).joined()
         try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
