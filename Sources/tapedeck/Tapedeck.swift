@@ -19,7 +19,8 @@ struct Tapedeck: AsyncParsableCommand {
         version: "tapedeck \(Self.version)",
         subcommands: [
             RecordCommand.self, CameraCommand.self, ServeCommand.self, RunCommand.self, RoomsCommand.self,
-            StatusCommand.self, ReloadCommand.self, ExportCommand.self, RepairCommand.self, DoctorCommand.self, DemoCommand.self,
+            StatusCommand.self, ReloadCommand.self, RecordingsCommand.self, ExportCommand.self, RepairCommand.self,
+            DoctorCommand.self, DemoCommand.self,
             WorkerProcessCommand.self,
         ]
     )

@@ -185,6 +185,14 @@ def test_shutdown_finishes_exports_and_leaves(stage):
     exported, = (daemon.storage / "recordings" / "standup").glob("*/call.mkv")
     assert_plays(exported)
     peer.end()
+    # The folders tell the same without the daemon.
+    listed = stage.run_tapedeck("recordings", "--directory", daemon.storage, "--json", timeout=20)
+    row = listed.result()
+    assert listed.exit_code == 0 and row["verdict"] == "complete" and row["finished"], listed.story()
+    shown = stage.run_tapedeck("recordings", "show", row["id"][:6], "--directory", daemon.storage, timeout=20)
+    assert shown.exit_code == 0 and "call.mkv" in shown.output, shown.story()
+    again = stage.run_tapedeck("repair", daemon.storage, timeout=20)
+    assert again.exit_code == 0 and "closed" not in again.output, again.story()
 
 
 def test_on_demand_rooms_pause_resume_stop(stage):

@@ -2,8 +2,8 @@
 
 import Logging
 import Observability
-import Supervision
 import Storage
+import Supervision
 import Synchronization
 import Timeline
 

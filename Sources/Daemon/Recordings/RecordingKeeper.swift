@@ -253,8 +253,11 @@ actor RecordingKeeper: Service {
         }
         self.metrics.exportEnded(export.state == .failed ? .failed : .done, after: ContinuousClock.now - started)
         if export.state == .failed {
-            let reason = ["reason": export.error ?? ""]
-            self.bus.publish(.exportFailed, recording: recording, details.merging(reason) { $1 })
+            self.bus.publish(
+                .exportFailed,
+                recording: recording,
+                details.merging(["reason": export.error ?? ""]) { $1 }
+            )
         } else {
             self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
         }

@@ -27,7 +27,9 @@ public struct WorkerID: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// A worker by its number.
     public init(_ rawValue: Int) { self.rawValue = rawValue }
 
+    /// The number.
     public var description: String { "\(self.rawValue)" }
 
+    /// Whether the left one was started before the right one.
     public static func < (left: WorkerID, right: WorkerID) -> Bool { left.rawValue < right.rawValue }
 }

@@ -56,7 +56,10 @@ struct DaemonClient: Sendable {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
-            throw CommandFailure(.usage, "\(self.base) answers what this program does not understand: is it a tapedeck?")
+            throw CommandFailure(
+                .usage,
+                "\(self.base) answers what this program does not understand: is it a tapedeck?"
+            )
         }
     }
 

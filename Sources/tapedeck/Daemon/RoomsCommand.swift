@@ -41,14 +41,6 @@ enum RoomTable {
                 room.worker.map { "\($0.residentBytes / 1_000_000) MB" } ?? "-", room.reason ?? "",
             ]
         }
-        guard !rows.isEmpty else { return ["no rooms"] }
-        let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
-        return ([header] + rows).map { row in
-            let cells = zip(row, widths).map { cell, width in
-                cell + String(repeating: " ", count: width - cell.count)
-            }
-            let line = cells.joined(separator: "  ")
-            return String(line.reversed().drop { $0 == " " }.reversed())
-        }
+        return rows.isEmpty ? ["no rooms"] : TextTable.lines([header] + rows)
     }
 }

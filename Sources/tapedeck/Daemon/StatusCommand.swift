@@ -44,7 +44,8 @@ struct StatusCommand: AsyncParsableCommand {
 
     private static func lines(_ answer: Answer) -> [String] {
         let overview = answer.overview
-        var figures = "tapedeck \(overview.version), up \(Self.span(overview.uptimeSeconds)), "
+        var figures =
+            "tapedeck \(overview.version), up \(Self.span(overview.uptimeSeconds)), "
             + "\(overview.activeRecordings) recording, \(overview.pendingExports) exports waiting, "
             + "\(overview.freeBytes / 1_000_000_000) GB free"
         if let seconds = overview.secondsUntilFull, seconds < 7 * 86400 { figures += ", full in \(Self.span(seconds))" }
