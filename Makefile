@@ -3,6 +3,7 @@
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
 #   make test    installs what the tests need, and runs all of them
 #   make figures what recording one room costs on this machine, in about three minutes
+#   make daemon-figures   what the daemon costs with many rooms, in about three minutes
 #   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb
@@ -11,7 +12,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test figures catalogue-figures build deb man check-package lint format packages venvs end-to-end check-newer
+.PHONY: demo test figures daemon-figures catalogue-figures build deb man check-package lint format packages venvs end-to-end check-newer
 
 demo:
 	@.ci/install-packages demo
@@ -23,6 +24,9 @@ test:
 
 figures: build
 	python3 Tests/Benchmarks/recording_cost.py
+
+daemon-figures: build
+	python3 Tests/Benchmarks/daemon_cost.py
 
 catalogue-figures:
 	swift build --build-tests

@@ -108,7 +108,13 @@ public struct Daemon: Sendable {
             notifier: notifier,
             logger: self.logger
         )
-        let backend = DaemonBackend(supervisor: supervisor, keeper: keeper, reloader: reloader, version: self.version)
+        let backend = DaemonBackend(
+            supervisor: supervisor,
+            keeper: keeper,
+            reloader: reloader,
+            dispatcher: webhooks,
+            version: self.version
+        )
         registry.onScrape { metrics.eventSubscribers(events.streamCount) }
         let control = try ControlServer(
             configuration: ControlConfiguration(self.configuration.api),

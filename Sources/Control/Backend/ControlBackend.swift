@@ -38,6 +38,11 @@ public protocol ControlBackend: Sendable {
     /// Path of a recording's file, for a name that `RecordingResource.files` lists; nothing else is ever opened.
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String
 
+    /// How the webhooks do, and the newest deliveries that were given up.
+    func webhooks() async throws(ControlError) -> WebhookOverview
+    /// Tries a delivery that was given up for another day; throws `notFound`.
+    func retryDelivery(_ id: String) async throws(ControlError)
+
     /// Reads the configuration again; throws `invalid` with every problem, and the old one stays in force.
     func reload() async throws(ControlError)
     /// Whether the daemon does what it is for; the reasons if it does not.

@@ -59,6 +59,11 @@ struct Endpoints: Sendable {
             try call.takesNoFields()
             try await self.backend.reload()
             return .noContent
+        case .webhooks: return Reply(json: try await self.backend.webhooks())
+        case .retryDelivery(let id):
+            try call.takesNoFields()
+            try await self.backend.retryDelivery(id)
+            return .noContent
         case .showSession: return self.showSession(call)
         case .openSession: return try self.openSession(call)
         case .closeSession: return self.closeSession(call)

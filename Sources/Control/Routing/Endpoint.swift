@@ -17,6 +17,7 @@ enum Endpoint: Sendable, Hashable {
     case showRecording(String), deleteRecording(String)
     case listExports(String), export(String)
     case file(recording: String, name: String)
+    case webhooks, retryDelivery(String)
     case events, overview, reload
 
     /// The scope that a client needs; `nil` for what everybody may ask.
@@ -24,9 +25,9 @@ enum Endpoint: Sendable, Hashable {
         switch self {
         case .page, .liveness, .readiness, .showSession, .openSession, .closeSession, .description: nil
         case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events,
-            .overview:
+            .overview, .webhooks:
             .read
-        case .addRoom, .changeRoom, .removeRoom, .act, .deleteRecording, .export, .reload: .control
+        case .addRoom, .changeRoom, .removeRoom, .act, .deleteRecording, .export, .reload, .retryDelivery: .control
         case .thumbnail, .file: .media
         }
     }
@@ -45,7 +46,7 @@ enum Endpoint: Sendable, Hashable {
     /// Whether `Idempotency-Key` has a meaning.
     var isRepeatable: Bool {
         switch self {
-        case .addRoom, .act, .export, .reload: true
+        case .addRoom, .act, .export, .reload, .retryDelivery: true
         default: false
         }
     }
@@ -129,6 +130,9 @@ struct Route: Sendable, Hashable {
         case ("events", 0): return [(.get, .events)]
         case ("overview", 0): return [(.get, .overview)]
         case ("reload", 0): return [(.post, .reload)]
+        case ("webhooks", 0): return [(.get, .webhooks)]
+        case ("webhooks", 3) where rest[0] == "deliveries" && rest[2] == "retry" && !rest[1].isEmpty:
+            return [(.post, .retryDelivery(rest[1]))]
         case ("openapi.yaml", 0): return [(.get, .description)]
         default: return nil
         }

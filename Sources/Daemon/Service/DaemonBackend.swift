@@ -6,12 +6,14 @@ import Foundation
 import Storage
 import Supervision
 import Timeline
+import Webhooks
 
 /// What the HTTP interface asks of the daemon, answered by those who know.
 struct DaemonBackend: ControlBackend {
     private let supervisor: Supervisor
     private let keeper: RecordingKeeper
     private let reloader: ConfigurationReloader
+    private let dispatcher: WebhookDispatcher
     private let version: String
     private let started = ContinuousClock.now
 
@@ -20,11 +22,13 @@ struct DaemonBackend: ControlBackend {
         supervisor: Supervisor,
         keeper: RecordingKeeper,
         reloader: ConfigurationReloader,
+        dispatcher: WebhookDispatcher,
         version: String
     ) {
         self.supervisor = supervisor
         self.keeper = keeper
         self.reloader = reloader
+        self.dispatcher = dispatcher
         self.version = version
     }
 
@@ -119,6 +123,38 @@ struct DaemonBackend: ControlBackend {
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
         let (_, folder) = try await self.found(recording)
         return try await Self.translated { try folder.path(of: file) }
+    }
+
+    func webhooks() async throws(ControlError) -> WebhookOverview {
+        try await Self.translated {
+            let letters = try await self.dispatcher.deadLetters()
+            let webhooks = try await self.dispatcher.status().map { status in
+                WebhookOverview.Webhook(
+                    target: status.target,
+                    queued: status.deliveries.queued,
+                    dead: status.deliveries.dead,
+                    delivered: status.counters.delivered,
+                    failedAttempts: status.counters.failedAttempts,
+                    dropped: status.counters.dropped
+                )
+            }
+            return WebhookOverview(
+                webhooks: webhooks.sorted { $0.target < $1.target },
+                deadLetters: letters.map {
+                    WebhookOverview.DeadLetter(
+                        id: $0.id,
+                        event: $0.event,
+                        created: $0.created.iso8601,
+                        attempts: $0.attempts,
+                        error: $0.error
+                    )
+                }
+            )
+        }
+    }
+
+    func retryDelivery(_ id: String) async throws(ControlError) {
+        try await Self.translated { try await self.dispatcher.requeue(id) }
     }
 
     func reload() async throws(ControlError) { try await self.reloader.reload() }

@@ -162,6 +162,13 @@ final class FakeBackend: ControlBackend {
         return self.state.withLock { "\($0.folder)/\(file)" }
     }
 
+    func webhooks() async throws(ControlError) -> WebhookOverview {
+        try self.note("webhooks")
+        return WebhookOverview(webhooks: [], deadLetters: [])
+    }
+
+    func retryDelivery(_ id: String) async throws(ControlError) { try self.note("retry \(id)") }
+
     func reload() async throws(ControlError) { try self.note("reload") }
 
     func health() async -> Health { self.state.withLock { $0.health } }
