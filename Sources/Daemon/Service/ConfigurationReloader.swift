@@ -19,6 +19,7 @@ actor ConfigurationReloader: Service {
     private static let interval = Duration.seconds(1)
 
     private let path: String
+    private let values: NotedValueSource
     /// The storage directory, which a running daemon keeps.
     private let directory: String
     private let supervisor: Supervisor
@@ -49,6 +50,7 @@ actor ConfigurationReloader: Service {
     /// A reloader of the file that the supervisor's present configuration came from.
     init(
         path: String,
+        values: NotedValueSource,
         directory: String,
         supervisor: Supervisor,
         webhooks: WebhookDispatcher,
@@ -58,6 +60,7 @@ actor ConfigurationReloader: Service {
         logger: Logger
     ) {
         self.path = path
+        self.values = values
         self.directory = directory
         self.supervisor = supervisor
         self.webhooks = webhooks
@@ -99,7 +102,7 @@ actor ConfigurationReloader: Service {
         defer { self.notifier.ready() }
         let new: DaemonConfiguration
         do throws(ConfigurationError) {
-            new = try DaemonConfiguration.load(path: self.path)
+            new = try DaemonConfiguration.load(path: self.path, values: self.values)
         } catch {
             self.metrics.reloaded(.refused)
             self.bus.publish(

@@ -89,6 +89,9 @@ extension Supervisor {
     func thumbnailImage(room: String, participant: String) async throws(ControlError) -> [UInt8] {
         guard self.book.entries[room] != nil else { throw Self.unknown(room) }
         guard let worker = self.fleet.commandable(room) else { throw Self.nobodyThere(room) }
+        guard self.fleet.rooms[room]?.status.participants.contains(where: { $0.id == participant }) == true else {
+            throw ControlError(.notFound, "there is no such participant")
+        }
         let command = WorkerCommand.thumbnail(room: room, participant: participant)
         switch await self.ask(worker, command, room: room, .thumbnail(participant: participant)) {
         case .image(let base64):

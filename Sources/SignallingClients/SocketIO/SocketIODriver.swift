@@ -72,7 +72,10 @@ final class SocketIODriver {
         self.logger = logger
         self.logger[metadataKey: LogKey.signallingProtocol.rawValue] = "socketio"
         self.logger[metadataKey: LogKey.serverAddress.rawValue] = "\(configuration.address)"
-        self.logger[metadataKey: LogKey.roomID.rawValue] = "\(configuration.room)"
+        // Where the room has a name in a configuration, the one in its URL may be a secret.
+        if logger[metadataKey: LogKey.roomName.rawValue] == nil {
+            self.logger[metadataKey: LogKey.roomID.rawValue] = "\(configuration.room)"
+        }
         self.inbox = inbox
         self.events = events
         self.failures = SocketIOFailures(configuration: configuration, policy: policy)
