@@ -101,6 +101,7 @@ public struct Daemon: Sendable {
             path: self.configurationPath,
             values: self.values,
             directory: self.configuration.storage.directory,
+            api: self.configuration.api,
             supervisor: supervisor,
             webhooks: webhooks,
             bus: bus,
@@ -125,6 +126,7 @@ public struct Daemon: Sendable {
             onAnswer: { metrics.request($0, status: $1, took: $2) },
             onListening: onListening
         )
+        await reloader.serve(control)
         let housekeeper = Housekeeper(
             supervisor: supervisor,
             keeper: keeper,
@@ -187,7 +189,7 @@ extension ControlConfiguration {
 
 extension Control.APIToken {
     /// What the configuration file says of a token; its text is hashed here and kept nowhere.
-    fileprivate init(_ token: ConfigurationFile.APIToken) {
+    init(_ token: ConfigurationFile.APIToken) {
         let scopes = Set(token.scopes.map { Scope($0) })
         switch token.credential {
         case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: scopes)

@@ -390,7 +390,8 @@ public final class RoomSession: Sendable {
         case .peerRefused(let peer, let reason):
             self.logger.error("peer refused", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .ignored(let what, let peer, let detail):
-            self.logger.info(
+            // Counted; a peer may send as many as it likes.
+            self.logger.debug(
                 "input ignored",
                 metadata: .tagged([
                     .peerID: "\(peer?.rawValue ?? "-")", .errorCode: "\(what.rawValue)", .detail: "\(detail)",
