@@ -149,7 +149,7 @@ struct SocketIOFailures {
         case .removed:
             SignallingError(
                 .removed,
-                "The server at \(self.address) put us out of the room \(self.room).",
+                "The server at \(self.address) put us out of the room.",
                 blame: .peer
             )
         }
