@@ -268,7 +268,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DaemonTests",
-            dependencies: ["ConfigurationFile", "Control", "Daemon", "Supervision", logging],
+            dependencies: [
+                "ConfigurationFile", "Control", "Daemon", "Supervision", logging,
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "DiagnosisTests", dependencies: ["Diagnosis", "GStreamer"], swiftSettings: settings),

@@ -7,6 +7,7 @@ import Foundation
 public import Logging
 public import Observability
 import ServiceLifecycle
+import Storage
 import Supervision
 public import SystemPackage
 import UnixSignals
@@ -22,6 +23,7 @@ public struct Daemon: Sendable {
 
     private let configurationPath: String
     private let configuration: DaemonConfiguration
+    private let values: NotedValueSource
     private let executable: FilePath
     private let workerArguments: [String]
     private let version: String
@@ -32,11 +34,13 @@ public struct Daemon: Sendable {
     ///
     /// - Parameters:
     ///   - configurationPath: where `configuration` came from, and where a new one is read.
+    ///   - values: where its references took their values, and where those of a new one take theirs.
     ///   - executable: this program: workers and jobs are processes of it.
     ///   - workerArguments: what follows `worker` on their command line, such as log options.
     public init(
         configurationPath: String,
         configuration: DaemonConfiguration,
+        values: NotedValueSource,
         executable: FilePath,
         workerArguments: [String],
         version: String,
@@ -45,6 +49,7 @@ public struct Daemon: Sendable {
     ) {
         self.configurationPath = configurationPath
         self.configuration = configuration
+        self.values = values
         self.executable = executable
         self.workerArguments = workerArguments
         self.version = version
@@ -61,6 +66,7 @@ public struct Daemon: Sendable {
         let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let events = EventHub()
+        let environment = ChildEnvironment(values: self.values)
         let webhooks = WebhookDispatcher(
             catalogue: catalogue,
             configuration: self.configuration.webhooks,
@@ -72,7 +78,7 @@ public struct Daemon: Sendable {
         )
         let keeper = RecordingKeeper(
             catalogue: catalogue,
-            jobs: JobLauncher(executable: self.executable),
+            jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
             shutdownLimit: Self.exportLimit,
             bus: bus,
@@ -81,7 +87,11 @@ public struct Daemon: Sendable {
         )
         let supervisor = Supervisor(
             configuration: self.configuration,
-            launcher: WorkerLauncher(executable: self.executable, arguments: ["worker"] + self.workerArguments),
+            launcher: WorkerLauncher(
+                executable: self.executable,
+                arguments: ["worker"] + self.workerArguments,
+                environment: environment
+            ),
             keeper: keeper,
             bus: bus,
             metrics: metrics,
@@ -89,7 +99,9 @@ public struct Daemon: Sendable {
         )
         let reloader = ConfigurationReloader(
             path: self.configurationPath,
+            values: self.values,
             directory: self.configuration.storage.directory,
+            api: self.configuration.api,
             supervisor: supervisor,
             webhooks: webhooks,
             bus: bus,
@@ -114,6 +126,7 @@ public struct Daemon: Sendable {
             onAnswer: { metrics.request($0, status: $1, took: $2) },
             onListening: onListening
         )
+        await reloader.serve(control)
         let housekeeper = Housekeeper(
             supervisor: supervisor,
             keeper: keeper,
@@ -150,7 +163,8 @@ public struct Daemon: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o750]
         )
-        let catalogue = try Catalogue.open(storage: storage)
+        // Recordings are known by their paths below it: a link on the way would give them two.
+        let catalogue = try Catalogue.open(storage: try realPath(storage))
         if let old = catalogue.setAside {
             self.logger.warning(
                 "catalogue was damaged and is made anew",
@@ -175,7 +189,7 @@ extension ControlConfiguration {
 
 extension Control.APIToken {
     /// What the configuration file says of a token; its text is hashed here and kept nowhere.
-    fileprivate init(_ token: ConfigurationFile.APIToken) {
+    init(_ token: ConfigurationFile.APIToken) {
         let scopes = Set(token.scopes.map { Scope($0) })
         switch token.credential {
         case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: scopes)

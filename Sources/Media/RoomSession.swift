@@ -85,6 +85,8 @@ public final class RoomSession: Sendable {
     ) {
         self.signaller = signaller
         self.context = context
+        var configuration = configuration
+        configuration.sends = context.camera != nil
         self.configuration = configuration
         self.logger = logger
         self.onFact = onFact
@@ -350,6 +352,15 @@ public final class RoomSession: Sendable {
             self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):
             self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
+        case .twinFound(let peer):
+            self.logger.info(
+                "another recorder is in the room: no call with it",
+                metadata: .tagged([.peerID: "\(peer)"])
+            )
+        case .yielded:
+            self.logger.notice("another recorder has the room: place made for people")
+        case .removed:
+            self.logger.warning("the room server put us out")
         case .peerJoined(let peer):
             self.logger.notice("peer joined", metadata: .tagged([.peerID: "\(peer)"]))
         case .peerLeft(let peer):
@@ -379,7 +390,8 @@ public final class RoomSession: Sendable {
         case .peerRefused(let peer, let reason):
             self.logger.error("peer refused", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .ignored(let what, let peer, let detail):
-            self.logger.info(
+            // Counted; a peer may send as many as it likes.
+            self.logger.debug(
                 "input ignored",
                 metadata: .tagged([
                     .peerID: "\(peer?.rawValue ?? "-")", .errorCode: "\(what.rawValue)", .detail: "\(detail)",
@@ -435,6 +447,15 @@ extension RoomSessionStatus {
         case .signallingLost:
             self.isJoined = false
             self.count("signalling_lost")
+        case .twinFound(let peer):
+            self.presentPeers.remove(peer)
+            self.count("twin_found")
+        case .yielded:
+            self.isJoined = false
+            self.count("yielded")
+        case .removed:
+            self.isJoined = false
+            self.count("removed")
         case .peerDisconnected:
             self.count("peer_disconnected")
         }

@@ -70,6 +70,8 @@ extension NegotiationState {
             SDPLine("o", "- \(self.sessionID) \(self.version) IN IP4 127.0.0.1"),
             SDPLine("s", "-"),
             SDPLine("t", "0 0"),
+            // Two recorders know each other by it (RFC 8866 section 6.3).
+            .attribute("tool", "tapedeck"),
         ]
         let bundled = self.bundleOrder.compactMap { self.sections[$0].mid }
         if !bundled.isEmpty { lines.append(.attribute("group", "BUNDLE \(bundled.joined(separator: " "))")) }

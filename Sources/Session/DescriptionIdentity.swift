@@ -20,6 +20,10 @@ struct DescriptionIdentity: Equatable, Sendable {
     private(set) var fingerprints: Set<String> = []
     /// `a=ice-ufrag` values of any level (RFC 8839 section 5.4).
     private(set) var usernameFragments: Set<Substring> = []
+    /// Whether Tapedeck wrote the text (`a=tool`, RFC 8866 section 6.3).
+    private(set) var isOurs = false
+    /// Whether the writer sends on any m-line, or wants to.
+    private(set) var sends = false
 
     /// Reads the lines it knows and skips all others.
     init(sdp: String) {
@@ -29,12 +33,19 @@ struct DescriptionIdentity: Equatable, Sendable {
             } else if line.hasPrefix("a=fingerprint:") {
                 guard self.fingerprints.count < Self.limit else { continue }
                 self.fingerprints.insert(Self.trimmed(line.dropFirst(14)).lowercased())
+            } else if line == "a=tool:tapedeck" {
+                self.isOurs = true
+            } else if line == "a=sendrecv" || line == "a=sendonly" {
+                self.sends = true
             } else if line.hasPrefix("a=ice-ufrag:") {
                 guard self.usernameFragments.count < Self.limit else { continue }
                 self.usernameFragments.insert(Self.trimmed(line.dropFirst(12)))
             }
         }
     }
+
+    /// Whether a Tapedeck wrote it that only receives; it says so on each m-line.
+    var isOfRecorder: Bool { self.isOurs && !self.sends }
 
     /// Whether both texts come from the same peer connection.
     ///

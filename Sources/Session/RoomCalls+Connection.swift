@@ -54,8 +54,21 @@ extension RoomCalls {
                 self.applyOffer(peer, connection.id, next)
             } else {
                 self.sendDescription(peer, sdp, .answer(to: peer, sdp: sdp))
+                // Answered all the same: the other one learns from it who we are.
+                if connection.remote.map(self.isTwin) == true { self.meetTwin(peer, yields: true) }
             }
         }
+    }
+
+    /// Whether nothing would flow between the writer and us, because both are recorders.
+    func isTwin(_ identity: DescriptionIdentity) -> Bool { !self.configuration.sends && identity.isOfRecorder }
+
+    /// Ends the call with another recorder; the one that came later answered, and makes place where there is little.
+    mutating func meetTwin(_ peer: PeerID, yields: Bool) {
+        self.end(peer, reason: "it is a recorder like us")
+        self.update(peer) { $0.isAnnounced = false }
+        self.emit(.report(.twinFound(peer)))
+        if yields { self.emit(.send(.yield)) }
     }
 
     private mutating func rebuildNeeded(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {

@@ -96,6 +96,7 @@ extension RoomCalls {
             self.ignore(.refusedPeer, peer, "answer")
             return self.endFailed(peer, reason: "the peer's fingerprint failed before")
         }
+        guard !self.isTwin(identity) else { return self.meetTwin(peer, yields: false) }
         self.applyAnswer(peer, connection.id, sdp)
     }
 
@@ -139,6 +140,7 @@ extension RoomCalls {
     /// We are a member, perhaps again: candidates that could not be sent meanwhile are sent now.
     mutating func joined(ownID: PeerID?) {
         self.isJoined = true
+        self.forgetFull()
         self.ownID = ownID
         self.emit(.report(.joined(ownID: ownID)))
         for peer in self.arrivals where self.calls[peer]?.connection?.hasSentDescription == true {

@@ -14,6 +14,8 @@ struct RoomCalls {
     let configuration: SessionConfiguration
     /// Whether commands reach the room.
     var isJoined = false
+    /// Whether it was said that the room is full; each attempt would say it again.
+    private var isFull = false
     /// Our own name in the room, where the protocol says it.
     var ownID: PeerID?
 
@@ -59,6 +61,17 @@ struct RoomCalls {
     /// Whether anybody else is in a call with us.
     func hasOtherCalls(than peer: PeerID) -> Bool {
         self.owners.values.contains { $0 != peer }
+    }
+
+    /// Says that the room is full, once until it takes us.
+    mutating func reportFull() {
+        if !self.isFull { self.emit(.report(.roomFull)) }
+        self.isFull = true
+    }
+
+    /// Forgets that the room was full.
+    mutating func forgetFull() {
+        self.isFull = false
     }
 
     // Peers

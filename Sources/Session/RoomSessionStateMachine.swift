@@ -137,7 +137,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
         case .joinFailed(let reason): calls.emit(.report(.joinFailed(reason: reason)))
-        case .full, .signallingLost, .left:
+        case .full, .signallingLost, .left, .removed, .yielded:
             Self.outside(event, &calls)
             return false
         }
@@ -149,7 +149,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         switch event {
         case .full:
             calls.lostRoom(closesUnconnected: true, reason: "the room is full")
-            calls.emit(.report(.roomFull))
+            calls.reportFull()
         case .joinFailed(let reason):
             calls.emit(.report(.joinFailed(reason: reason)))
         case .signallingLost(let reason):
@@ -159,6 +159,12 @@ public struct RoomSessionStateMachine: ~Copyable {
             let reason = "the server removed us"
             calls.lostRoom(closesUnconnected: false, reason: reason)
             calls.emit(.report(.signallingLost(reason: reason)))
+        case .yielded:
+            calls.endAll(reason: "we make place")
+            calls.emit(.report(.yielded))
+        case .removed:
+            calls.endAll(reason: "the server put us out")
+            calls.emit(.report(.removed))
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
         case .joined: calls.ignore(.notJoined, nil, "joined")
@@ -192,7 +198,8 @@ public struct RoomSessionStateMachine: ~Copyable {
         var calls = calls
         let reason = error?.message ?? "the signaller ended"
         calls.lostRoom(closesUnconnected: true, reason: reason)
-        calls.emit(.report(.signallingLost(reason: reason)))
+        // The fact `removed` has said it.
+        if error?.code != .removed { calls.emit(.report(.signallingLost(reason: reason))) }
         return Self.orphaned(calls, error.map { .failed($0) } ?? .left)
     }
 

@@ -2,6 +2,8 @@
 
 /// Limits and times of one room session.
 public struct SessionConfiguration: Equatable, Sendable {
+    /// Whether we send anything; if not, a peer that is a recorder like us is not called.
+    public var sends = true
     /// Peers served at the same time, 1 and up; more are ignored and reported.
     public var maximumPeers = 16
     /// Candidates held or handed over for one description of one peer, 0 and up (protocols.md 1.3).

@@ -6,12 +6,16 @@ public import Signalling
 public enum SessionFact: Equatable, Sendable {
     /// We are a member of the room; again after each re-join.
     case joined(ownID: PeerID?)
-    /// The room has no place for us at present.
+    /// The room has no place for us at present; said once until it takes us.
     case roomFull
     /// An attempt to get into the room failed.
     case joinFailed(reason: String)
-    /// The server is out of reach, or it removed us; connected peers stay connected.
+    /// The server is out of reach; connected peers stay connected.
     case signallingLost(reason: String)
+    /// We made place for people, because another recorder has the room.
+    case yielded
+    /// The server put us out; every call has ended.
+    case removed
     /// A peer arrived or offered for the first time.
     case peerJoined(PeerID)
     /// A peer left, or its place was given to another one after it vanished.
@@ -20,6 +24,8 @@ public enum SessionFact: Equatable, Sendable {
     case peerConnected(PeerID, ConnectionID)
     /// ICE looks for another path.
     case peerDisconnected(PeerID, ConnectionID)
+    /// The peer is a recorder like us: nothing would flow, so there is no call with it, and it counts as nobody.
+    case twinFound(PeerID)
     /// Nothing is heard from the peer.
     case peerStale(PeerID, ConnectionID)
     /// A disconnected or stale peer is back on the same connection.

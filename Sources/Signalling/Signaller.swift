@@ -24,8 +24,13 @@ public enum RoomEvent: Sendable, Equatable {
     case joinFailed(reason: String)
     /// The connection to the server is gone; the signaller reconnects if its policy says so. Media may live on.
     case signallingLost(reason: String)
-    /// Our own leave is done, or the server removed us.
+    /// Our own leave is done.
     case left
+    /// We made place in a room that has no more than one for us, as `RoomCommand.yield` asked; the signaller comes back
+    /// to look some minutes later.
+    case yielded
+    /// The server put us out: calls end too, and the run ends with `SignallingError.Code.removed`.
+    case removed
     /// Something was ignored: one log line, one counter. `what` is a constant sentence, `detail` is from the wire.
     case ignored(what: String, detail: String)
 }
@@ -41,6 +46,9 @@ public enum RoomCommand: Sendable, Equatable {
     /// Ends the call with a peer whose media failed and makes it start anew, the way the protocol knows
     /// (protocols.md 1.7, "call reset").
     case resetCall(PeerID)
+    /// Another recorder is there already: leaves a room that takes no more than two members, so that people find a
+    /// place, and looks again later. Has no effect in other rooms, or if the policy does not wait for full rooms.
+    case yield
     /// Leaves the room and ends `Signaller.run()`.
     case leave
 }
@@ -74,13 +82,29 @@ public struct JoinPolicy: Sendable, Hashable {
     public var attemptInterval: Duration
     /// Whether a full room is waited for (protocols.md A6) or ends the run with `SignallingError.Code.full`.
     public var waitsWhenFull: Bool
+    /// About how long a full room is left alone before the next try; nil leaves it to the protocol.
+    public var fullWait: Duration?
 
     /// A policy with each part given.
-    public init(connectTimeout: Duration, attempts: Int?, attemptInterval: Duration, waitsWhenFull: Bool) {
+    public init(
+        connectTimeout: Duration,
+        attempts: Int?,
+        attemptInterval: Duration,
+        waitsWhenFull: Bool,
+        fullWait: Duration? = nil
+    ) {
         self.connectTimeout = connectTimeout
         self.attempts = attempts
         self.attemptInterval = attemptInterval
         self.waitsWhenFull = waitsWhenFull
+        self.fullWait = fullWait
+    }
+
+    /// A wait of 80 to 120 % of another, so that many do not come back at the same instant.
+    ///
+    /// - Parameter random: A random number from 0 to 1.
+    public static func spread(_ wait: Duration, random: Double) -> Duration {
+        wait * (800 + Int(400 * min(max(random, 0), 1))) / 1000
     }
 
     /// For commands that a person waits for: 3 s to connect, 5 attempts 1 s apart, a full room is an error.

@@ -16,6 +16,8 @@ public struct SignallingError: Error, Sendable, Hashable, CustomStringConvertibl
         case full
         /// The server answered, and the answer was no.
         case refused
+        /// The server put us out of the room.
+        case removed
         /// The server spoke something that is not the protocol.
         case protocolViolation
         /// A bounded queue ran over.
@@ -51,7 +53,7 @@ public struct SignallingError: Error, Sendable, Hashable, CustomStringConvertibl
     /// Whether the same attempt may succeed later.
     public var isRetriable: Bool {
         switch self.code {
-        case .invalidURL, .tlsFailed, .refused, .protocolViolation: false
+        case .invalidURL, .tlsFailed, .refused, .removed, .protocolViolation: false
         case .unreachable, .timedOut, .full, .overloaded: true
         }
     }

@@ -25,6 +25,8 @@ public final class File: Sendable, Source {
     private let descriptor: Int32
 
     /// Opens a file; a new one is readable by its owner and group only.
+    ///
+    /// A symbolic link in its place is refused as `invalid`: it would lead out of the storage. A pipe blocks nobody.
     public init(_ path: String, _ mode: Mode) throws(StorageError) {
         let flags =
             switch mode {
@@ -33,7 +35,7 @@ public final class File: Sendable, Source {
             case .append: O_RDWR | O_CREAT | O_APPEND
             case .overwrite: O_RDWR | O_CREAT
             }
-        let descriptor = retrying { Glibc.open(path, flags | O_CLOEXEC, 0o640) }
+        let descriptor = retrying { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o640) }
         guard descriptor >= 0 else {
             throw StorageError(errorNumber: errno, action: mode == .read ? "open" : "create", path: path)
         }

@@ -65,13 +65,32 @@ public struct RecordingFolder: Sendable, Hashable {
         return folder
     }
 
+    /// Opens a recording by the path of its folder below the storage directory.
+    ///
+    /// The storage directory may be a link; below it neither room, folder nor `tracks` may be one: throws `notFound`, as
+    /// for a folder that is gone.
+    public static func open(_ relativePath: String, in storage: String) throws(StorageError) -> RecordingFolder {
+        let path = storage + "/" + relativePath
+        let folder = try Self.open(path: path)
+        guard let root = Self.resolve(storage), folder.path == root + "/" + relativePath,
+            !Self.isLink(folder.tracksPath)
+        else {
+            throw StorageError(.notFound, "\(path) leads out of the storage directory", path: path)
+        }
+        return folder
+    }
+
     /// All recordings of a storage directory, oldest first; none when the directory is not there yet.
+    ///
+    /// Rooms, folders and their `tracks` that are symbolic links are left out.
     public static func list(storage: String) throws(StorageError) -> [RecordingFolder] {
         let root = Self.recordings(of: storage)
         var folders: [RecordingFolder] = []
-        for room in try Self.entries(of: root) {
+        for room in try Self.entries(of: root) where !Self.isLink(root + "/" + room) {
             for name in try Self.entries(of: root + "/" + room) {
-                guard let folder = RecordingFolder(named: "\(root)/\(room)/\(name)") else { continue }
+                guard let folder = RecordingFolder(named: "\(root)/\(room)/\(name)"), !Self.isLink(folder.path),
+                    !Self.isLink(folder.tracksPath)
+                else { continue }
                 folders.append(folder)
             }
         }
@@ -138,6 +157,11 @@ public struct RecordingFolder: Sendable, Hashable {
         }
     }
 
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     private static func makeDirectory(_ path: String) throws(StorageError) {
         guard mkdir(path, 0o750) == 0 else {
             throw StorageError(errorNumber: errno, action: "create", path: path)
@@ -157,9 +181,5 @@ public struct RecordingFolder: Sendable, Hashable {
         }
     }
 
-    private static func resolve(_ path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
+    private static func resolve(_ path: String) -> String? { try? realPath(path) }
 }

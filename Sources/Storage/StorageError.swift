@@ -60,9 +60,12 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
             case EACCES, EPERM, EROFS: .denied
             case ENOENT, ENOTDIR: .notFound
             case EEXIST: .exists
+            // The kernel's answer where a link is not to be followed.
+            case ELOOP: .invalid
             default: .system
             }
-        self.message = "cannot \(action) \(path): \(String(cString: strerror(errorNumber)))"
+        let reason = errorNumber == ELOOP ? "it is a symbolic link" : String(cString: strerror(errorNumber))
+        self.message = "cannot \(action) \(path): \(reason)"
         self.path = path
         self.errorNumber = errorNumber
     }

@@ -105,8 +105,8 @@ import Timeline
         let link = self.storage.path + "/recordings/standup/20261121T031226Z-0123456789abcdef"
         #expect(symlink(fine.path, link) == 0)
         let report = try await self.catalogue.rebuild()
-        #expect(report.read == 1 && report.unreadableCount == 2)
-        #expect(Set(report.unreadable.map(\.path)) == [damaged.path, link])
+        #expect(report.read == 1 && report.unreadableCount == 1)
+        #expect(report.unreadable.map(\.path) == [damaged.path], "a link is no recording")
         #expect(report.unreadable.allSatisfy { !$0.reason.isEmpty })
         #expect(access(damaged.manifestPath, F_OK) == 0)
         #expect(try await self.catalogue.list(RecordingFilter()).recordings.map(\.id) == [fine.id])

@@ -30,6 +30,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "UTC", "Europe/Berlin", "Asia/Kolkata", "Asia/Calcutta", "Europe/Kyiv", "America/Argentina/Ushuaia",
+    ])
+    func zonesHaveTheirNewNamesAndTheirOldOnes(zone: String) throws {
+        let text = "url: socketio+http://h/r\njoin: { schedule: 0 9 * * *, duration: 1h, time_zone: \(zone) }"
+        let room = try RoomConfiguration.parse(name: "a", text: text)
+        guard case .schedule(let schedule) = room.join else {
+            Issue.record("\(room.join)")
+            return
+        }
+        #expect(schedule.timeZone.identifier == zone || zone == "UTC")
+    }
+
+    @Test(arguments: ["GMT+1", "+01:00", "Berlin", "Europe/Berlni", "../../etc/passwd", "/", "Europe/"])
+    func whatIsNoZoneIsRefused(zone: String) {
+        let text = "url: socketio+http://h/r\njoin: { schedule: 0 9 * * *, duration: 1h, time_zone: '\(zone)' }"
+        #expect(throws: ConfigurationError.self) { try RoomConfiguration.parse(name: "a", text: text) }
+    }
+
     @Test(
         arguments: [
             Case("0 9 * * 1-5", "UTC", after: "2026-11-20T09:00:00Z", "2026-11-23T09:00:00Z", "2026-11-24T09:00:00Z"),

@@ -12,12 +12,12 @@ import urllib.request
 class Daemon:
     """The daemon of a configuration; the interface listens on a port of its own."""
 
-    def __init__(self, stage, rooms, name="daemon", **sections):
-        self.stage, self.name = stage, name
+    def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", **sections):
+        self.stage, self.name, self.log_level = stage, name, log_level
         self.path = stage.folder / f"{name}.yaml"
-        self.storage = stage.folder / f"{name}-storage"
+        self.storage = pathlib.Path((storage or {}).get("directory", stage.folder / f"{name}-storage"))
         self.sections = {
-            "storage": {"directory": str(self.storage), "minimum_free": "50MB"},
+            "storage": {"directory": str(self.storage), "minimum_free": "50MB", **(storage or {})},
             "api": {"listen": "127.0.0.1:0"},
             **sections,
         }
@@ -32,9 +32,15 @@ class Daemon:
         os.replace(temporary, self.path)
 
     def start(self):
-        self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", "info")
+        self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", self.log_level)
         self.url = self.process.wait_for(
             "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), 20)
+
+    def restart(self, between=lambda: None):
+        """Ends the daemon, does something, and starts it again."""
+        assert self.process.end(40) == 0, self.process.story()
+        between()
+        self.start()
 
     # The interface.
 
@@ -98,6 +104,12 @@ class Daemon:
 
     def worker(self, name):
         return self.room(name)["worker"]["processID"]
+
+
+def resident(pid):
+    """Resident memory of a process in bytes."""
+    fields = pathlib.Path(f"/proc/{pid}/statm").read_text().split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def children(pid):

@@ -49,7 +49,7 @@ final class LoopbackSignaller: Signaller {
             other?.feed.yield(.answerReceived(from: self.name, sdp: self.alteration(sdp)))
         case .candidate(_, let candidate):
             other?.feed.yield(.candidateReceived(from: self.name, candidate))
-        case .resetCall:
+        case .resetCall, .yield:
             break
         case .leave:
             other?.feed.yield(.peerLeft(self.name))

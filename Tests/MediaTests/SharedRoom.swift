@@ -86,7 +86,7 @@ final class SharedRoomMember: Signaller {
             self.room.deliver(.answerReceived(from: self.name, sdp: sdp), to: peer, from: self.name, as: command)
         case .candidate(let peer, let candidate):
             self.room.deliver(.candidateReceived(from: self.name, candidate), to: peer, from: self.name, as: command)
-        case .resetCall:
+        case .resetCall, .yield:
             break
         case .leave:
             self.room.leave(self.name, unnoticed: self.vanishes)

@@ -366,7 +366,8 @@ class Peer:
             loop.add_signal_handler(name, self.ended.set)
         transports = {"polling": ["polling"], "websocket": ["websocket"], "auto": ["polling", "websocket"]}
         try:
-            await self.sio.connect(self.options.url, transports=transports[self.options.transport])
+            await self.sio.connect(self.options.url, transports=transports[self.options.transport],
+                                   socketio_path=self.options.path)
         except Exception as error:
             report(event="unreachable", reason=str(error))
             return 3
@@ -401,6 +402,7 @@ class Peer:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
+    parser.add_argument("--path", default="/socket.io/", help="of the Engine.IO endpoint")
     parser.add_argument("--room", required=True)
     parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
     parser.add_argument("--transport", choices=("polling", "websocket", "auto"), default="auto")

@@ -9,6 +9,9 @@ two arguments to everybody else in the room. A socket that vanishes is announced
 Engine.IO 4 in .venv/socketio5, Engine.IO 3 in .venv/socketio4. Prints {"port": N} when it listens; what happens in
 the rooms goes to standard error, one JSON object a line. Ends on SIGTERM and SIGINT.
 
+Puts members out of a room on command: a line {"remove": SID, "how": "leaved"} on standard input takes a member out and
+says `leaved` to it, "disconnect" ends its namespace.
+
 Example: .venv/socketio5/bin/python Tests/Peers/socketio_room_server.py --port 0 --variant three-arguments
 """
 
@@ -16,8 +19,10 @@ import argparse
 import asyncio
 import inspect
 import json
+import os
 import signal
 import ssl
+import stat
 import sys
 import time
 
@@ -158,6 +163,24 @@ class RoomServer:
         arguments = (room, sid, data) if "three-arguments" in self.variants else (room, data)
         await self.emit("message", *arguments, room=room, skip=None if "echo" in self.variants else sid)
 
+    async def remove(self, sid, how):
+        for room, members in self.members.items():
+            if sid not in members:
+                continue
+            log(event="remove", sid=sid, room=room, how=how)
+            members.discard(sid)
+            await call(self.sio.leave_room, sid, room)
+            await self.emit(self.bye, room, sid, room=room)
+            if how == "leaved":
+                await self.emit(self.leaved, room, sid, room=sid)
+        if how == "disconnect":
+            await self.sio.disconnect(sid)
+
+    async def obey(self, reader):
+        while line := await reader.readline():
+            command = json.loads(line)
+            await self.remove(command["remove"], command["how"])
+
     @web.middleware
     async def limit_transport(self, request, handler):
         transport = request.query.get("transport")
@@ -185,11 +208,18 @@ async def serve(options):
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1)
     await runner.setup()
     await web.TCPSite(runner, options.host, options.port, ssl_context=tls).start()
+    commands = None
+    if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        commands = asyncio.create_task(server.obey(reader))
     ended = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, ended.set)
     print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
     await ended.wait()
+    if commands:
+        commands.cancel()
     await asyncio.wait_for(runner.cleanup(), timeout=5)
 
 

@@ -84,6 +84,7 @@ struct SessionHarness: ~Copyable {
         case .candidate: "send candidate"
         case .resetCall: "send reset"
         case .leave: "send leave"
+        case .yield: "send yield"
         }
     }
 
@@ -93,6 +94,9 @@ struct SessionHarness: ~Copyable {
         case .roomFull: "full"
         case .joinFailed: "joinFailed"
         case .signallingLost: "lost"
+        case .removed: "removed"
+        case .yielded: "yielded"
+        case .twinFound: "twin"
         case .peerJoined: "peerJoined"
         case .peerLeft: "peerLeft"
         case .peerConnected: "connected"

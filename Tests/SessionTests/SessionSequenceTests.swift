@@ -367,6 +367,71 @@ import Testing
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3))) == "applyOffer 1")
     }
 
+    @Test func aFullRoomIsToldOnce() {
+        var harness = SessionHarness()
+        #expect(harness.room(.full) == "full")
+        #expect(harness.room(.full) == "")
+        harness.room(.joined(ownID: nil))
+        #expect(harness.room(.full) == "full")
+    }
+
+    @Test func beingPutOutEndsEveryCall() {
+        let error = SignallingError(.removed, "put out", blame: .peer)
+        var harness = self.connected()
+        #expect(harness.room(.removed) == "close 1, cancel burst, peerLeft, removed")
+        #expect(harness.feed(.signallerEnded(error)).contains(.report(.signallingLost(reason: "put out"))) == false)
+        #expect(harness.connection(1, .closed) == "cancel stop, finished failed")
+        // Refused instead of joined: nothing to close.
+        var stranger = SessionHarness()
+        #expect(stranger.room(.removed) == "removed")
+        #expect(stranger.feed(.signallerEnded(error)).last == .finished(.failed(error)))
+    }
+
+    private static let recorderSDP = Harness.sdp(session: "21") + "a=tool:tapedeck\r\na=recvonly\r\n"
+
+    private static func recorder() -> SessionHarness {
+        var configuration = SessionConfiguration()
+        configuration.sends = false
+        return SessionHarness(configuration, [.room(.joined(ownID: PeerID("me")))])
+    }
+
+    @Test func twoRecordersDoNotCallEachOther() {
+        // The one that came later answers, so that the other one knows, and makes place.
+        var later = Self.recorder()
+        later.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP))
+        #expect(
+            later.connection(1, .answerCreated(sdp: Harness.sdp(session: "22")))
+                == "send answer, cancel connect, close 1, twin, send yield"
+        )
+        #expect(later.room(.yielded) == "cancel burst, yielded")
+        // The one that was there first reads it from the answer.
+        var earlier = Self.recorder()
+        earlier.room(.peerArrived(self.peer))
+        earlier.connection(1, .offerCreated(sdp: Harness.sdp(session: "23")))
+        #expect(
+            earlier.room(.answerReceived(from: self.peer, sdp: Self.recorderSDP)) == "cancel connect, close 1, twin"
+        )
+        // Nobody hears of its leaving, since nobody was told that it is there.
+        #expect(earlier.room(.peerLeft(self.peer)) == "cancel burst")
+        // People are called as ever.
+        #expect(earlier.room(.peerArrived(PeerID("q"))).contains("open 2 offerer"))
+    }
+
+    @Test func aRecorderCallsWhoeverMaySendOrIsNotOurs() {
+        for sdp in [
+            Self.recorderSDP + "a=sendrecv\r\n", Self.recorderSDP + "a=sendonly\r\n",
+            Self.recorderSDP.replacing("a=tool:tapedeck", with: "a=tool:other"),
+        ] {
+            var harness = Self.recorder()
+            harness.room(.offerReceived(from: self.peer, sdp: sdp))
+            #expect(harness.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == "send answer")
+        }
+        // Somebody who sends is a camera: recorders want it.
+        var camera = self.joined()
+        camera.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP))
+        #expect(camera.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == "send answer")
+    }
+
     @Test func aCallThatDiesWhileTheServerIsAwayIsNotReset() {
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))

@@ -45,7 +45,10 @@ extension AllSignallingClients {
                 (.close, .unreachable, "closed the connection without an answer"),
                 (.raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0{"), .unreachable, "127.0.0.1"),
                 (.raw("garbage\r\n\r\n"), .unreachable, "127.0.0.1"),
-                (.http(status: 404, body: "<html>"), .protocolViolation, "/socket.io/ (HTTP 404): wrong path or port?"),
+                (
+                    .http(status: 404, body: "<html>"), .protocolViolation,
+                    "at the URL's path (HTTP 404): wrong path or port?"
+                ),
                 (.http(status: 200, body: "<html>"), .protocolViolation, "wrong path"),
                 (.http(status: 200, body: #"0{"sid":"a"#), .protocolViolation, "no Engine.IO server"),
                 (.http(status: 502, body: "bad"), .unreachable, "HTTP 502"),

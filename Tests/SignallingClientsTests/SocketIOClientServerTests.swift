@@ -106,7 +106,7 @@ extension AllSignallingClients {
             #expect(await b.next() == .full)
             let error = await b.run.value
             #expect(error?.code == .full)
-            #expect(error?.message == "The room 123123 on 127.0.0.1:\(server.port) is full.")
+            #expect(error?.message == "The room on 127.0.0.1:\(server.port) is full.")
             #expect(await a.leave() == nil)
         }
 

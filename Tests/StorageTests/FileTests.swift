@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Foundation
 import Storage
 import Testing
 import Timeline
@@ -33,15 +33,30 @@ import Timeline
         }
     }
 
-    @Test func tellsAFullDiskFromTheJournal() throws {
-        let folder = try self.storage.makeFolder()
-        try FileManager.default.createSymbolicLink(atPath: folder.journalPath, withDestinationPath: "/dev/full")
-        let journal = try JournalWriter(folder: folder)
-        #expect {
-            try journal.append(.recordingFinished(RecordingFinished(reason: "x")), monotonicNanoseconds: 0)
-        } throws: {
-            ($0 as? StorageError)?.code == .noSpace
+    @Test func followsNoLink() throws {
+        let path = self.storage.path + "/link"
+        let target = self.storage.path + "/target"
+        try Data("kept".utf8).write(to: URL(filePath: target))
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        for mode in [File.Mode.read, .append, .overwrite] {
+            #expect { try File(path, mode) } throws: { error in
+                let error = error as? StorageError
+                return error?.code == .invalid && error?.message.hasSuffix("it is a symbolic link") == true
+            }
         }
+        #expect { try File(path, .create) } throws: { ($0 as? StorageError)?.code == .exists }
+        let folder = try self.storage.makeFolder()
+        try FileManager.default.createSymbolicLink(atPath: folder.journalPath, withDestinationPath: target)
+        #expect { try JournalWriter(folder: folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+        #expect { try Journal.read(folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+        #expect(FileManager.default.contents(atPath: target) == Data("kept".utf8))
+    }
+
+    @Test func aPipeBlocksNobody() throws {
+        let path = self.storage.path + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        let file = try File(path, .read)
+        #expect(try file.read(offset: 0, count: 10).isEmpty)
     }
 
     @Test func refusesToCreateWhatIsThere() throws {

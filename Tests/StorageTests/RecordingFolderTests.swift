@@ -39,6 +39,34 @@ import Timeline
         }
     }
 
+    @Test func opensWhatIsBelowTheStorageDirectoryOnly() throws {
+        let folder = try self.storage.makeFolder()
+        let relative = String(folder.path.dropFirst(self.storage.path.utf8.count + 1))
+        #expect(try RecordingFolder.open(relative, in: self.storage.path) == folder)
+        // The storage directory itself may be a link.
+        let alias = self.storage.path + "/alias"
+        try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: self.storage.path)
+        #expect(try RecordingFolder.open(relative, in: alias).path == folder.path)
+        for wrong in ["\(relative)/../../../\(relative)", "./\(relative)", "alias/\(relative)", "/" + relative, ""] {
+            #expect(throws: StorageError.self) { try RecordingFolder.open(wrong, in: self.storage.path) }
+        }
+    }
+
+    @Test(arguments: ["room", "folder", "tracks"])
+    func aLinkInItsPlaceIsNoRecording(place: String) throws {
+        let folder = try self.storage.makeFolder()
+        let relative = String(folder.path.dropFirst(self.storage.path.utf8.count + 1))
+        let path =
+            ["room": self.storage.path + "/recordings/standup", "folder": folder.path][place] ?? folder.tracksPath
+        let elsewhere = self.storage.path + "/" + folder.path.split(separator: "/").suffix(1).joined()
+        try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
+        #expect(try RecordingFolder.list(storage: self.storage.path).isEmpty)
+        #expect { try RecordingFolder.open(relative, in: self.storage.path) } throws: {
+            ($0 as? StorageError)?.code == .notFound
+        }
+    }
+
     @Test func listsAndFinds() throws {
         let second = try RecordingFolder.create(
             storage: self.storage.path,

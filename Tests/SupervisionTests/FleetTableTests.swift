@@ -41,6 +41,10 @@ import Testing
             ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed"]
         ),
         (
+            "put out", .event(WorkerID(1), .left(room: "a", .removed(message: "x"))),
+            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed"]
+        ),
+        (
             "worker ended", .exited(WorkerID(1), reason: "x"),
             ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed"]
         ),

@@ -159,6 +159,67 @@ import Testing
         #expect(driver.feed(full).isEmpty)
     }
 
+    /// The server put us out of a room whose rule says so many seconds.
+    private static func putOut(afterKick seconds: Int?) -> (driver: FleetDriver, actions: [FleetAction]) {
+        var driver = FleetDriver()
+        driver.join("a")
+        var order = FleetDriver.order("a")
+        order.afterKickSeconds = seconds
+        // A rule is no reason to disturb a call.
+        #expect(driver.feed(.define(order)).isEmpty)
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
+        let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .removed(message: "put out"))))
+        return (driver, actions)
+    }
+
+    @Test func afterAKickTheRoomIsLeftAloneForAWhile() {
+        var (driver, actions) = Self.putOut(afterKick: 300)
+        #expect(actions == [.send(WorkerID(1), .shutDown), .report(.left(room: "a", reason: "put out"))])
+        #expect(driver.fleet.rooms["a"]?.reason == "put out")
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
+        #expect(driver.tick(after: 299).isEmpty)
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "backingOff")
+        #expect(driver.tick(after: 32) == [.start(WorkerID(2))])
+        #expect(driver.fleet.rooms["a"]?.restarts == 0)
+    }
+
+    @Test func afterAKickARoomMayWaitUntilSomebodyAsks() {
+        var (driver, _) = Self.putOut(afterKick: nil)
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "failed")
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
+        #expect(driver.tick(after: 100_000).isEmpty)
+        #expect(driver.feed(.retry(room: "a")) == [.start(WorkerID(2))])
+    }
+
+    @Test(arguments: [300, nil]) func onlyAPersonEndsTheTimeAfterAKick(seconds: Int?) {
+        var (driver, _) = Self.putOut(afterKick: seconds)
+        var order = FleetDriver.order("a")
+        order.afterKickSeconds = seconds
+        // The disk is full: what is recorded changes, and nobody asked for the room.
+        order.record = RecordOrder()
+        #expect(driver.feed(.define(order)).isEmpty)
+        // Asked for another rule: tried at once.
+        order.afterKickSeconds = 60
+        #expect(driver.feed(.define(order)) == [.start(WorkerID(2))])
+    }
+
+    @Test func theNextWindowOfAScheduleForgetsAKick() {
+        var (driver, _) = Self.putOut(afterKick: nil)
+        #expect(driver.feed(.want(room: "a", false)).isEmpty)
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "idle")
+        #expect(driver.feed(.want(room: "a", true)) == [.start(WorkerID(2))])
+    }
+
+    @Test func aMemberIsNotDisturbedByAnotherWaitForAFullRoom() {
+        var order = FleetDriver.order("a")
+        order.whenFullSeconds = 60
+        var member = FleetDriver.inPhase("joined")
+        #expect(member.feed(.define(order)).isEmpty)
+        // Whoever waits in front of the door gets the new rule.
+        var waiting = FleetDriver.inPhase("joining")
+        #expect(waiting.feed(.define(order)) == [.send(WorkerID(1), .leave(room: "a"))])
+    }
+
     @Test func stoppingShutsEveryWorkerDownAndStartsNone() {
         var driver = FleetDriver()
         driver.join("a")

@@ -59,23 +59,39 @@ final class RunningWorker: Sendable {
             output: output.fileHandleForWriting.fileDescriptor,
             host: "here",
             logger: logger,
-            makeSignaller: { url, _ in running.signaller(url) },
+            makeSignaller: { url, _, _ in running.signaller(url) },
             abandon: { Issue.record("a room hangs") }
         )
         let splitter = Mutex(LineSplitter())
-        output.fileHandleForReading.readabilityHandler = { handle in
-            running.take(splitter.withLock { $0.take(handle.availableData) })
+        async let drained: Void = Self.drain(output.fileHandleForReading) { data in
+            running.take(splitter.withLock { $0.take(data) })
         }
         async let ended: Void = worker.run()
         let result = await Result { try await body(running) }
         try? input.fileHandleForWriting.close()
         await ended
         try output.fileHandleForWriting.close()
-        output.fileHandleForReading.readabilityHandler = nil
-        running.take(splitter.withLock { $0.take((try? output.fileHandleForReading.readToEnd()) ?? Data()) })
+        await drained
         try? FileManager.default.removeItem(atPath: running.storage)
         try result.get()
         return running
+    }
+
+    /// Reads on a thread of its own until the other end is closed.
+    private static func drain(_ handle: FileHandle, _ take: @escaping @Sendable (Data) -> Void) async {
+        await withCheckedContinuation { continuation in
+            let descriptor = handle.fileDescriptor
+            Thread.detachNewThread {
+                var chunk = [UInt8](repeating: 0, count: 1 << 16)
+                while true {
+                    let count = read(descriptor, &chunk, chunk.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { break }
+                    take(Data(chunk.prefix(count)))
+                }
+                continuation.resume()
+            }
+        }
     }
 
     private func signaller(_ url: RoomURL) -> FakeSignaller {

@@ -35,7 +35,10 @@ extension ValueType where Value == TimeZone {
     fileprivate static let timeZone = ValueType(
         accepted: "a name of the time zone database, such as Europe/Berlin or UTC"
     ) { scalar throws(WrongValue) in
-        if scalar.text == "UTC" || Self.known.contains(scalar.text), let zone = TimeZone(identifier: scalar.text) {
+        // The list has one name of each zone, often an older one; the others have their region before a slash as well.
+        if scalar.text == "UTC" || scalar.text.contains("/") || Self.known.contains(scalar.text),
+            let zone = TimeZone(identifier: scalar.text)
+        {
             return zone
         }
         throw WrongValue(

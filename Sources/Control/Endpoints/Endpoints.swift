@@ -110,6 +110,8 @@ struct Endpoints: Sendable {
         guard let subscription = self.events.subscribe(after: sequence, limit: self.eventStreams) else {
             throw Problem(.unavailable, "There are \(self.eventStreams) event streams already.")
                 .with(.retryAfter, "10")
+                // Who only waits for a stream must not keep a connection from those who ask something else.
+                .with(.connection, "close")
         }
         return EventStream.response(to: call.request, subscription, filter: filter)
     }

@@ -25,6 +25,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     private var unanswered = 0
     private var hasBegunAnswer = false
+    private var closesAfterAnswer = false
     private var isClosing = false
     private var requestTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
@@ -79,9 +80,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         var data = data
+        var promise = promise
         switch self.unwrapOutboundIn(data) {
         case .head(var head):
             self.hasBegunAnswer = true
+            self.closesAfterAnswer = head.headerFields[.connection] == "close"
             if self.isReceiving, self.unanswered == 1 {
                 head.headerFields[.connection] = "close"
                 data = self.wrapOutboundOut(.head(head))
@@ -91,7 +94,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             self.hasBegunAnswer = false
             self.unanswered -= 1
             // Answered before it was sent to its end: the rest, however long, is not worth reading.
-            if self.isReceiving, self.unanswered == 0 { self.linger(context) }
+            if self.isReceiving, self.unanswered == 0 {
+                self.linger(context)
+            } else if self.closesAfterAnswer {
+                promise = promise ?? context.eventLoop.makePromise()
+                let channel = context.channel
+                promise?.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            }
         }
         context.write(data, promise: promise)
         self.watchStall(context)

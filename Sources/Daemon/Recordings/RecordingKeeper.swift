@@ -115,9 +115,14 @@ actor RecordingKeeper: Service {
     // MARK: Deletion
 
     /// Deletes a recording with its files.
+    ///
+    /// One whose folder is gone, or whose folder's place a link took, is forgotten; the link's target is not touched.
     func delete(_ entry: RecordingEntry, because reason: String) async throws {
-        let folder = try RecordingFolder.open(path: self.catalogue.storage + "/" + entry.folder)
-        try folder.delete()
+        do throws(StorageError) {
+            try RecordingFolder.open(entry.folder, in: self.catalogue.storage).delete()
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
         _ = try await self.catalogue.remove(entry.id)
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
@@ -227,7 +232,7 @@ actor RecordingKeeper: Service {
         do {
             try await self.catalogue.save(export)
             let entry = try await self.catalogue.recording(export.recording)
-            let folder = self.catalogue.storage + "/" + entry.folder
+            let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage).path
             let progress = ExportProgress()
             let failure = await self.jobs.run(Self.arguments(export, folder)) { line in
                 guard progress.take(line) else { return }

@@ -18,49 +18,89 @@ struct RoomBook: Sendable {
         var origin: Origin
         /// Whether somebody asked for it, where it is not joined by itself.
         var isRequested = false
-        /// Whether somebody was there since it was asked for.
+        /// Whether somebody was there since we went there last.
         var hadParticipants = false
+        /// Since when nobody is there; `nil` while somebody is, or nothing is known.
+        var emptySince: Duration?
+        /// Until when we stay away because everybody has left.
+        var awayUntil: Date?
     }
 
     private(set) var entries: [String: Entry] = [:]
 
     mutating func set(_ definition: RoomConfiguration, origin: Origin) {
-        if self.entries[definition.name] == nil {
+        guard var entry = self.entries[definition.name] else {
             self.entries[definition.name] = Entry(definition: definition, origin: origin)
-        } else {
-            self.entries[definition.name]?.definition = definition
-            self.entries[definition.name]?.origin = origin
+            return
         }
+        let isSamePlan =
+            entry.definition.join == definition.join && entry.definition.untilEmpty == definition.untilEmpty
+            && entry.definition.address.url == definition.address.url
+        if !isSamePlan { entry.awayUntil = nil }
+        (entry.definition, entry.origin) = (definition, origin)
+        self.entries[definition.name] = entry
     }
 
     mutating func remove(_ name: String) { self.entries[name] = nil }
 
+    /// Somebody wants us there, or does not any more.
     mutating func request(_ name: String, _ isRequested: Bool) {
-        self.entries[name]?.isRequested = isRequested
-        self.entries[name]?.hadParticipants = false
+        guard var entry = self.entries[name] else { return }
+        entry.isRequested = isRequested
+        if isRequested { entry.awayUntil = nil }
+        entry.hadParticipants = false
+        entry.emptySince = nil
+        self.entries[name] = entry
     }
 
-    /// Notes who is in a room.
+    /// Notes how many are in a room besides us.
     ///
-    /// - Returns: whether the room emptied, and is one that is left then.
-    mutating func note(_ name: String, participants: Int) -> Bool {
-        guard let entry = self.entries[name] else { return false }
+    /// - Parameter now: time since any fixed instant.
+    mutating func note(_ name: String, participants: Int, now: Duration) {
+        guard var entry = self.entries[name] else { return }
         if participants > 0 {
-            self.entries[name]?.hadParticipants = true
-            return false
+            entry.hadParticipants = true
+            entry.emptySince = nil
+        } else {
+            entry.emptySince = entry.emptySince ?? now
         }
-        guard entry.hadParticipants, entry.definition.untilEmpty, entry.isRequested else { return false }
-        self.request(name, false)
-        return true
+        self.entries[name] = entry
+    }
+
+    /// Leaves the rooms that emptied, where the definition says so.
+    ///
+    /// Somebody was there, and nobody has been for the time after which a recording is finished. We stay away until
+    /// somebody asks, or until the next window.
+    ///
+    /// - Parameters:
+    ///   - now: time since the instant of `note`.
+    ///   - date: the same instant.
+    /// - Returns: the names of these rooms.
+    mutating func leaveEmptied(now: Duration, date: Date) -> [String] {
+        let names = self.entries.compactMap { name, entry -> String? in
+            guard entry.definition.untilEmpty, entry.hadParticipants, let since = entry.emptySince else { return nil }
+            let grace = entry.definition.record?.emptyAfter ?? RecordConfiguration().emptyAfter
+            return now - since >= grace ? name : nil
+        }
+        for name in names {
+            self.request(name, false)
+            switch self.entries[name]?.definition.join {
+            case .always: self.entries[name]?.awayUntil = .distantFuture
+            case .schedule(let schedule): self.entries[name]?.awayUntil = schedule.window(containing: date)?.end
+            case .onDemand, nil: break
+            }
+        }
+        return names.sorted()
     }
 
     /// Whether we should be in a room at an instant.
     func isWanted(_ name: String, at now: Date) -> Bool {
         guard let entry = self.entries[name] else { return false }
-        switch entry.definition.join {
-        case .always: return true
-        case .onDemand: return entry.isRequested
-        case .schedule(let schedule): return entry.isRequested || schedule.contains(now)
+        if let until = entry.awayUntil, now < until { return false }
+        return switch entry.definition.join {
+        case .always: true
+        case .onDemand: entry.isRequested
+        case .schedule(let schedule): entry.isRequested || schedule.contains(now)
         }
     }
 
@@ -71,10 +111,11 @@ struct RoomBook: Sendable {
         }
     }
 
-    /// Another room of the same URL: we would meet ourselves there.
+    /// Another room of the same URL and display name: we would meet ourselves there.
     func twin(of definition: RoomConfiguration) -> String? {
         self.entries.first { name, entry in
             name != definition.name && entry.definition.address.url == definition.address.url
+                && entry.definition.displayName == definition.displayName
         }?.key
     }
 }

@@ -13,6 +13,8 @@ extension RoomOrder {
             storage: configuration.storage.directory
         )
         self.record = room.record.map { RecordOrder($0) }
+        self.whenFullSeconds = Int(room.rejoin.whenFull.components.seconds)
+        self.afterKickSeconds = room.rejoin.afterKick.map { Int($0.components.seconds) }
         self.send = room.send.map { CameraOrder($0) }
         self.ice = ICEOrder(configuration.ice)
     }

@@ -19,8 +19,11 @@ actor ConfigurationReloader: Service {
     private static let interval = Duration.seconds(1)
 
     private let path: String
+    private let values: NotedValueSource
     /// The storage directory, which a running daemon keeps.
     private let directory: String
+    /// How the interface was started; only its tokens change in a running daemon.
+    private let api: APIConfiguration
     private let supervisor: Supervisor
     private let webhooks: WebhookDispatcher
     private let bus: EventBus
@@ -28,6 +31,7 @@ actor ConfigurationReloader: Service {
     private let notifier: ServiceNotifier
     private let logger: Logger
     private var known: Signature?
+    private var control: ControlServer?
 
     /// What tells one state of the file from another.
     private struct Signature: Equatable {
@@ -49,7 +53,9 @@ actor ConfigurationReloader: Service {
     /// A reloader of the file that the supervisor's present configuration came from.
     init(
         path: String,
+        values: NotedValueSource,
         directory: String,
+        api: APIConfiguration,
         supervisor: Supervisor,
         webhooks: WebhookDispatcher,
         bus: EventBus,
@@ -58,7 +64,9 @@ actor ConfigurationReloader: Service {
         logger: Logger
     ) {
         self.path = path
+        self.values = values
         self.directory = directory
+        self.api = api
         self.supervisor = supervisor
         self.webhooks = webhooks
         self.bus = bus
@@ -67,6 +75,9 @@ actor ConfigurationReloader: Service {
         self.logger = logger
         self.known = Signature(path)
     }
+
+    /// Whose tokens a new configuration replaces.
+    func serve(_ control: ControlServer) { self.control = control }
 
     /// Watches until the daemon ends.
     func run() async throws {
@@ -99,7 +110,7 @@ actor ConfigurationReloader: Service {
         defer { self.notifier.ready() }
         let new: DaemonConfiguration
         do throws(ConfigurationError) {
-            new = try DaemonConfiguration.load(path: self.path)
+            new = try DaemonConfiguration.load(path: self.path, values: self.values)
         } catch {
             self.metrics.reloaded(.refused)
             self.bus.publish(
@@ -113,9 +124,12 @@ actor ConfigurationReloader: Service {
             )
         }
         let change = await self.supervisor.take(new)
+        if change.sections.contains(.api) { self.replaceTokens(new.api.tokens) }
         if change.sections.contains(.webhooks) { self.webhooks.update(new.webhooks) }
         self.metrics.reloaded(.applied)
-        var restart = change.sections.intersection([.api, .workers]).map(\.rawValue).sorted()
+        var restart: [String] = []
+        if !new.api.isServed(like: self.api) { restart.append("api") }
+        if change.sections.contains(.workers) { restart.append("workers") }
         if new.storage.directory != self.directory { restart.append("storage.directory") }
         var details = [
             "added": "\(change.added.count)", "changed": "\(change.changed.count)",
@@ -123,5 +137,23 @@ actor ConfigurationReloader: Service {
         ]
         if !restart.isEmpty { details["after_restart"] = restart.joined(separator: " ") }
         self.bus.publish(.configurationReloaded, details)
+    }
+
+    /// New tokens count at once, and those that are gone let nobody in any more.
+    private func replaceTokens(_ tokens: [ConfigurationFile.APIToken]) {
+        do throws(ControlServerError) {
+            try self.control?.replaceTokens(tokens.map { Control.APIToken($0) })
+        } catch {
+            self.logger.error("tokens stay as they were", metadata: .tagged([.errorMessage: "\(error.message)"]))
+        }
+    }
+}
+
+extension APIConfiguration {
+    /// Whether nothing differs but the tokens.
+    fileprivate func isServed(like other: APIConfiguration) -> Bool {
+        var same = self
+        same.tokens = other.tokens
+        return same == other
     }
 }

@@ -195,7 +195,7 @@ struct DaemonBackend: ControlBackend {
         }
         return try await Self.translated {
             let entry = try await self.keeper.catalogue.recording(known)
-            return (entry, try RecordingFolder.open(path: self.keeper.catalogue.storage + "/" + entry.folder))
+            return (entry, try RecordingFolder.open(entry.folder, in: self.keeper.catalogue.storage))
         }
     }
 

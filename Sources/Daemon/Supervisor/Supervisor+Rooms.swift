@@ -89,6 +89,9 @@ extension Supervisor {
     func thumbnailImage(room: String, participant: String) async throws(ControlError) -> [UInt8] {
         guard self.book.entries[room] != nil else { throw Self.unknown(room) }
         guard let worker = self.fleet.commandable(room) else { throw Self.nobodyThere(room) }
+        guard self.fleet.rooms[room]?.status.participants.contains(where: { $0.id == participant }) == true else {
+            throw ControlError(.notFound, "there is no such participant")
+        }
         let command = WorkerCommand.thumbnail(room: room, participant: participant)
         switch await self.ask(worker, command, room: room, .thumbnail(participant: participant)) {
         case .image(let base64):
@@ -133,7 +136,10 @@ extension Supervisor {
 
     private func refuseTwin(of room: RoomConfiguration) throws(ControlError) {
         guard let twin = self.book.twin(of: room) else { return }
-        throw ControlError(.conflict, "the room \(twin) has the same URL: we would meet ourselves there")
+        throw ControlError(
+            .conflict,
+            "the room \(twin) has the same URL and display name: we would meet ourselves there"
+        )
     }
 
     private static func unknown(_ name: String) -> ControlError {

@@ -194,7 +194,7 @@ actor Supervisor: Service {
         switch event {
         case .status(let room, let status):
             self.metrics.update(room: room, RoomMeasurement(status))
-            if self.book.note(room, participants: status.participants.count) { self.updateWish(room) }
+            self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
             await self.keeper.started(room: room, reference)
@@ -267,8 +267,9 @@ actor Supervisor: Service {
         while !Task.isCancelled {
             self.lastTurn = ContinuousClock.now
             self.apply(.tick)
-            for name in self.book.scheduled { self.updateWish(name) }
             let now = self.now
+            let emptied = self.book.leaveEmptied(now: now, date: Date())
+            for name in emptied + self.book.scheduled { self.updateWish(name) }
             self.endWaiters { $0.deadline <= now }
             self.measureFleet()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))

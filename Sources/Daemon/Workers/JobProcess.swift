@@ -13,10 +13,13 @@ struct JobLauncher: Sendable {
 
     /// The program: this very one.
     var executable: FilePath
+    /// What it inherits.
+    var environment: ChildEnvironment
 
     /// A launcher of a program.
-    init(executable: FilePath) {
+    init(executable: FilePath, environment: ChildEnvironment) {
         self.executable = executable
+        self.environment = environment
     }
 
     /// Runs a job to its end; cancelling the task ends it at once.
@@ -27,6 +30,7 @@ struct JobLauncher: Sendable {
             let result = try await Subprocess.run(
                 .path(self.executable),
                 arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
+                environment: self.environment.environment,
                 input: .none,
                 output: .sequence,
                 error: .currentStandardError

@@ -11,11 +11,14 @@ struct WorkerLauncher: Sendable {
     var executable: FilePath
     /// What makes it a worker, such as `["worker"]`.
     var arguments: [String]
+    /// What it inherits.
+    var environment: ChildEnvironment
 
     /// A launcher of a program.
-    init(executable: FilePath, arguments: [String]) {
+    init(executable: FilePath, arguments: [String], environment: ChildEnvironment) {
         self.executable = executable
         self.arguments = arguments
+        self.environment = environment
     }
 
     /// How a process ended.
@@ -37,6 +40,7 @@ struct WorkerLauncher: Sendable {
             let result = try await Subprocess.run(
                 .path(self.executable),
                 arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: self.arguments),
+                environment: self.environment.environment,
                 input: .inputWriter,
                 output: .sequence,
                 error: .currentStandardError

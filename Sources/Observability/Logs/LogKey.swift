@@ -8,6 +8,8 @@ public enum LogKey: String, Sendable, CaseIterable {
     case sessionID = "session.id"
     /// The room's name in the configuration.
     case roomName = "room.name"
+    /// The name under which we appear, where it is not the usual one.
+    case recorderName = "recorder.name"
     /// The room's name on its server.
     case roomID = "room.id"
     /// A member of the room.

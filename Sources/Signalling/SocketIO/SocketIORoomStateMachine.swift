@@ -3,7 +3,8 @@
 /// One membership of one Socket.IO room, over as many connections as it takes (protocols.md A6).
 ///
 /// - `offline`: no connection. `connecting`: the connection is open, its namespace is not.
-/// - `joining`: `join` is sent. `fullWait`: the room refused; joins again after 5, 10, 20, then every 30 s.
+/// - `joining`: `join` is sent. `fullWait`: the room refused; joins again after a wait of the policy's, or after 5, 10, 20,
+///   then every 30 s.
 /// - `joined`: member, nobody known. `joinedConnected`: member with a peer. `joinedUnbound`: the peer left.
 /// - `resetting`: member that leaves in order to join again. `leaving`: waits for `leaved`.
 /// - `left`: terminal.
@@ -11,6 +12,10 @@
 ///     offline ─► connecting ─► joining ─► joined ─► joinedConnected ◄─► joinedUnbound
 ///        ▲            ▲          │ ▲         │            │                 │
 ///        └── any ─────┘  fullWait┘ └─resetting ◄──────────┘    leaving ◄────┘ any joined ─► left
+///
+/// The server puts us out with a `leaved` that names us and that we did not ask for, or by disconnecting the namespace of a
+/// member; it refuses us by disconnecting instead of answering `join`. Both end the membership for good: whoever runs it
+/// decides when to come back. Every other end of a connection is an accident, after which we reconnect.
 ///
 /// `leave` is never sent unless we are a member: stock servers relay a `bye` even for strangers.
 public struct SocketIORoomStateMachine: ~Copyable {
@@ -32,13 +37,15 @@ public struct SocketIORoomStateMachine: ~Copyable {
         case full
         /// The server refused the namespace; its reason, shortened.
         case refused(String)
+        /// The server put us out, or answered `join` by disconnecting us.
+        case removed
     }
 
     /// Why a connection is given up for another one.
     public enum ReconnectReason: Sendable, Hashable {
         /// No answer to `join`, twice.
         case joinUnanswered
-        /// The server disconnected us from the namespace.
+        /// The server disconnected us from the namespace while we were no member.
         case disconnectedByServer
     }
 
@@ -48,7 +55,7 @@ public struct SocketIORoomStateMachine: ~Copyable {
         case send(SocketIOPacket)
         /// Tells the session.
         case event(RoomEvent)
-        /// Starts or moves a timer.
+        /// Starts or moves a timer; `full` waits are spread by `JoinPolicy.spread`.
         case startTimer(Timer, after: Duration)
         /// Stops a timer.
         case cancelTimer(Timer)
@@ -88,6 +95,8 @@ public struct SocketIORoomStateMachine: ~Copyable {
     public static let leaveTimeout = Duration.seconds(2)
     /// Waits of a full room; the last one repeats.
     public static let fullWaits: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(30)]
+    /// Shortest wait after we made place for people: another recorder records meanwhile.
+    public static let yieldWait = Duration.seconds(300)
     /// Most events kept that come before the namespace is connected.
     public static let maximumEarlyEvents = 16
     /// How many of our descriptions are remembered in order to know their echo.
@@ -109,6 +118,7 @@ public struct SocketIORoomStateMachine: ~Copyable {
     private let room: String
     private let dialect: SocketIORoomDialect
     private let waitsWhenFull: Bool
+    private let fullWait: Duration?
     private var state = State.offline
     private var ownID: PeerID?
     private var peers = SocketIORoomPeers()
@@ -117,11 +127,19 @@ public struct SocketIORoomStateMachine: ~Copyable {
 
     /// A membership not yet begun.
     ///
-    /// - Parameter waitsWhenFull: `JoinPolicy.waitsWhenFull`.
-    public init(room: String, dialect: SocketIORoomDialect = SocketIORoomDialect(), waitsWhenFull: Bool) {
+    /// - Parameters:
+    ///   - waitsWhenFull: `JoinPolicy.waitsWhenFull`.
+    ///   - fullWait: `JoinPolicy.fullWait`.
+    public init(
+        room: String,
+        dialect: SocketIORoomDialect = SocketIORoomDialect(),
+        waitsWhenFull: Bool,
+        fullWait: Duration? = nil
+    ) {
         self.room = room
         self.dialect = dialect
         self.waitsWhenFull = waitsWhenFull
+        self.fullWait = fullWait
     }
 
     /// The state.
@@ -225,6 +243,7 @@ public struct SocketIORoomStateMachine: ~Copyable {
         case .answer(let peer, let sdp): return self.describe(.answer(sdp: sdp), to: peer, sdp)
         case .candidate(let peer, let candidate): return self.relay(.candidate(candidate), to: peer)
         case .resetCall(let peer): return self.resetCall(peer)
+        case .yield: return self.yield()
         case .leave: return self.leave()
         }
     }
@@ -253,8 +272,8 @@ extension SocketIORoomStateMachine {
         switch self.state {
         case .offline, .left: return []
         case .leaving: return self.finishLeaving(says: false)
-        case .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting:
-            return [.reconnect(.disconnectedByServer)]
+        case .joining, .joined, .joinedConnected, .joinedUnbound: return self.removed()
+        case .connecting, .fullWait, .resetting: return [.reconnect(.disconnectedByServer)]
         }
     }
 
@@ -343,7 +362,7 @@ extension SocketIORoomStateMachine {
                 self.state = .left
                 return Self.cancelTimers + [.event(.full), .finish(.full)]
             }
-            let wait = Self.fullWaits[min(self.refusals, Self.fullWaits.count - 1)]
+            let wait = self.fullWait ?? Self.fullWaits[min(self.refusals, Self.fullWaits.count - 1)]
             self.refusals = min(self.refusals + 1, Self.fullWaits.count)
             self.state = .fullWait
             return [.cancelTimer(.join), .event(.full), .startTimer(.full, after: wait)]
@@ -384,7 +403,16 @@ extension SocketIORoomStateMachine {
             return self.finishLeaving(says: true)
         case .resetting:
             return [.cancelTimer(.leave)] + self.join()
-        case .offline, .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .left:
+        case .joined, .joinedConnected, .joinedUnbound:
+            // Some servers say it without a name when somebody else left.
+            guard event.peer != nil, event.peer == self.ownID, event.room == nil || event.room == self.room else {
+                return [Self.ignored("A leaved event that was not asked for was ignored", self.phase.rawValue)]
+            }
+            return self.removed()
+        case .fullWait:
+            // The answer to the leave of `yield`.
+            return []
+        case .offline, .connecting, .joining, .left:
             return [Self.ignored("A leaved event that was not asked for was ignored", self.phase.rawValue)]
         }
     }
@@ -534,6 +562,20 @@ extension SocketIORoomStateMachine {
         }
     }
 
+    /// In a mesh there is place for everybody; elsewhere two recorders would keep every person out.
+    private mutating func yield() -> [Action] {
+        switch self.state {
+        case .joined, .joinedConnected, .joinedUnbound:
+            guard !self.peers.isMesh, self.waitsWhenFull else { return [] }
+            self.peers.removeAll()
+            self.state = .fullWait
+            let wait = max(Self.yieldWait, self.fullWait ?? .zero)
+            return [.send(self.leavePacket), .event(.yielded), .startTimer(.full, after: wait)]
+        case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
+            return []
+        }
+    }
+
     private mutating func leave() -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound:
@@ -546,6 +588,13 @@ extension SocketIORoomStateMachine {
         case .leaving, .left:
             return []
         }
+    }
+
+    /// We are no member any more, and not by our own will.
+    private mutating func removed() -> [Action] {
+        self.state = .left
+        self.peers.removeAll()
+        return Self.cancelTimers + [.event(.removed), .finish(.removed)]
     }
 
     /// - Parameter says: Whether the namespace is still there to be told.

@@ -72,7 +72,10 @@ final class SocketIODriver {
         self.logger = logger
         self.logger[metadataKey: LogKey.signallingProtocol.rawValue] = "socketio"
         self.logger[metadataKey: LogKey.serverAddress.rawValue] = "\(configuration.address)"
-        self.logger[metadataKey: LogKey.roomID.rawValue] = "\(configuration.room)"
+        // Where the room has a name in a configuration, the one in its URL may be a secret.
+        if logger[metadataKey: LogKey.roomName.rawValue] == nil {
+            self.logger[metadataKey: LogKey.roomID.rawValue] = "\(configuration.room)"
+        }
         self.inbox = inbox
         self.events = events
         self.failures = SocketIOFailures(configuration: configuration, policy: policy)
@@ -80,7 +83,8 @@ final class SocketIODriver {
         self.room = Room(
             room: configuration.room,
             dialect: configuration.dialect,
-            waitsWhenFull: policy.waitsWhenFull
+            waitsWhenFull: policy.waitsWhenFull,
+            fullWait: policy.fullWait
         )
         self.schedule = ReconnectSchedule(policy: policy)
         self.engine = Engine(transport: configuration.transport, version: configuration.version)
@@ -370,7 +374,8 @@ final class SocketIODriver {
             }
             self.tell(event)
         case .startTimer(let timer, let delay):
-            self.startTimer(.room(timer), after: delay)
+            let wait = timer == .full ? JoinPolicy.spread(delay, random: .random(in: 0...1)) : delay
+            self.startTimer(.room(timer), after: wait)
         case .cancelTimer(let timer):
             self.cancelTimer(.room(timer))
         case .reconnect(let reason):

@@ -3,16 +3,14 @@
 internal import Signalling
 
 /// The errors of one client: what went wrong, where, and what to check.
+///
+/// Of the room URL they tell the address only: its path and the room's name may be what lets people in.
 struct SocketIOFailures {
     private let address: String
-    private let path: String
-    private let room: String
     private let limit: String
 
     init(configuration: SocketIOClient.Configuration, policy: JoinPolicy) {
         self.address = configuration.address
-        self.path = configuration.path
-        self.room = configuration.room
         self.limit = "\(policy.connectTimeout.components.seconds) s"
     }
 
@@ -75,7 +73,7 @@ struct SocketIOFailures {
         case .notEngineIO(let status):
             SignallingError(
                 .protocolViolation,
-                "There is no Engine.IO server at \(self.address)\(self.path) (HTTP \(status)): wrong path or port?",
+                "There is no Engine.IO server on \(self.address) at the URL's path (HTTP \(status)): wrong path or port?",
                 blame: .configuration
             )
         case .refused(let status, let message):
@@ -122,7 +120,7 @@ struct SocketIOFailures {
         case .joinUnanswered:
             SignallingError(
                 .timedOut,
-                "The server at \(self.address) did not answer join for the room \(self.room): check the room URL's "
+                "The server at \(self.address) did not answer join for the room: check the room URL's "
                     + "dialect.",
                 blame: .peer
             )
@@ -139,13 +137,19 @@ struct SocketIOFailures {
         case .full:
             SignallingError(
                 .full,
-                "The room \(self.room) on \(self.address) is full.",
+                "The room on \(self.address) is full.",
                 blame: .peer
             )
         case .refused(let reason):
             SignallingError(
                 .refused,
                 "The server at \(self.address) refused the connection: \(reason).",
+                blame: .peer
+            )
+        case .removed:
+            SignallingError(
+                .removed,
+                "The server at \(self.address) put us out of the room.",
                 blame: .peer
             )
         }

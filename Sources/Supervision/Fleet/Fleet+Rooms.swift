@@ -15,6 +15,11 @@ extension Fleet {
         var withNewParts = before
         withNewParts.send = order.send
         withNewParts.record = order.record
+        // The fleet itself looks at this one.
+        withNewParts.afterKickSeconds = order.afterKickSeconds
+        // A member finds its place taken only when it comes back: its worker knows the old wait until then.
+        if room.phase == .joined { withNewParts.whenFullSeconds = order.whenFullSeconds }
+        let staysPutOut = withNewParts == order && before.afterKickSeconds == order.afterKickSeconds
         if withNewParts == order, let worker = self.commandable(order.name) {
             // Only what we send or record changed: the call goes on.
             if before.record != order.record {
@@ -25,7 +30,7 @@ extension Fleet {
             }
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)
-        } else if room.isWanted {
+        } else if room.isWanted, !(room.isPutOut && staysPutOut) {
             self.assign(order.name, now)
         }
     }
@@ -70,6 +75,7 @@ extension Fleet {
         self.workers[id]?.rooms.insert(name)
         if wantsIsolation { self.workers[id]?.isExclusive = true }
         self.rooms[name]?.worker = id
+        self.rooms[name]?.isPutOut = false
         self.rooms[name]?.enter(.starting, now: now)
         if case .ready = self.workers[id]?.phase { self.sendJoin(name, to: id, now) }
     }

@@ -97,6 +97,26 @@ extension Fleet {
             } else {
                 self.rooms[name]?.enter(.failed, reason: message, now: now)
             }
+        case (.removed(let message), _):
+            self.detach(name, now)
+            self.report(.left(room: name, reason: message))
+            self.putOut(name, message, now)
+        }
+    }
+
+    /// The server put us out of a room: whoever did it meant it, so we stay away for a time, or until somebody asks.
+    private mutating func putOut(_ name: String, _ reason: String, _ now: Duration) {
+        guard let room = self.rooms[name], room.isWanted, !self.isStopping else {
+            self.settle(name, reason: reason, now)
+            return
+        }
+        self.rooms[name]?.isPutOut = true
+        if let seconds = room.order.afterKickSeconds {
+            // Up to a tenth more: many recorders of one server do not come back at the same instant.
+            let until = now + .seconds(seconds) * (1 + self.chance() / 10)
+            self.rooms[name]?.enter(.backingOff(until: until), reason: reason, now: now)
+        } else {
+            self.rooms[name]?.enter(.failed, reason: reason, now: now)
         }
     }
 

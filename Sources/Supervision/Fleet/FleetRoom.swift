@@ -21,7 +21,7 @@ public struct FleetRoom: Sendable, Hashable {
         case joined
         /// Its worker was told to leave; it is ended at `deadline`.
         case leaving(deadline: Duration)
-        /// The next try is at `until`.
+        /// The next try is at `until`: workers failed, or the server put us out.
         case backingOff(until: Duration)
         /// It cannot work; only a change or a request starts another try.
         case failed
@@ -45,6 +45,8 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var status = RoomStatus()
     /// The recording that goes on, or that the next worker goes on with.
     public internal(set) var unfinished: RecordingReference?
+    /// Whether the server put us out and we stay away for it.
+    var isPutOut = false
     /// Whether the room is forgotten once it is left.
     var isRemoved = false
     var restart: RestartPolicy

@@ -35,6 +35,8 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
 
 /// Everything that a worker needs to be in a room.
 public struct RoomOrder: Sendable, Hashable, Codable {
+    /// The display name of those who were given none.
+    public static let usualName = "tapedeck"
     /// The room's name in the configuration: how commands and events speak of it.
     public var name: String
     /// The room URL, with its secrets.
@@ -49,11 +51,17 @@ public struct RoomOrder: Sendable, Hashable, Codable {
     public var continues: String?
     /// What we send; `nil` receives only.
     public var send: CameraOrder?
+    /// About how many seconds a full room is left alone before the next try, 1 to 86 400; `nil`: 5, 10, 20, then every 30.
+    public var whenFullSeconds: Int?
+    /// How many seconds we stay away after the server put us out, 1 to 86 400; `nil`: until somebody asks.
+    ///
+    /// The worker gives the room up; the supervisor waits.
+    public var afterKickSeconds: Int?
     /// How peers reach us.
     public var ice: ICEOrder
 
     /// An order that records nothing and sends nothing.
-    public init(name: String, url: String, displayName: String = "tapedeck", storage: String) {
+    public init(name: String, url: String, displayName: String = RoomOrder.usualName, storage: String) {
         self.name = name
         self.url = url
         self.displayName = displayName

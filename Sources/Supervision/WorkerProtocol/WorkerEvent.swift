@@ -44,6 +44,8 @@ public enum LeaveReason: Sendable, Hashable, Codable {
     case ordered
     /// It cannot be in the room: the message says why, and `retriable` whether another try may help.
     case failed(message: String, retriable: Bool)
+    /// The room server put us out, or disconnected us when we joined.
+    case removed(message: String)
 }
 
 /// How a worker process is.

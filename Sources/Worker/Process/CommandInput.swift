@@ -28,10 +28,13 @@ final class CommandInput: @unchecked Sendable {
 
     /// `onItem` is called on the queue, in order; after `.end` no more.
     init(descriptor: Int32, onItem: @escaping @Sendable (Item) -> Void) {
-        self.descriptor = descriptor
+        // A descriptor of its own: it has to stay open until the source's cancellation is through.
+        let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        self.descriptor = own
         let queue = DispatchQueue(label: "commands")
-        self.source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        self.source = DispatchSource.makeReadSource(fileDescriptor: own, queue: queue)
         self.source.setEventHandler { [weak self] in self?.read(onItem) }
+        self.source.setCancelHandler { close(own) }
         self.source.activate()
     }
 

@@ -15,7 +15,7 @@ internal import Synchronization
 /// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
     /// Makes the client that joins a room; tests give another than `RoomConnection`'s.
-    public typealias MakeSignaller = @Sendable (RoomURL, Logger) -> any Signaller
+    public typealias MakeSignaller = @Sendable (RoomURL, JoinPolicy, Logger) -> any Signaller
 
     private static let maximumRooms = 256
     private static let maximumWaitingCommands = 1024
@@ -53,8 +53,8 @@ public final class WorkerProcess: Sendable {
         output: Int32,
         host: String,
         logger: Logger,
-        makeSignaller: @escaping MakeSignaller = { url, logger in
-            RoomConnection.signaller(for: url, policy: .persistent, logger: logger)
+        makeSignaller: @escaping MakeSignaller = { url, policy, logger in
+            RoomConnection.signaller(for: url, policy: policy, logger: logger)
         },
         abandon: @escaping @Sendable () -> Void
     ) {
@@ -175,6 +175,7 @@ public final class WorkerProcess: Sendable {
         }
         var logger = self.logger.forSession()
         logger[key: .roomName] = "\(order.name)"
+        if order.displayName != RoomOrder.usualName { logger[key: .recorderName] = "\(order.displayName)" }
         let plan: RoomPlan
         do {
             plan = try RoomPlan(order, host: self.host)

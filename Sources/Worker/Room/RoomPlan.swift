@@ -13,6 +13,7 @@ struct RoomPlanError: Error, Sendable, Hashable {
 struct RoomPlan: Sendable {
     var name: String
     var url: RoomURL
+    var policy: JoinPolicy
     var recorder: RecorderSettings
     var camera: CameraPlan?
     var network: NetworkSettings
@@ -30,6 +31,13 @@ struct RoomPlan: Sendable {
             self.url = try RoomURL(parsing: order.url)
         } catch {
             throw RoomPlanError(message: error.message)
+        }
+        self.policy = .persistent
+        if let seconds = order.whenFullSeconds {
+            guard (1...86_400).contains(seconds) else {
+                throw RoomPlanError(message: "whenFullSeconds takes 1 to 86400, not \(seconds)")
+            }
+            self.policy.fullWait = .seconds(seconds)
         }
         var recorder = RecorderSettings(storage: order.storage, room: order.name, host: host)
         let record = order.record ?? RecordOrder()

@@ -38,12 +38,16 @@ extension WorkerEvent {
         case .joined: self = .joined(room: room)
         case .roomFull: self = .notJoined(room: room, reason: "the room is full")
         case .joinFailed(let reason), .signallingLost(let reason): self = .notJoined(room: room, reason: reason)
+        case .yielded: self = .notJoined(room: room, reason: "another recorder has the room")
+        case .twinFound(let peer):
+            self = .participantLeft(room: room, participant: peer.rawValue, reason: "it is a recorder like us")
         case .peerJoined(let peer): self = .participantJoined(room: room, participant: peer.rawValue)
         case .peerLeft(let peer):
             self = .participantLeft(room: room, participant: peer.rawValue, reason: "left")
         case .peerGivenUp(let peer, let reason), .peerRefused(let peer, let reason):
             self = .peerRefused(room: room, participant: peer.rawValue, reason: reason)
-        case .peerConnected, .peerDisconnected, .peerStale, .peerRecovered, .callRebuilt, .callFailed, .callReset,
+        case .removed, .peerConnected, .peerDisconnected, .peerStale, .peerRecovered, .callRebuilt, .callFailed,
+            .callReset,
             .ignored:
             return nil
         }

@@ -144,6 +144,7 @@ final class WorkerRoom: Sendable {
             switch outcome {
             case .stopped: return .ordered
             case .left: return .failed(message: "the room server ended the session", retriable: true)
+            case .failed(let error) where error.code == .removed: return .removed(message: error.message)
             case .failed(let error): return .failed(message: error.message, retriable: error.isRetriable)
             }
         }
@@ -161,7 +162,7 @@ final class WorkerRoom: Sendable {
             camera = CameraSource(settings: usable, logger: logger)
         }
         let session = RoomSession(
-            signaller: self.makeSignaller(self.plan.url, self.logger),
+            signaller: self.makeSignaller(self.plan.url, self.plan.policy, self.logger),
             context: try RoomConnection.context(
                 url: self.plan.url,
                 network: self.plan.network,

@@ -78,10 +78,15 @@ struct DaemonClient: Sendable {
         if let token = self.token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
         let status: HTTPResponseStatus
         let data: Data
+        // A daemon that does not listen is told at once, not tried until the time is over.
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: Self.timeout)
-            status = response.status
-            data = Data(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+            (status, data) = try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+                let response = try await client.execute(request, timeout: Self.timeout)
+                let body = try await response.body.collect(upTo: Self.maximumAnswer)
+                return (response.status, Data(body.readableBytesView))
+            }
         } catch {
             throw CommandFailure(
                 .notJoined,

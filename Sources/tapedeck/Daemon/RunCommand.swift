@@ -29,9 +29,10 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
+        let values = NotedValueSource()
         let configuration: DaemonConfiguration
         do throws(ConfigurationError) {
-            configuration = try DaemonConfiguration.load(path: self.config)
+            configuration = try DaemonConfiguration.load(path: self.config, values: values)
         } catch {
             throw CommandFailure(.usage, "the configuration has errors\n\(error)")
         }
@@ -44,6 +45,8 @@ struct RunCommand: AsyncParsableCommand {
             }
             return
         }
+        // Files 0640 and folders 0750, whatever was inherited; workers and jobs inherit it from here.
+        umask(0o027)
         let metrics = DaemonMetrics(
             registry: PrometheusRegistry(),
             version: Tapedeck.version,
@@ -52,6 +55,7 @@ struct RunCommand: AsyncParsableCommand {
         let daemon = Daemon(
             configurationPath: self.config,
             configuration: configuration,
+            values: values,
             // Not its path: after an upgrade replaced the file, workers are still of this build.
             executable: "/proc/self/exe",
             workerArguments: self.common.arguments,

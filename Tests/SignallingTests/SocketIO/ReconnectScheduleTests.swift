@@ -8,6 +8,14 @@ import Testing
     static let refused = SignallingError(.refused, "no", blame: .peer)
     static let tls = SignallingError(.tlsFailed, "expired", blame: .configuration)
 
+    @Test func waitsAreSpreadByAFifth() {
+        #expect(JoinPolicy.spread(.seconds(100), random: 0) == .seconds(80))
+        #expect(JoinPolicy.spread(.seconds(100), random: 0.5) == .seconds(100))
+        #expect(JoinPolicy.spread(.seconds(100), random: 1) == .seconds(120))
+        #expect(JoinPolicy.spread(.seconds(100), random: 7) == .seconds(120))
+        #expect(JoinPolicy.spread(.seconds(86_400), random: -1) == .seconds(69_120))
+    }
+
     @Test func countedPolicyEnds() {
         var schedule = ReconnectSchedule(policy: .oneShot)
         for _ in 0..<4 {

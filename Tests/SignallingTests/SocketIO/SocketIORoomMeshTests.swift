@@ -34,6 +34,13 @@ import Testing
         SocketIORoomStateMachineTests.expect(machine, .joinedUnbound)
     }
 
+    @Test func aMeshHasPlaceForEverybody() {
+        var machine = Self.machine()
+        _ = machine.received(Self.offer(from: "p"))
+        #expect(machine.command(.yield).isEmpty)
+        SocketIORoomStateMachineTests.expect(machine, .joinedConnected)
+    }
+
     @Test func addressesMessages() {
         var machine = Self.machine()
         _ = machine.received(.event("otherjoin", ["r", "q"]))

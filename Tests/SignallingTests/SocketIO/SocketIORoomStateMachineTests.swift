@@ -49,7 +49,7 @@ import Testing
     /// What happens to a machine in the table below.
     enum Input: String, CaseIterable, Sendable {
         case opened, connect, disconnect, namespaceError, joined, full, otherJoined, message, bye, leaved
-        case closed, joinTimer, fullTimer, leaveTimer, offerCommand, reset, leave
+        case closed, joinTimer, fullTimer, leaveTimer, offerCommand, reset, yield, leave
     }
 
     static func apply(_ input: Input, to machine: inout SocketIORoomStateMachine) -> [Action] {
@@ -70,6 +70,7 @@ import Testing
         case .leaveTimer: machine.timerFired(.leave)
         case .offerCommand: machine.command(.offer(to: peer, sdp: "v=1"))
         case .reset: machine.command(.resetCall(peer))
+        case .yield: machine.command(.yield)
         case .leave: machine.command(.leave)
         }
     }
@@ -79,6 +80,8 @@ import Testing
             .send(SocketIOPacket(.disconnect)), .event(.left), .finish(.left),
         ]
     static let finishedSilently: [Action] = cancels + [.event(.left), .finish(.left)]
+    static let removed: [Action] = cancels + [.event(.removed), .finish(.removed)]
+    static let yielded: [Action] = [leave, .event(.yielded), .startTimer(.full, after: .seconds(300))]
     static let lost: [Action] = cancels + [.event(.signallingLost(reason: "x"))]
     static let joins: [Action] = [join, .startTimer(.join, after: .seconds(5))]
     static let offered = Action.event(.offerReceived(from: peer, sdp: "v=0"))
@@ -103,7 +106,7 @@ import Testing
             .leave: (.left, finishedSilently),
         ],
         .joining: [
-            .disconnect: (.joining, [.reconnect(.disconnectedByServer)]),
+            .disconnect: (.left, removed),
             .joined: (.joined, [.cancelTimer(.join), .event(.joined(ownID: own))]),
             .full: (.fullWait, [.cancelTimer(.join), .event(.full), .startTimer(.full, after: .seconds(5))]),
             .closed: (.offline, lost),
@@ -117,7 +120,9 @@ import Testing
             .leave: (.left, finished),
         ],
         .joined: [
-            .disconnect: (.joined, [.reconnect(.disconnectedByServer)]),
+            .disconnect: (.left, removed),
+            .leaved: (.left, removed),
+            .yield: (.fullWait, yielded),
             .otherJoined: (.joinedConnected, [.event(.peerArrived(PeerID("q")))]),
             .message: (.joinedConnected, [offeredByStranger]),
             .bye: (.joinedUnbound, []),
@@ -126,7 +131,9 @@ import Testing
             .leave: (.leaving, [leave, .startTimer(.leave, after: .seconds(2))]),
         ],
         .joinedConnected: [
-            .disconnect: (.joinedConnected, [.reconnect(.disconnectedByServer)]),
+            .disconnect: (.left, removed),
+            .leaved: (.left, removed),
+            .yield: (.fullWait, yielded),
             .otherJoined: (.joinedConnected, [.event(.peerLeft(peer)), .event(.peerArrived(PeerID("q")))]),
             .message: (.joinedConnected, [offered]),
             .bye: (.joinedUnbound, [.event(.peerLeft(peer))]),
@@ -136,7 +143,9 @@ import Testing
             .leave: (.leaving, [leave, .startTimer(.leave, after: .seconds(2))]),
         ],
         .joinedUnbound: [
-            .disconnect: (.joinedUnbound, [.reconnect(.disconnectedByServer)]),
+            .disconnect: (.left, removed),
+            .leaved: (.left, removed),
+            .yield: (.fullWait, yielded),
             .otherJoined: (.joinedConnected, [.event(.peerArrived(PeerID("q")))]),
             .message: (.joinedConnected, [offeredByStranger]),
             .closed: (.offline, lost),
@@ -213,6 +222,43 @@ import Testing
             #expect(actions.last == .startTimer(.full, after: .seconds(seconds)))
             #expect(machine.timerFired(.full) == Self.joins)
         }
+    }
+
+    @Test func aPolicyMaySetTheWaitOfAFullRoom() {
+        var machine = Machine(room: "r", waitsWhenFull: true, fullWait: .seconds(600))
+        _ = machine.opened(sessionID: "d", version: .three)
+        _ = machine.received(SocketIOPacket(.connect))
+        for _ in 0..<3 {
+            let actions = machine.received(.event("full", ["r", "d"]))
+            #expect(actions == [.cancelTimer(.join), .event(.full), .startTimer(.full, after: .seconds(600))])
+            #expect(machine.timerFired(.full) == Self.joins)
+        }
+        // Whoever makes place for people does not come back sooner than to a full room.
+        _ = machine.received(.event("joined", ["r", "d"]))
+        #expect(machine.command(.yield).last == .startTimer(.full, after: .seconds(600)))
+        #expect(machine.received(.event("leaved", ["r", "d"])).isEmpty)
+        #expect(machine.timerFired(.full) == Self.joins)
+    }
+
+    @Test func onlyALeavedThatNamesUsPutsUsOut() {
+        for arguments: [JSONValue] in [[], ["r"], ["other", "d"]] {
+            var machine = Self.machine(.joinedConnected)
+            let actions = machine.received(.event("leaved", arguments))
+            Self.expect(machine, .joinedConnected)
+            guard case .event(.ignored)? = actions.first, actions.count == 1 else {
+                Issue.record("\(arguments) gave \(actions)")
+                continue
+            }
+        }
+        // Somebody else's is a bye.
+        var machine = Self.machine(.joinedConnected)
+        #expect(machine.received(.event("leaved", ["r", "p"])) == [.event(.peerLeft(Self.peer))])
+    }
+
+    @Test func anImpatientRunMakesNoPlace() {
+        var machine = Self.machine(.joinedConnected, waitsWhenFull: false)
+        #expect(machine.command(.yield).isEmpty)
+        Self.expect(machine, .joinedConnected)
     }
 
     @Test func fullEndsAnImpatientRun() {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Subprocess
+
+/// What the processes that the daemon starts inherit of its environment.
+///
+/// Everything that GStreamer, the locale and the journal need, but no variable that a configuration took a value from:
+/// what is secret reaches a worker in its orders only, and the core dump of a job holds none of it.
+struct ChildEnvironment: Sendable {
+    /// Variables by which the service manager speaks to the daemon itself.
+    private static let ours: Set<String> = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+
+    /// Where the configuration's values come from.
+    let values: NotedValueSource
+
+    /// The environment of a process that is started now.
+    var environment: Environment {
+        let hidden = self.values.variables.union(Self.ours)
+        return .inherit.updating(
+            Dictionary(uniqueKeysWithValues: hidden.map { (Environment.Key(stringLiteral: $0), nil) })
+        )
+    }
+}

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong around a daemon costs one clear message: the service lives on, or does not start and leaves nothing."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+from daemon import Daemon, resident
+from figures import assert_plays
+from harness import PEERS, python, room_url
+
+NOWHERE = {"url": "socketio+http://127.0.0.1:9/nowhere", "join": "on-demand"}
+MEGABYTE = 1 << 20
+
+
+def room(server, name, **more):
+    return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
+
+
+def connect(daemon):
+    address = urllib.parse.urlsplit(daemon.url)
+    return socket.create_connection((address.hostname, address.port), timeout=20)
+
+
+@contextlib.contextmanager
+def small_disk(path, size, *options):
+    """A file system in memory, mounted for a test; needs root."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    path.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", "mode=0750", *options]), "tmpfs", path],
+                   check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+# Configurations.
+
+ANCHORS = "\n".join(f"k{n}: &a{n} [" + ", ".join([f"*a{n - 1}"] * 9 if n else ["x"] * 9) + "]" for n in range(12))
+WRONG = {
+    "half": '{"api": {"listen": "127.0.0.1:0"}, "rooms": {"kept": {"url": "socketio+ht',
+    "empty": "",
+    "bomb": ANCHORS,
+    "long": "rooms: {}\n" + "# " + "x" * (2 * MEGABYTE),
+    "deep": "[" * 100_000,
+    "binary": "\x00\x01\x02\udcff",
+    "list": "[]",
+    "number": "17",
+    "rooms are a list": "rooms: [a, b]",
+    "a room is a number": "rooms: { kept: 17 }",
+    "a url is a mapping": "rooms: { kept: { url: { a: b } } }",
+    "sections are texts": "{storage: x, ice: x, api: x, workers: x, webhooks: x, rooms: x}",
+    "numbers are lists": "{storage: {minimum_free: [1]}, workers: {rooms_per_worker: [1]}}",
+    "numbers are huge": "{storage: {minimum_free: 99999999999999999999TB}, workers: {rooms_per_worker: 1e400}}",
+    "two documents": "rooms: {}\n---\nrooms: {}\n",
+    "tag": "rooms: !!python/object/apply:os.system ['true']",
+}
+
+
+def test_a_wrong_configuration_is_refused_whole_and_the_old_one_stays(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"kept": room(server, "kept")})
+    daemon.wait_for_phase("kept", "joined")
+    worker, memory = daemon.worker("kept"), resident(daemon.process.process.pid)
+    good = daemon.path.read_bytes()
+
+    def refused(what):
+        began = time.monotonic()
+        status, _, body = daemon.request("POST", "/v1/reload")
+        assert status == 422, (what, body)
+        assert time.monotonic() - began < 10, what
+        problems = json.loads(body)["problems"]
+        assert problems and all(len(problem) < 2000 for problem in problems), (what, problems[:3])
+        return problems
+    for what, text in WRONG.items():
+        daemon.path.write_bytes(text.encode(errors="surrogateescape"))
+        refused(what)
+    daemon.path.unlink()
+    assert "No such file" in refused("gone")[0]
+    daemon.path.mkdir()
+    assert "is a directory" in refused("directory")[0]
+    daemon.path.rmdir()
+    os.mkfifo(daemon.path)
+    assert "not a regular file" in refused("pipe")[0]
+    daemon.path.unlink()
+    daemon.path.symlink_to("/dev/zero")
+    assert "not a regular file" in refused("device")[0]
+    daemon.path.unlink()
+    # The signal tells in the log what the interface tells in its answer.
+    daemon.path.write_text("nonsense: [")
+    count = len(daemon.log("configuration.refused"))
+    daemon.process.signal(signal.SIGHUP)
+    daemon.wait_for("a refusal", lambda: len(daemon.log("configuration.refused")) > count, 10)
+    daemon.path.write_bytes(good)
+    assert daemon.request("POST", "/v1/reload")[0] == 204
+    assert daemon.worker("kept") == worker
+    assert daemon.room("kept")["phase"] == "joined"
+    assert resident(daemon.process.process.pid) - memory < 64 * MEGABYTE
+
+
+@pytest.mark.parametrize("what", ["directory", "missing", "pipe", "storage is a file", "storage is below a file"])
+def test_it_does_not_start_with(stage, what):
+    path = stage.folder / "wrong.yaml"
+    file = stage.folder / "file"
+    file.write_text("x")
+    storage = {"storage is a file": file, "storage is below a file": file / "below"}.get(what, stage.folder / "storage")
+    if what == "directory":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what != "missing":
+        path.write_text(json.dumps({"storage": {"directory": str(storage)}, "api": {"listen": "127.0.0.1:0"}}))
+    refused = stage.run_tapedeck("run", "--config", path, timeout=20)
+    assert refused.exit_code == 2, refused.story()
+    assert len(refused.messages.strip().splitlines()) <= 3, refused.story()
+    assert str(path if path.name in refused.messages else storage) in refused.messages, refused.story()
+
+
+def test_a_port_that_is_taken_is_said_and_no_worker_stays(stage):
+    server = stage.room_server(5)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        path = stage.folder / "taken.yaml"
+        path.write_text(json.dumps({
+            "storage": {"directory": str(stage.folder / "storage"), "minimum_free": "50MB"},
+            "api": {"listen": f"127.0.0.1:{port}"}, "rooms": {"standup": room(server, "one")}}))
+        refused = stage.run_tapedeck("run", "--config", path, timeout=40)
+    assert refused.exit_code == 2, refused.story()
+    assert str(port) in refused.messages and "in use" in refused.messages, refused.story()
+    assert not [left for left in stage.left_over() if "worker" in left[1]]
+
+
+# The interface.
+
+def test_a_body_of_100_megabytes_is_refused_and_not_kept(stage):
+    daemon = Daemon(stage, {"standup": NOWHERE})
+    assert daemon.request("GET", "/v1/rooms")[0] == 200
+    memory = resident(daemon.process.process.pid)
+    for framing in ("Content-Length: 104857600", "Transfer-Encoding: chunked"):
+        with connect(daemon) as connection:
+            connection.sendall(f"POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                               f"{framing}\r\n\r\n".encode())
+            chunk = b"x" * 65536
+            answer, sent = b"", 0
+            with contextlib.suppress(ConnectionError):
+                while sent < 100 * MEGABYTE and not answer:
+                    connection.sendall(chunk if "Length" in framing else b"10000\r\n" + chunk + b"\r\n")
+                    sent += len(chunk)
+                    if select.select([connection], [], [], 0)[0]:
+                        answer = connection.recv(65536)
+            answer = answer or connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 413 "), answer[:200]
+    assert resident(daemon.process.process.pid) - memory < 16 * MEGABYTE
+    # The longest one that is taken is refused for what it says.
+    status, _, body = daemon.request("POST", "/v1/rooms", {"name": "x", "definition": {"url": "x" * 60_000}})
+    assert status == 422 and len(body) < 10_000
+
+
+def test_unknown_names_are_answered(stage):
+    daemon = Daemon(stage, {"standup": NOWHERE})
+    for method, path in (("GET", "/v1/rooms/other"), ("DELETE", "/v1/rooms/other"), ("POST", "/v1/rooms/other/record"),
+                         ("POST", "/v1/rooms/other/stop"), ("GET", "/v1/rooms/other/graphs"),
+                         ("GET", "/v1/rooms/other/participants/x/thumbnail.jpg"),
+                         ("GET", "/v1/recordings/0000000000000000"), ("DELETE", "/v1/recordings/0000000000000000"),
+                         ("POST", "/v1/recordings/0000000000000000/exports"),
+                         ("GET", "/v1/recordings/0000000000000000/files/call.mkv"), ("GET", "/v2"), ("GET", "/v1")):
+        status, headers, body = daemon.request(method, path)
+        assert status == 404 and headers["Content-Type"] == "application/problem+json", (method, path, status)
+        assert json.loads(body)["status"] == 404
+
+
+def test_slow_clients_and_idle_listeners_do_not_keep_others_out(stage):
+    daemon = Daemon(stage, {"standup": NOWHERE}, api={
+        "listen": "127.0.0.1:0", "requests_per_second": 10000, "maximum_event_streams": 50})
+    process = daemon.process.process.pid
+    assert daemon.request("GET", "/healthz")[0] == 200
+    memory = resident(process)
+
+    def answers_in_time():
+        began = time.monotonic()
+        assert daemon.request("GET", "/healthz")[0] == 200
+        assert time.monotonic() - began < 5
+    with contextlib.ExitStack() as clients:
+        slow = [clients.enter_context(connect(daemon)) for _ in range(300)]
+        for number, client in enumerate(slow):
+            client.sendall([b"GET /v1/rooms HTTP/1.1\r\nHost: local", b"G", b"POST /v1/rooms HTTP/1.1\r\nHost: localhost"
+                            b"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"][number % 3])
+        answers_in_time()
+        heads = []
+        for number in range(2000):
+            client = clients.enter_context(connect(daemon))
+            client.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            heads.append(client)
+            if number % 500 == 499:
+                answers_in_time()
+        statuses = [client.recv(64)[:12] for client in heads[:200]]
+        assert statuses.count(b"HTTP/1.1 200") == 50 and statuses.count(b"HTTP/1.1 503") == 150
+        answers_in_time()
+        assert resident(process) - memory < 64 * MEGABYTE
+        # Those who listen are told, however many do not read.
+        daemon.post("/v1/rooms", {"name": "new", "definition": {**NOWHERE, "url": NOWHERE["url"] + "2"}})
+        heads[0].settimeout(10)
+        told = b""
+        while b"room.added" not in told:
+            part = heads[0].recv(65536)
+            assert part, told
+            told += part
+    answers_in_time()
+    assert len(os.listdir(f"/proc/{process}/fd")) < 1000
+
+
+# The disk.
+
+def test_a_disk_that_cannot_be_written_is_said_at_the_start(stage):
+    with small_disk(stage.folder / "disk", "1m", "ro") as disk:
+        path = stage.folder / "readonly.yaml"
+        for directory in (disk, disk / "below"):
+            path.write_text(json.dumps({"storage": {"directory": str(directory)}, "api": {"listen": "127.0.0.1:0"}}))
+            refused = stage.run_tapedeck("run", "--config", path, timeout=20)
+            assert refused.exit_code == 2, refused.story()
+            assert str(disk) in refused.messages and "ead-only file system" in refused.messages, refused.story()
+
+
+def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
+    with small_disk(stage.folder / "disk", "200m") as disk:
+        server = stage.room_server(5, "--capacity", "3")
+        daemon = Daemon(stage, {"standup": room(server, "one")},
+                        storage={"directory": str(disk / "storage"), "minimum_free": "80MB"})
+        daemon.wait_for_phase("standup", "joined")
+        peer = stage.aiortc(server, "one", "--send", "synthetic")
+        daemon.wait_for_recording("standup")
+
+        def fill(free):
+            """Leaves so many bytes free."""
+            ballast = disk / "ballast"
+            with contextlib.suppress(FileNotFoundError):
+                ballast.unlink()
+            state = os.statvfs(disk)
+            size = state.f_bavail * state.f_frsize - free
+            if size > 0:
+                with ballast.open("wb") as file:
+                    os.posix_fallocate(file.fileno(), 0, size)
+
+        def growing():
+            """Which kinds of tracks grow."""
+            tracks = daemon.room("standup")["status"]["tracks"]
+            time.sleep(1.2)
+            later = daemon.room("standup")["status"]["tracks"]
+            before = {track["number"]: track["units"] for track in tracks}
+            return {track["kind"] for track in later if track["units"] > before.get(track["number"], 0)}
+        daemon.wait_for("both", lambda: growing() == {"audio", "video"}, 10)
+        fill(60_000_000)
+        daemon.wait_for("the alarm", lambda: daemon.log("video is left out"), 10)
+        daemon.wait_for("sound only", lambda: growing() == {"audio"}, 10)
+        fill(20_000_000)
+        daemon.wait_for("the second alarm", lambda: daemon.log("nothing is recorded"), 10)
+        daemon.wait_for("silence", lambda: growing() == set(), 10)
+        # Not a byte is left: what can still be asked is answered, and nothing ends.
+        fill(0)
+        for path in ("/v1/rooms", "/v1/recordings", "/v1/overview", "/metrics", "/healthz"):
+            assert daemon.request("GET", path)[0] == 200, path
+        worker = daemon.worker("standup")
+        fill(150_000_000)
+        daemon.wait_for("the end of the alarm", lambda: daemon.log("disk.recovered"), 10)
+        daemon.wait_for("both again", lambda: growing() == {"audio", "video"}, 15)
+        assert daemon.worker("standup") == worker and daemon.room("standup")["restarts"] == 0
+        peer.end()
+        for folder in daemon.wait_for_export("standup", 30):
+            assert_plays(folder / "call.mkv")
+        assert daemon.process.end(40) == 0, daemon.process.story()
+
+
+def test_a_disk_that_is_full_at_once_costs_the_recording_and_nothing_else(stage):
+    with small_disk(stage.folder / "disk", "100m") as disk:
+        server = stage.room_server(5)
+        daemon = Daemon(stage, {"standup": room(server, "one")},
+                        storage={"directory": str(disk / "storage"), "minimum_free": "0B"})
+        daemon.wait_for_phase("standup", "joined")
+        peer = stage.aiortc(server, "one", "--send", "synthetic")
+        daemon.wait_for_recording("standup")
+        ballast = disk / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb") as file:
+            while True:
+                os.write(file.fileno(), b"x" * 65536)
+        daemon.wait_for("the failure", lambda: daemon.log("No space left"), 15)
+        assert daemon.request("GET", "/v1/rooms")[0] == 200
+        worker = daemon.worker("standup")
+        ballast.unlink()
+        peer.end()
+        daemon.wait_for("the room's end", lambda: daemon.room("standup")["status"]["recordingState"] != "recording", 20)
+        again = stage.aiortc(server, "one", "--send", "synthetic")
+        daemon.wait_for_recording("standup", 30)
+        assert daemon.worker("standup") == worker
+        again.end()
+        daemon.wait_for("the exports", lambda: any(
+            recording.get("verdict") == "complete" for recording in daemon.recordings()), 40)
+        assert daemon.process.end(40) == 0, daemon.process.story()
+        assert "SQLite" not in daemon.process.messages or len(daemon.log("catalogue failed")) < 20
+
+
+# Workers and room servers.
+
+def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monkeypatch):
+    # Swift's own handler would print a backtrace and, as the signal comes from outside, go on.
+    monkeypatch.setenv("SWIFT_BACKTRACE", "enable=no")
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": room(server, "one", record={"empty_after": "5s"})})
+    daemon.wait_for_phase("standup", "joined")
+    peer = stage.tapedeck("camera", room_url(server, "one"), "--duration", "60s", "--json", "--size", "320x180",
+                          "--audio", "test")
+    daemon.wait_for_recording("standup")
+    worker = daemon.worker("standup")
+    os.kill(worker, signal.SIGSEGV)
+
+    def goes_on():
+        status = daemon.room("standup").get("status") or {}
+        return (status.get("recording") or {}).get("part") == 2 and any(track["units"] for track in status["tracks"])
+    daemon.wait_for("the second part", goes_on, 20)
+    assert daemon.room("standup")["restarts"] == 1 and daemon.worker("standup") != worker
+    # Whatever it was writing when it was ended, half a line or none: told once.
+    exited = daemon.log("worker.exited")
+    assert len(exited) == 1 and "signal 11" in exited[0], exited
+    peer.end()
+    folder, = daemon.wait_for_export("standup", 30)
+    assert_plays(folder / "call.mkv")
+
+
+def test_a_room_server_that_floods_costs_its_own_room_only(stage):
+    server = stage.room_server(5)
+    proxy = stage.start("proxy", python("socketio5"), PEERS / "hostile_proxy.py", "--target",
+                        f"http://127.0.0.1:{server.port}", "--every", "0.005")
+    proxy.port = proxy.wait_for_port()
+    rooms = {"flooded": {"url": room_url(proxy, "one", transport="websocket", eio=4)}, "kept": room(server, "two")}
+    # The least important level that is shown unless somebody asks for more.
+    daemon = Daemon(stage, rooms, log_level="notice")
+    for name in rooms:
+        daemon.wait_for_phase(name, "joined")
+    peer = stage.aiortc(server, "two", "--send", "synthetic")
+    daemon.wait_for_recording("kept")
+    proxy.wait_for("a flood", lambda: len(proxy.facts) > 200, 30)
+    assert resident(daemon.worker("flooded")) < 200 * MEGABYTE
+    assert resident(daemon.process.process.pid) < 200 * MEGABYTE
+    assert len(daemon.process.messages) < 20_000
+    assert daemon.room("kept")["restarts"] == 0 and daemon.room("flooded")["phase"] in ("joined", "joining")
+    peer.end()
+    folder, = daemon.wait_for_export("kept")
+    assert_plays(folder / "call.mkv")

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the daemon is in a room: schedules, requests, empty and full rooms, kicks, other recorders, restarts."""
+
+import datetime
+import json
+import zoneinfo
+
+import media
+from daemon import Daemon
+from figures import assert_plays
+from harness import free_port, json_objects, room_url
+
+ZONE = "Asia/Kolkata"
+
+
+def room(server, name, **more):
+    return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
+
+
+def sound(stage, server, name):
+    """A camera that costs little: it sends sound only."""
+    return stage.tapedeck("camera", room_url(server, name), "--video", "none", "--host-address", "127.0.0.1",
+                          "--duration", "90s", "--json")
+
+
+def wait_for_units(daemon, name, more=10, timeout=30):
+    """Waits until so many more units of a room are written."""
+    def units():
+        return sum(track["units"] for track in daemon.room(name)["status"]["tracks"] if track["open"])
+    before = units()
+    daemon.wait_for(f"more units of {name}", lambda: units() >= before + more, timeout)
+
+
+def recordings(daemon, name):
+    return [recording for recording in daemon.recordings() if recording["room"] == name]
+
+
+def schedule(begins):
+    """A window of ten minutes that begins every day at that time."""
+    return {"schedule": f"{begins.minute} {begins.hour} * * *", "time_zone": ZONE, "duration": "10m"}
+
+
+def test_schedules_requests_and_empty_rooms(stage):
+    server = stage.serve()
+    now = datetime.datetime.now(zoneinfo.ZoneInfo(ZONE))
+    daemon = Daemon(stage, {
+        "open": room(server, "open", join=schedule(now - datetime.timedelta(minutes=2)), until_empty=True),
+        "closed": room(server, "closed", join=schedule(now + datetime.timedelta(hours=2))),
+        "asked": room(server, "asked", join="on-demand", until_empty=True),
+    })
+    daemon.wait_for_phase("open", "joined")
+    assert ZONE in daemon.room("open")["join"]
+    assert [daemon.room(name)["phase"] for name in ("closed", "asked")] == ["idle", "idle"]
+    for name in ("closed", "asked"):
+        daemon.post(f"/v1/rooms/{name}/record")
+        daemon.wait_for_phase(name, "joined")
+    daemon.post("/v1/rooms/closed/stop")
+    daemon.wait_for_phase("closed", "idle")
+    # Both stay while nobody has come, and leave when the last one has gone.
+    peers = [sound(stage, server, name) for name in ("open", "asked")]
+    for name in ("open", "asked"):
+        wait_for_units(daemon, name)
+    for peer in peers:
+        assert peer.end() == 0
+    for name in ("open", "asked"):
+        daemon.wait_for_phase(name, "idle")
+        folder, = daemon.wait_for_export(name)
+        assert_plays(folder / "call.mkv")
+    # The window is still open: whoever asks gets the room back.
+    daemon.post("/v1/rooms/open/record")
+    daemon.wait_for_phase("open", "joined")
+
+
+def test_each_call_of_a_waiting_room_is_a_recording(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"lobby": room(server, "lobby")})
+    daemon.wait_for_phase("lobby", "joined")
+    for count in (1, 2):
+        peer = sound(stage, server, "lobby")
+        wait_for_units(daemon, "lobby")
+        peer.end()
+        folders = daemon.wait_for_export("lobby", count=count)
+        assert len(folders) == count
+        assert_plays(folders[-1] / "call.mkv")
+        assert daemon.room("lobby")["phase"] == "joined"
+    assert len(recordings(daemon, "lobby")) == 2
+
+
+def test_a_full_room_is_tried_quietly_until_it_has_a_place(stage):
+    server = stage.room_server(5)
+    first = sound(stage, server, "small")
+    second = sound(stage, server, "small")
+    stage.members(server, "small", 2)
+    daemon = Daemon(stage, {"small": room(server, "small", join="on-demand", rejoin={"when_full": "1s"})})
+    daemon.post("/v1/rooms/small/record")
+
+    def refusals():
+        return [fact for fact in json_objects(server.messages.splitlines()) if fact["event"] == "full"]
+    daemon.wait_for("three refusals", lambda: len(refusals()) >= 3, 20)
+    found = daemon.room("small")
+    assert (found["phase"], found["reason"]) == ("joining", "the room is full")
+    assert found["restarts"] == 0
+    assert second.end() == 0
+    daemon.wait_for_phase("small", "joined")
+    wait_for_units(daemon, "small")
+    assert len(daemon.log("room.unreachable")) == 1, daemon.process.story()
+    assert len(daemon.log("the room is full")) <= 2, daemon.process.story()
+    assert first.end() == 0
+
+
+def put_out(server, name, how):
+    """Puts the member out who came first."""
+    sid = next(fact["sid"] for fact in json_objects(server.messages.splitlines())
+               if fact["event"] == "join" and fact["room"] == name)
+    server.process.stdin.write(json.dumps({"remove": sid, "how": how}).encode() + b"\n")
+    server.process.stdin.flush()
+
+
+def test_whoever_is_put_out_stays_away_as_long_as_configured(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {
+        "back": room(server, "back", rejoin={"after_kick": "3s"}),
+        "gone": room(server, "gone", rejoin={"after_kick": "never"}),
+    })
+    peers = {}
+    for name in ("back", "gone"):
+        daemon.wait_for_phase(name, "joined")
+        peers[name] = sound(stage, server, name)
+        wait_for_units(daemon, name)
+    put_out(server, "back", "disconnect")
+    put_out(server, "gone", "leaved")
+    daemon.wait_for_phase("back", "backing-off")
+    assert "put us out of the room" in daemon.room("back")["reason"]
+    failed = daemon.wait_for_phase("gone", "failed")
+    assert "put us out of the room" in failed["reason"]
+    # The people are not recorded behind their backs, and what was recorded until then is there.
+    for name in ("back", "gone"):
+        folder = daemon.wait_for_export(name)[0]
+        assert_plays(folder / "call.mkv")
+    daemon.wait_for_phase("back", "joined")
+    assert daemon.room("gone")["phase"] == "failed"
+    daemon.post("/v1/rooms/gone/record")
+    daemon.wait_for_phase("gone", "joined")
+    assert daemon.room("gone")["restarts"] == 0
+
+
+def counters(daemon, name):
+    return daemon.room(name)["status"]["counters"]
+
+
+def test_two_recorders_and_a_camera_in_one_room(stage):
+    server = stage.serve("--room-size", "4")
+    daemons = [Daemon(stage, {"shared": room(server, "shared")}, name=name) for name in ("north", "south")]
+    for daemon in daemons:
+        daemon.wait_for_phase("shared", "joined")
+        daemon.wait_for("the other recorder", lambda daemon=daemon: counters(daemon, "shared").get("twin_found"), 15)
+    peer = sound(stage, server, "shared")
+    for daemon in daemons:
+        wait_for_units(daemon, "shared")
+        found = daemon.room("shared")["status"]
+        assert len(found["participants"]) == 1
+        assert found["counters"].get("twin_found") == 1
+        assert not {"call_failed", "call_reset", "peer_stale", "signalling_lost"} & found["counters"].keys(), found
+        assert len(daemon.log("another recorder is in the room")) == 1, daemon.process.story()
+        assert not daemon.log(" warning "), daemon.process.story()
+    assert peer.end() == 0
+    for daemon in daemons:
+        folder, = daemon.wait_for_export("shared")
+        assert_plays(folder / "call.mkv")
+
+
+def test_the_second_recorder_of_a_small_room_makes_place(stage):
+    server = stage.room_server(5)
+    rooms = {"small": room(server, "small", rejoin={"when_full": "1s"})}
+    first = Daemon(stage, rooms, name="first")
+    first.wait_for_phase("small", "joined")
+    second = Daemon(stage, rooms, name="second")
+    second.wait_for("the first recorder", lambda: second.room("small").get("reason") == "another recorder has the room", 20)
+    assert second.room("small")["phase"] == "joining"
+    peer = sound(stage, server, "small")
+    wait_for_units(first, "small")
+    assert len(first.room("small")["status"]["participants"]) == 1
+    assert peer.end() == 0
+    folder, = first.wait_for_export("small")
+    assert_plays(folder / "call.mkv")
+
+
+def test_a_restart_of_the_room_server_costs_no_recording(stage):
+    port = free_port()
+
+    def serve():
+        server = stage.tapedeck("serve", "--listen", f"127.0.0.1:{port}", "--json")
+        server.port = server.wait_for_port()
+        return server
+    server = serve()
+    names = ["one", "two", "three"]
+    daemon = Daemon(stage, {name: room(server, name, record={"empty_after": "4s"}) for name in names})
+    peers = []
+    for name in names:
+        daemon.wait_for_phase(name, "joined")
+        peers.append(sound(stage, server, name))
+        wait_for_units(daemon, name)
+    server.kill()
+    for name in names:
+        daemon.wait_for_phase(name, "joining")
+        # Media go from peer to peer: nobody needs the server for them.
+        wait_for_units(daemon, name, more=50)
+    server = serve()
+    for name in names:
+        daemon.wait_for_phase(name, "joined", 40)
+        wait_for_units(daemon, name, more=50)
+    for peer in peers:
+        peer.end()
+    for name in names:
+        folder, = daemon.wait_for_export(name, 40)
+        assert_plays(folder / "call.mkv")
+        assert len(recordings(daemon, name)) == 1
+        assert daemon.room(name)["restarts"] == 0
+        spans = sorted(media.span(folder / "call.mkv", stream["index"])
+                       for stream in media.streams(folder / "call.mkv", "audio"))
+        # A call that was made anew is another track: the old one and the new one leave no hole.
+        end = spans[0][1]
+        for first, last in spans[1:]:
+            assert first <= end + 1, media.describe(folder / "call.mkv")
+            end = max(end, last)
