@@ -52,12 +52,15 @@ class Row {
 export class RecordingsView {
   constructor(session) {
     this.cursors = [null];
+    this.loads = 0;
     this.form = byId("recording-filters");
     this.dialog = new RecordingDialog(session, () => this.refreshSoon());
     this.list = new KeyedList(byId("recordings"), (recording) => recording.id, (recording) => new Row(recording, this));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", () => {
       this.cursors = [null];
+      // An answer to the question of before is not wanted any more.
+      this.loads += 1;
       this.refreshSoon(TYPING_MILLISECONDS);
     });
     byId("newer").addEventListener("click", () => this.#turn(-1));
@@ -98,7 +101,8 @@ export class RecordingsView {
   }
 
   async #load() {
-    const number = this.loads = (this.loads ?? 0) + 1;
+    this.loads += 1;
+    const number = this.loads;
     try {
       const page = await get(`${path("recordings")}?${this.#query()}`);
       if (number !== this.loads) return;
