@@ -48,7 +48,13 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             host: ProcessInfo.processInfo.hostName,
             logger: self.common.logger
         ) { Foundation.exit(1) }
+        // A terminal sends SIGINT to the supervisor as well, which decides.
+        for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }
+        let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        termination.setEventHandler { worker.shutDown(because: "SIGTERM") }
+        termination.activate()
         await worker.run()
+        termination.cancel()
     }
 
     private func export(_ folder: String) throws {

@@ -103,6 +103,8 @@ actor Housekeeper: Service {
             let settings = await self.supervisor.configuration.storage
             let policy = RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes)
             if policy.keep != nil || policy.keepBytes != nil { await self.keeper.apply(policy) }
+            await self.keeper.refreshActive()
+            await self.keeper.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
     }
 }

@@ -17,8 +17,10 @@ actor RecordingKeeper: Service {
     private let jobs: JobLauncher
     private let exportJobs: Int
     private let metrics: DaemonMetrics
-    /// Recordings that go on, and their rooms.
+    /// Recordings that go on, and their folders.
     private(set) var active: [RecordingID: String] = [:]
+    /// Recordings that nobody goes on with, as of the last look.
+    private var suspects: Set<RecordingID> = []
     /// How the disk is, as the housekeeper last measured.
     private(set) var disk = DiskFigures()
     /// Exports that run.
@@ -84,7 +86,7 @@ actor RecordingKeeper: Service {
 
     func started(room: String, _ reference: RecordingReference) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
-        self.active[id] = room
+        self.active[id] = reference.folder
         await self.refresh(reference.folder, state: .recording)
     }
 
@@ -95,10 +97,21 @@ actor RecordingKeeper: Service {
         for layout in exports { await self.enqueue(id, layout) }
     }
 
-    /// A recording whose worker died goes on only if another worker takes it up; until then nobody writes it.
-    func abandoned(_ reference: RecordingReference) {
-        guard let id = RecordingID(rawValue: reference.id) else { return }
-        self.active[id] = nil
+    /// Brings size, length and people of the recordings that go on up to date.
+    func refreshActive() async {
+        for path in self.active.values { await self.refresh(path, state: .recording) }
+    }
+
+    /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
+    ///
+    /// - Parameter goingOn: ids of those that a worker writes or will write. One that is missing twice is closed.
+    func closeAbandoned(except goingOn: Set<String>) async {
+        let missing = Set(self.active.keys.filter { !goingOn.contains($0.rawValue) })
+        let abandoned = missing.intersection(self.suspects)
+        self.suspects = missing.subtracting(abandoned)
+        guard !abandoned.isEmpty else { return }
+        for id in abandoned { self.active[id] = nil }
+        await self.repair()
     }
 
     private func refresh(_ path: String, state: RecordingEntry.State) async {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Catalogue
 import ConfigurationFile
 import Control
 import Foundation
@@ -179,6 +180,13 @@ extension Supervisor {
             restarts: room.restarts,
             status: room.status
         )
+        // Where the storage is on this host is nobody's business outside.
+        if let recording = resource.status.recording {
+            resource.status.recording?.folder = RecordingEntry.relative(
+                recording.folder,
+                to: self.keeper.catalogue.storage
+            )
+        }
         if let id = room.worker, let worker = self.fleet.workers[id], let processID = worker.processID {
             resource.worker = RoomResource.Worker(
                 processID: processID,

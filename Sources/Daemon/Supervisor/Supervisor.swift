@@ -99,6 +99,9 @@ actor Supervisor: Service {
         self.apply(.stop)
     }
 
+    /// Ids of the recordings that a worker writes, or that the next one goes on with.
+    var recordingsGoingOn: Set<String> { Set(self.fleet.rooms.values.compactMap { $0.unfinished?.id }) }
+
     var now: Duration { ContinuousClock.now - self.start }
 
     // MARK: Fleet

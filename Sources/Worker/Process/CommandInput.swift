@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
-internal import FoundationEssentials
+internal import Foundation
 internal import Glibc
 internal import Supervision
 internal import Synchronization
 
-/// Reads command lines from the supervisor's pipe as they come.
+/// Reads command lines from the supervisor's pipe as they come, on a thread of its own.
 ///
-/// The descriptor is read when there is something to read, on a queue of its own; nothing waits in a read.
-final class CommandInput: @unchecked Sendable {
+/// The thread ends when the pipe does. After `stop` it hands nothing over any more; a worker that was told to shut down
+/// ends without waiting for it.
+final class CommandInput: Sendable {
     /// What came out of the pipe.
     enum Item: Sendable {
         /// A command.
@@ -21,38 +21,35 @@ final class CommandInput: @unchecked Sendable {
     }
 
     private static let chunkSize = 1 << 16
-    private let descriptor: Int32
-    // A dispatch source may be used from any thread; it only lacks the annotation.
-    private let source: any DispatchSourceRead
-    private let splitter = Mutex(LineSplitter())
+    private let isStopped = Atomic(false)
 
-    /// `onItem` is called on the queue, in order; after `.end` no more.
+    /// `onItem` is called on the thread, in order; after `.end` no more.
     init(descriptor: Int32, onItem: @escaping @Sendable (Item) -> Void) {
-        // A descriptor of its own: it has to stay open until the source's cancellation is through.
+        // A descriptor of its own: nobody closes it under the thread.
         let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        self.descriptor = own
-        let queue = DispatchQueue(label: "commands")
-        self.source = DispatchSource.makeReadSource(fileDescriptor: own, queue: queue)
-        self.source.setEventHandler { [weak self] in self?.read(onItem) }
-        self.source.setCancelHandler { close(own) }
-        self.source.activate()
-    }
-
-    /// Reads no more.
-    func stop() {
-        self.source.cancel()
-    }
-
-    private func read(_ onItem: (Item) -> Void) {
-        var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
-        let count = Glibc.read(self.descriptor, &chunk, chunk.count)
-        if count < 0, errno == EINTR || errno == EAGAIN { return }
-        guard count > 0 else {
-            self.source.cancel()
-            return onItem(.end)
+        let thread = Thread {
+            self.read(own, onItem)
+            close(own)
         }
-        let lines = self.splitter.withLock { $0.take(chunk.prefix(count)) }
-        for line in lines { onItem(Self.item(line)) }
+        thread.name = "commands"
+        thread.start()
+    }
+
+    /// Hands nothing over any more.
+    func stop() {
+        self.isStopped.store(true, ordering: .relaxed)
+    }
+
+    private func read(_ descriptor: Int32, _ onItem: (Item) -> Void) {
+        var splitter = LineSplitter()
+        var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard !self.isStopped.load(ordering: .relaxed) else { return }
+            guard count > 0 else { return onItem(.end) }
+            for line in splitter.take(chunk.prefix(count)) { onItem(Self.item(line)) }
+        }
     }
 
     private static func item(_ line: LineSplitter.Line) -> Item {

@@ -33,6 +33,8 @@ public final class WorkerProcess: Sendable {
         case shutDown(String)
     }
 
+    private let inputs: AsyncStream<Input>
+    private let feed: AsyncStream<Input>.Continuation
     private let inputDescriptor: Int32
     private let outputDescriptor: Int32
     private let host: String
@@ -64,17 +66,22 @@ public final class WorkerProcess: Sendable {
         self.logger = logger
         self.makeSignaller = makeSignaller
         self.abandon = abandon
-    }
-
-    /// Works until `shutDown`, SIGTERM or the end of the input; returns after every file is closed.
-    ///
-    /// SIGINT is ignored: a terminal sends it to the supervisor as well, which decides.
-    public func run() async {
         // Twice as many as commands may wait: the other inputs are a few a second, and none of them may be lost.
-        let (inputs, feed) = AsyncStream.makeStream(
-            of: Input.self,
+        (self.inputs, self.feed) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(2 * Self.maximumWaitingCommands)
         )
+    }
+
+    /// Finishes every recording and leaves every room, as a command to shut down does; `run` returns then.
+    ///
+    /// Any thread.
+    public func shutDown(because reason: String) {
+        self.feed.yield(.shutDown(reason))
+    }
+
+    /// Works until it is shut down or its input ends; returns after every file is closed.
+    public func run() async {
+        let (inputs, feed) = (self.inputs, self.feed)
         let output = EventOutput(descriptor: self.outputDescriptor, logger: self.logger)
         let reader = CommandInput(descriptor: self.inputDescriptor) { item in
             switch item {
@@ -89,11 +96,9 @@ public final class WorkerProcess: Sendable {
                 }
             }
         }
-        let signals = Self.signals { feed.yield(.shutDown("SIGTERM")) }
         let clock = Self.clock { feed.yield(.tick) }
         defer {
             clock.cancel()
-            for signal in signals { signal.cancel() }
             reader.stop()
         }
         output.send(.ready(protocolVersion: WorkerLine.protocolVersion, processID: getpid()))
@@ -215,14 +220,6 @@ public final class WorkerProcess: Sendable {
             )
         }
         output.send(.heartbeat(.now()))
-    }
-
-    private static func signals(_ onTerminate: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
-        for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }
-        let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        source.setEventHandler(handler: onTerminate)
-        source.activate()
-        return [source]
     }
 
     private static func clock(_ onTick: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
