@@ -3,7 +3,7 @@
 /// Keeps the disk from filling up: stops video first, then everything, and lets both go on when there is room again.
 ///
 /// ```
-///            free < minimum              free < minimum / 2, or a write failed
+///            free < minimum                   free < minimum / 2
 ///  ┌────────┐ ───────────► ┌─────┐ ───────────────────────────► ┌──────────┐
 ///  │ normal │              │ low │                              │ critical │
 ///  └────────┘ ◄─────────── └─────┘                              └──────────┘
@@ -13,8 +13,8 @@
 /// ```
 ///
 /// What stopped stays stopped until `recovery`, so that a disk at the brim does not start and stop recordings without
-/// end; from `critical` there is no way back to `low`. No state is terminal. With a minimum of 0 only failed writes count,
-/// and any free byte is recovery.
+/// end; from `critical` there is no way back to `low`. No state is terminal. A minimum of 0 never stops
+/// anything.
 public struct DiskGovernorStateMachine: ~Copyable {
     /// Where the disk is, for people and metrics.
     public enum Level: String, Sendable, Hashable, CaseIterable {
@@ -73,26 +73,6 @@ public struct DiskGovernorStateMachine: ~Copyable {
         case .critical:
             self.level = isRecovered ? .normal : .critical
             return isRecovered ? .recover : .none
-        }
-    }
-
-    /// What is to be done after a failed write.
-    public enum OnWriteFailed: Sendable, Hashable {
-        /// Nothing.
-        case none
-        /// Finish every recording and begin none, and raise the alarm.
-        case stopEverything
-    }
-
-    /// A worker could not write for lack of room, whatever the measurements say: a quota, or a disk that fills fast.
-    public mutating func writeFailed() -> OnWriteFailed {
-        switch self.level {
-        case .normal, .low:
-            self.level = .critical
-            return .stopEverything
-        case .critical:
-            self.level = .critical
-            return .none
         }
     }
 
