@@ -56,7 +56,7 @@ def test_the_interface_is_what_its_document_says(stage, daemon):
     code = tester.wait(300)
     assert code == 0, tester.output
     tested = re.search(r"Tested:\s+(\d+)", tester.output)
-    assert tested and int(tested[1]) == 28, tester.output
+    assert tested and int(tested[1]) == 30, tester.output
     passed = re.search(r"(\d+) passed", tester.output)
     assert passed and "failed" not in tester.output, tester.output
     status, _, body = ask(daemon, "GET", "/healthz")
