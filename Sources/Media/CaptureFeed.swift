@@ -130,7 +130,10 @@ final class CaptureFeed: Sendable {
             if let pass { playing = pass } else { playing = try self.makePass(&state) }
             pass = playing
             state.countBefore = self.count
-            let base = state.baseNanoseconds
+            // A test source moves its first time stamps to the instant at which it begins, picture and sound each for
+            // itself: with a base time of long ago, flash and beep would not be on one grid.
+            let isTest = self.source.kind == .test
+            let base = isTest ? UInt64(clamping: Runtime.monotonicNanoseconds) : state.baseNanoseconds
             if self.source.hasVideo {
                 try self.picture.attach(to: playing.pipeline, sink: "raw", baseTimeNanoseconds: base)
             }
