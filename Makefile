@@ -3,16 +3,33 @@
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
 #   make test    installs what the tests need, and runs all of them
 #   make figures what recording one room costs on this machine, in about three minutes
+#   make av-figures       how far flash and beep are apart in exported calls, in about a minute
+#   make frame-proof      every frame of a call of ten minutes is in its file, once
+#   make stage-one-figures  what recording costs beside webrtcbin alone, in about four minutes
+#   make mesh-figures     what a SkyRTC room of ten costs its recorder, in about a minute
 #   make daemon-figures   what the daemon costs with many rooms, in about three minutes
 #   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
+#   make certificate-figures  what a recording's certificate costs beside its export, in about a minute
+#   make export-figures   what the export of four hours costs, against mkvmerge, in about five minutes
+#   make output-figures   what sending a participant on as RTP costs, in about three minutes
+#   make kill-figures     what 100 recordings lose at SIGKILL, in about four minutes
+#   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in seven
+#                hours; BENCH_SECONDS=20 BENCH_ROOMS="1 10" BENCH_ROUNDS=1 BENCH_MEDIA=vp8-720p30
+#                BENCH_RECEIVERS="tapedeck janus" BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
+#   make soak    what the daemon holds after many calls, ten minutes; SOAK_SECONDS=120, SOAK_ARGUMENTS=--worker-per-room and
+#                TAPEDECK=.build/debug/tapedeck change it
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb
 #   make man     manual pages and shell completions, in .build/manual and .build/completions
 #   make check-package  installs, upgrades and purges the package in a bare Debian 12; root, a few minutes
+#   make fuzz    feeds every parser of the network for two minutes; FUZZ_SECONDS=10 FUZZ_TARGETS="sdp json" changes it
+#   make end-to-end-long  the tests of the suite that take long for what they add to the others
+#   make test-devices  a camera and a sound card of a real kernel, in an emulated machine; some minutes. make test leaves it
+#                out unless TAPEDECK_DEVICES=1
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test figures daemon-figures catalogue-figures build deb man check-package lint format packages venvs end-to-end check-newer
+.PHONY: bench demo test test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures build deb man check-package fuzz lint format packages venvs end-to-end end-to-end-long kill-figures check-newer load-figures output-figures soak
 
 demo:
 	@.ci/install-packages demo
@@ -22,8 +39,27 @@ demo:
 test:
 	@.ci/test
 
+# The debug build; PYTEST_ARGUMENTS="-k unplugged" picks tests.
+test-devices:
+	@.ci/install-packages devices
+	@Tests/Peers/make_venvs.sh
+	swift build --product tapedeck
+	.venv/peers/bin/python -m pytest Tests/Devices $(PYTEST_ARGUMENTS)
+
 figures: build
 	python3 Tests/Benchmarks/recording_cost.py
+
+av-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/av_offset.py
+
+frame-proof: build
+	.venv/peers/bin/python Tests/Benchmarks/frame_proof.py
+
+stage-one-figures: build
+	python3 Tests/Benchmarks/stage_one_cost.py
+
+mesh-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/mesh_cost.py
 
 daemon-figures: build
 	python3 Tests/Benchmarks/daemon_cost.py
@@ -32,13 +68,44 @@ catalogue-figures:
 	swift build --build-tests
 	TAPEDECK_FIGURES=1 swift test --skip-build --disable-xctest --filter CatalogueFigures
 
+certificate-figures: build
+	python3 Tests/Benchmarks/certificate_cost.py
+
+export-figures: build
+	swift build --build-tests
+	python3 Tests/Benchmarks/export_cost.py
+
+load-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/load_cost.py
+
+output-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/output_cost.py
+
+kill-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/kill_recordings.py
+
+# TAPEDECK names a binary that is there already.
+bench: venvs
+	$(if $(TAPEDECK),,$(MAKE) --no-print-directory build)
+	python3 Tests/Benchmarks/bench.py $(if $(TAPEDECK),--tapedeck $(TAPEDECK)) \
+		$(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(BENCH_ROOMS),--rooms $(BENCH_ROOMS)) \
+		$(if $(BENCH_ROUNDS),--rounds $(BENCH_ROUNDS)) $(if $(BENCH_MEDIA),--media $(BENCH_MEDIA)) \
+		$(if $(BENCH_RECEIVERS),--receivers $(BENCH_RECEIVERS)) $(BENCH_ARGUMENTS)
+
+soak: venvs
+	$(if $(TAPEDECK),,$(MAKE) --no-print-directory build)
+	.venv/peers/bin/python Tests/Endurance/soak.py --seconds $(or $(SOAK_SECONDS),600) $(SOAK_ARGUMENTS)
+
+# C++ is BoringSSL, which is not for media (decision 77).
+RELEASE = swift build --configuration release --product tapedeck -Xcxx -O1
+
 build:
-	swift build --configuration release --product tapedeck
+	$(RELEASE)
 
 # The Swift libraries go into the binary: Debian has no packages of them.
 deb:
 	@.ci/install-packages package
-	swift build --configuration release --product tapedeck --static-swift-stdlib -Xlinker -z -Xlinker now
+	$(RELEASE) --static-swift-stdlib -Xlinker -z -Xlinker now
 	systemd/debian/build --binary .build/release/tapedeck --output .build/deb
 
 man:
@@ -51,11 +118,14 @@ check-package: venvs
 	$(if $(TAPEDECK_RELEASE),,$(MAKE) --no-print-directory deb)
 	.venv/peers/bin/python -m pytest Tests/Package
 
+fuzz:
+	python3 Tests/Fuzz/run.py --seconds $(or $(FUZZ_SECONDS),120) $(FUZZ_TARGETS)
+
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Pipelines Sources Tests
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Pipelines Sources Tests
 
 packages:
 	@.ci/install-packages test
@@ -66,6 +136,9 @@ venvs: packages
 # The end-to-end suite alone, with a binary that is built already. PYTEST_ARGUMENTS="-k camera" picks tests.
 end-to-end: venvs
 	.venv/peers/bin/python -m pytest Tests/EndToEnd $(PYTEST_ARGUMENTS)
+
+end-to-end-long: venvs
+	.venv/peers/bin/python -m pytest Tests/EndToEnd -m long
 
 # The debug build with the GStreamer of Debian 13, in a folder of its own; needs root. Not in CI.
 check-newer: venvs

@@ -14,12 +14,13 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
-/// Files of the dashboard, which are part of the binary.
-let dashboardFiles = [
-    "api.js", "base.css", "controls.css", "dialogs.js", "dom.js", "exports.js", "feed.js", "format.js", "icon.svg",
-    "index.html", "main.js", "messages.js", "overview.js", "player.js", "rates.js", "recording.js", "recordings.css",
-    "recordings.js", "room-card.js", "room-form.js", "rooms.css", "rooms.js", "session.js", "sparkline.js",
-    "theme.js", "thumbnails.js",
+/// Files of `Pipelines/`, which are part of the binary; no two may have one name, whatever their folders.
+let pipelineFiles = [
+    "capture/alsa", "capture/file", "capture/image", "capture/rtp", "capture/rtsp", "capture/screen", "capture/slate",
+    "capture/test",
+    "capture/v4l2", "encode/nvh264enc", "encode/openh264enc", "encode/opusenc", "encode/v4l2h264enc",
+    "encode/vah264enc", "encode/vp8enc", "encode/vp9enc", "encode/x264enc", "output/hls", "output/rtmp", "output/shm",
+    "output/srt", "output/v4l2loopback",
 ]
 
 let package = Package(
@@ -32,14 +33,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        // Without what reads its settings from configuration files: ours are our own.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: ["FullFoundation"]),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
@@ -51,59 +50,111 @@ let package = Package(
             pkgConfig: "gstreamer-webrtc-1.0",
             providers: [.apt(["libgstreamer-plugins-bad1.0-dev"])]
         ),
+        .systemLibrary(
+            name: "CGStreamerRTSP",
+            pkgConfig: "gstreamer-rtsp-server-1.0",
+            providers: [.apt(["libgstrtspserver-1.0-dev"])]
+        ),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CStrophe", pkgConfig: "libstrophe", providers: [.apt(["libstrophe-dev"])]),
         .target(
             name: "CTapedeck",
-            dependencies: ["CGStreamer"],
+            dependencies: ["CGStreamer", "CNice"],
             linkerSettings: [
                 .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
                 .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
-                .linkedLibrary("crypto"),
+                .linkedLibrary("crypto"), .linkedLibrary("srtp2"),
             ]
         ),
 
+        .target(
+            name: "CTapedeckRTSP",
+            dependencies: ["CGStreamerRTSP"],
+            linkerSettings: [.linkedLibrary("gio-2.0"), .linkedLibrary("gstsdp-1.0")]
+        ),
+
         // Pure: value types, no I/O, no clocks, no C
+        .target(name: "DataChannels", swiftSettings: settings),
         .target(name: "SDP", swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
         .target(name: "Signalling", swiftSettings: settings),
         .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
         .target(name: "Timeline", swiftSettings: settings),
         .target(name: "Supervision", swiftSettings: settings),
+        .target(name: "PipelineCatalogue", swiftSettings: settings),
+        .target(name: "Probing", swiftSettings: settings),
+        .target(
+            name: "BundledPipelines",
+            path: "Pipelines",
+            exclude: ["README.md"],
+            resources: pipelineFiles.map { .embedInCode("\($0).yaml") },
+            swiftSettings: settings
+        ),
         .target(
             name: "ConfigurationFile",
-            dependencies: ["Signalling", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "BundledPipelines", "PipelineCatalogue", "Signalling", .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: settings
         ),
         .target(
             name: "Observability",
-            dependencies: ["Timeline", logging, .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Timeline", logging],
             swiftSettings: settings
         ),
 
+        .target(name: "CEmbeddedFiles"),
+        .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: settings),
+
+        .target(name: "Digests", dependencies: ["COpenSSL"], swiftSettings: settings),
+        .target(name: "NameResolution", swiftSettings: settings),
+
         // Files
-        .target(name: "Storage", dependencies: ["Matroska", "Timeline"], swiftSettings: settings),
+        .target(
+            name: "Storage",
+            dependencies: ["Digests", "Matroska", "Timeline"],
+            swiftSettings: settings
+        ),
         .target(name: "Export", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
 
         // Media: the only importers of C
         .target(
             name: "GStreamer",
-            dependencies: ["CGStreamer", "CTapedeck", "Observability", logging],
+            dependencies: ["CGStreamer", "CTapedeck", "Observability", "PipelineCatalogue", logging],
             swiftSettings: settings
         ),
         .target(
             name: "Media",
             dependencies: [
-                "GStreamer", "Matroska", "Observability", "SDP", "Session", "Signalling", "Storage", "Timeline",
-                logging,
+                "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability", "PipelineCatalogue", "SDP",
+                "Session", "Signalling", "Storage", "Supervision", "Timeline", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),
 
+        // Exports that decode and encode
+        .target(
+            name: "Rendering",
+            dependencies: ["Export", "GStreamer", "Matroska", "Storage", "Supervision", "Timeline"],
+            swiftSettings: settings
+        ),
+
         // Network
+        .target(name: "HTTPRequests", dependencies: ["CCurl"], swiftSettings: settings),
+        .target(
+            name: "XMPPStream",
+            dependencies: ["CStrophe", "NameResolution", "Signalling"],
+            swiftSettings: settings
+        ),
         .target(
             name: "SignallingClients",
             dependencies: [
-                "Observability", "Signalling", logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "HTTPRequests", "Observability", "Signalling", "Storage", "XMPPStream", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -115,13 +166,19 @@ let package = Package(
         .target(
             name: "RoomServer",
             dependencies: [
-                "Observability", "Signalling", logging,
+                "EmbeddedFiles", "Observability", "Signalling", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
-            resources: [.embedInCode("Page/index.html"), .embedInCode("Page/room.js"), .embedInCode("Page/room.css")],
+            exclude: ["Page"],
+            swiftSettings: settings
+        ),
+
+        .target(
+            name: "RTSPServer",
+            dependencies: ["CTapedeckRTSP", "Observability", "Supervision", logging],
             swiftSettings: settings
         ),
 
@@ -129,8 +186,9 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "Export", "GStreamer", "Matroska", "Media", "Observability", "Session", "Signalling",
-                "SignallingClients", "Storage", "Supervision", "Timeline", logging,
+                "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability", "PipelineCatalogue",
+                "Rendering", "Session", "Signalling", "SignallingClients", "Storage", "Supervision", "Timeline",
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -142,11 +200,9 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Observability", "Storage", "Supervision", "Timeline", logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Catalogue", "ConfigurationFile", "Digests", "HTTPRequests", "Observability", "Storage", "Supervision",
+                "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
@@ -154,8 +210,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "Observability", "Signalling", "Supervision", "Timeline", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Signalling", "Supervision",
+                "Timeline", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -166,7 +222,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("OpenAPI/openapi.yaml")] + dashboardFiles.map { .embedInCode("Page/\($0)") },
+            exclude: ["OpenAPI", "Page"],
             swiftSettings: settings
         ),
         .target(
@@ -186,7 +242,20 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "GStreamer", .product(name: "Subprocess", package: "swift-subprocess"),
+                "Digests", "GStreamer", "NameResolution", "Signalling",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // What `tapedeck verify --decode` has other programs say of our files
+        .target(
+            name: "Decoding",
+            dependencies: [
+                "Timeline", .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
@@ -196,14 +265,11 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Diagnosis", "Export", "GStreamer", "Matroska",
-                "Media", "Observability", "RoomServer", "Session", "Signalling", "SignallingClients", "Storage",
-                "Supervision",
+                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export", "GStreamer",
+                "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing", "Rendering",
+                "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
                 "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
@@ -211,23 +277,34 @@ let package = Package(
 
         // Tests
         .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: settings),
+        .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"], swiftSettings: settings),
         .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
-        .testTarget(name: "SignallingTests", dependencies: ["Signalling"], swiftSettings: settings),
-        .testTarget(name: "SessionTests", dependencies: ["Session", "Signalling"], swiftSettings: settings),
+        .testTarget(name: "SignallingTests", dependencies: ["Session", "Signalling"], swiftSettings: settings),
+        .testTarget(
+            name: "SessionTests",
+            dependencies: ["Session", "Signalling"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
         .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: settings),
         .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
+        .testTarget(name: "PipelineCatalogueTests", dependencies: ["PipelineCatalogue"], swiftSettings: settings),
+        .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
             dependencies: [
                 "Observability", "Timeline", logging,
-                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ConfigurationFileTests",
-            dependencies: ["ConfigurationFile", "Signalling", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Signalling",
+                .product(name: "Yams", package: "Yams"),
+            ],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -239,8 +316,7 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Storage", "Supervision", "Timeline", "Webhooks", logging,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Catalogue", "ConfigurationFile", "Digests", "Storage", "Supervision", "Timeline", "Webhooks", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -250,7 +326,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "Observability", "Signalling", "Supervision", logging,
+                "Control", "EmbeddedFiles", "Observability", "Signalling", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -263,7 +339,10 @@ let package = Package(
         ),
         .testTarget(
             name: "WorkerTests",
-            dependencies: ["Matroska", "Media", "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging],
+            dependencies: [
+                "Matroska", "Media", "PipelineCatalogue", "Signalling", "Storage", "Supervision", "Timeline", "Worker",
+                logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -274,13 +353,19 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "DiagnosisTests", dependencies: ["Diagnosis", "GStreamer"], swiftSettings: settings),
+        .testTarget(name: "DecodingTests", dependencies: ["Decoding", "Timeline"], swiftSettings: settings),
+        .testTarget(
+            name: "DiagnosisTests",
+            dependencies: ["Diagnosis", "GStreamer", "Signalling"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "ExportTests",
-            dependencies: ["Export", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Export", "Matroska", "Rendering", "Storage", "Supervision", "Timeline"],
             swiftSettings: settings
         ),
+        .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
         .testTarget(
             name: "GStreamerTests",
             dependencies: ["CGStreamer", "CTapedeck", "GStreamer", "Timeline"],
@@ -288,7 +373,11 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["GStreamer", "Matroska", "Media", "SDP", "Session", "Signalling", "Storage", logging],
+            dependencies: [
+                "CGStreamer", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska", "Media",
+                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -301,6 +390,19 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPRequestsTests",
+            dependencies: [
+                "HTTPRequests", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "XMPPStreamTests",
+            dependencies: ["CStrophe", "Signalling", "XMPPStream"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,6 +8,10 @@
 #include "CTapedeckSend.h"
 
 #define KEYFRAME_SPACING_NANOSECONDS ((int64_t)200 * 1000 * 1000)
+// A receiver takes a longer hole for a frozen picture.
+#define LONGEST_HOLD_NANOSECONDS ((int64_t)400 * 1000 * 1000)
+// A time stamp that is further behind begins a new time line.
+#define LONGEST_OVERLAP_NANOSECONDS ((GstClockTime)1000 * 1000 * 1000)
 
 typedef struct {
     uint64_t id;
@@ -15,6 +19,14 @@ typedef struct {
     GstClockTimeDiff offset;
     uint32_t maximum_queued;
     bool waits_for_keyframe;
+    // One of so many buffers is handed over, with caps that say so; `turn` counts them.
+    uint32_t divisor;
+    uint32_t turn;
+    // Until then every buffer is left out; 0: none.
+    int64_t held_until;
+    // The caps of the source, and what became of them.
+    GstCaps *whole_caps;
+    GstCaps *thin_caps;
     CTapedeckConsumerCounters counters;
 } Consumer;
 
@@ -26,11 +38,15 @@ struct CTapedeckFanOut {
     GPtrArray *consumers;
     uint64_t next_id;
     uint64_t count;
-    // Clock time at which the newest buffer ends; 0 before the first.
+    // Clock time at which the newest buffer begins and ends; 0 before the first.
+    GstClockTime start;
     GstClockTime end;
+    // Which of the appsinks that were attached is listened to.
+    uint64_t attachment;
     // Weak: the appsink holds the fan-out through its callbacks.
     GWeakRef appsink;
     GstClockTime base_time;
+    int64_t keyframe_spacing;
     int64_t last_request;
     bool request_pending;
 };
@@ -38,6 +54,8 @@ struct CTapedeckFanOut {
 static void free_consumer(gpointer pointer) {
     Consumer *consumer = pointer;
     gst_object_unref(consumer->appsrc);
+    gst_clear_caps(&consumer->whole_caps);
+    gst_clear_caps(&consumer->thin_caps);
     g_free(consumer);
 }
 
@@ -46,6 +64,7 @@ CTapedeckFanOut *CTapedeck_fan_out_new(bool keyframes) {
     g_atomic_ref_count_init(&fan_out->references);
     g_mutex_init(&fan_out->mutex);
     fan_out->keyframes = keyframes;
+    fan_out->keyframe_spacing = KEYFRAME_SPACING_NANOSECONDS;
     fan_out->consumers = g_ptr_array_new_with_free_func(free_consumer);
     fan_out->next_id = 1;
     g_weak_ref_init(&fan_out->appsink, NULL);
@@ -62,11 +81,23 @@ void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out) {
 
 static void release_fan_out(gpointer fan_out) { CTapedeck_fan_out_unref(fan_out); }
 
+// What the callbacks of an attached appsink know.
+typedef struct {
+    CTapedeckFanOut *fan_out;
+    uint64_t number;
+} Attachment;
+
+static void release_attachment(gpointer pointer) {
+    Attachment *attachment = pointer;
+    CTapedeck_fan_out_unref(attachment->fan_out);
+    g_free(attachment);
+}
+
 // The appsink to ask, with a reference, if a request is due now. Mutex held.
 static GstElement *due_request(CTapedeckFanOut *fan_out) {
     if (!fan_out->request_pending) return NULL;
     int64_t now = CTapedeck_monotonic_nanoseconds();
-    if (fan_out->last_request != 0 && now - fan_out->last_request < KEYFRAME_SPACING_NANOSECONDS) return NULL;
+    if (fan_out->last_request != 0 && now - fan_out->last_request < fan_out->keyframe_spacing) return NULL;
     GstElement *appsink = g_weak_ref_get(&fan_out->appsink);
     if (appsink == NULL) return NULL;
     fan_out->last_request = now;
@@ -84,6 +115,23 @@ static void send_request(GstElement *appsink) {
     gst_object_unref(appsink);
 }
 
+// Mutex held. The caps that go with one of so many buffers.
+static GstCaps *thinned(Consumer *consumer, GstCaps *caps) {
+    if (consumer->divisor == 1) return caps;
+    if (consumer->whole_caps == caps && consumer->thin_caps != NULL) return consumer->thin_caps;
+    gst_caps_replace(&consumer->whole_caps, caps);
+    gst_clear_caps(&consumer->thin_caps);
+    consumer->thin_caps = gst_caps_copy(caps);
+    GstStructure *format = gst_caps_get_structure(consumer->thin_caps, 0);
+    int numerator = 0, denominator = 1;
+    if (gst_structure_get_fraction(format, "framerate", &numerator, &denominator) &&
+        denominator <= G_MAXINT / (int)consumer->divisor) {
+        denominator *= (int)consumer->divisor;
+        gst_structure_set(format, "framerate", GST_TYPE_FRACTION, numerator, denominator, NULL);
+    }
+    return consumer->thin_caps;
+}
+
 // Mutex held.
 static void deliver(CTapedeckFanOut *fan_out, Consumer *consumer, GstBuffer *buffer, GstClockTime running_time,
                     GstCaps *caps) {
@@ -92,6 +140,8 @@ static void deliver(CTapedeckFanOut *fan_out, Consumer *consumer, GstBuffer *buf
         fan_out->request_pending = true;
         return;
     }
+    if (consumer->held_until != 0 && CTapedeck_monotonic_nanoseconds() < consumer->held_until) return;
+    if (consumer->turn++ % consumer->divisor != 0) return;
     GstAppSrc *appsrc = GST_APP_SRC(consumer->appsrc);
     if (gst_app_src_get_current_level_buffers(appsrc) >= consumer->maximum_queued) {
         consumer->counters.dropped += 1;
@@ -105,19 +155,37 @@ static void deliver(CTapedeckFanOut *fan_out, Consumer *consumer, GstBuffer *buf
     GST_BUFFER_PTS(copy) = (GstClockTime)time;
     GST_BUFFER_DTS(copy) = GST_CLOCK_TIME_NONE;
     // A no-op while the caps stay the same.
-    gst_app_src_set_caps(appsrc, caps);
+    gst_app_src_set_caps(appsrc, thinned(consumer, caps));
     if (gst_app_src_push_buffer(appsrc, copy) == GST_FLOW_OK) consumer->counters.pushed += 1;
+}
+
+// Raw media that begin no later than what is delivered already: a source that took the place of another was captured
+// before the other's newest. Encoders refuse time stamps that do not rise. Mutex held.
+static bool comes_late(const CTapedeckFanOut *fan_out, GstClockTime start) {
+    return !fan_out->keyframes && start <= fan_out->start && fan_out->start - start < LONGEST_OVERLAP_NANOSECONDS;
+}
+
+// Mutex held.
+static void distribute(CTapedeckFanOut *fan_out, GstBuffer *buffer, GstClockTime running_time, GstCaps *caps) {
+    GstClockTime start = fan_out->base_time + running_time;
+    if (comes_late(fan_out, start)) return;
+    fan_out->start = start;
+    fan_out->end = start + (GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0);
+    for (guint i = 0; i < fan_out->consumers->len; i++) {
+        deliver(fan_out, g_ptr_array_index(fan_out->consumers, i), buffer, running_time, caps);
+    }
 }
 
 // Streaming thread of the source pipeline.
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
-    CTapedeckFanOut *fan_out = user;
+    const Attachment *attachment = user;
+    CTapedeckFanOut *fan_out = attachment->fan_out;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
     GstBuffer *buffer = gst_sample_get_buffer(sample);
     GstCaps *caps = gst_sample_get_caps(sample);
     GstClockTime running_time = GST_CLOCK_TIME_NONE;
-    // Encoders such as x264enc move their segment by 1000 h (gstreamer.md fact 83).
+    // Encoders such as x264enc move their segment by 1000 h.
     if (buffer != NULL && GST_BUFFER_PTS_IS_VALID(buffer)) {
         running_time =
             gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -129,11 +197,9 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     GstElement *asked = NULL;
     if (GST_CLOCK_TIME_IS_VALID(running_time) && caps != NULL && !is_preskip) {
         g_mutex_lock(&fan_out->mutex);
-        fan_out->count += 1;
-        fan_out->end = fan_out->base_time + running_time;
-        if (GST_BUFFER_DURATION_IS_VALID(buffer)) fan_out->end += GST_BUFFER_DURATION(buffer);
-        for (guint i = 0; i < fan_out->consumers->len; i++) {
-            deliver(fan_out, g_ptr_array_index(fan_out->consumers, i), buffer, running_time, caps);
+        if (attachment->number == fan_out->attachment) {
+            fan_out->count += 1;
+            distribute(fan_out, buffer, running_time, caps);
         }
         asked = due_request(fan_out);
         g_mutex_unlock(&fan_out->mutex);
@@ -151,10 +217,12 @@ void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, Gst
         consumer->offset += (GstClockTimeDiff)base_time - (GstClockTimeDiff)fan_out->base_time;
     }
     fan_out->base_time = base_time;
+    Attachment *attachment = g_new(Attachment, 1);
+    *attachment = (Attachment){.fan_out = fan_out, .number = ++fan_out->attachment};
     g_mutex_unlock(&fan_out->mutex);
     g_atomic_ref_count_inc(&fan_out->references);
     GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
-    gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, fan_out, release_fan_out);
+    gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, attachment, release_attachment);
 }
 
 uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstClockTime base_time,
@@ -163,6 +231,7 @@ uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, Gst
     consumer->appsrc = gst_object_ref(appsrc);
     consumer->maximum_queued = maximum_queued;
     consumer->waits_for_keyframe = fan_out->keyframes;
+    consumer->divisor = 1;
     g_mutex_lock(&fan_out->mutex);
     consumer->offset = (GstClockTimeDiff)fan_out->base_time - (GstClockTimeDiff)base_time;
     consumer->id = fan_out->next_id++;
@@ -179,6 +248,25 @@ static Consumer *find(CTapedeckFanOut *fan_out, uint64_t id) {
         if (consumer->id == id) return consumer;
     }
     return NULL;
+}
+
+void CTapedeck_fan_out_thin(CTapedeckFanOut *fan_out, uint64_t id, uint32_t divisor) {
+    g_mutex_lock(&fan_out->mutex);
+    Consumer *consumer = find(fan_out, id);
+    if (consumer != NULL && consumer->divisor != CLAMP(divisor, 1, 64)) {
+        consumer->divisor = CLAMP(divisor, 1, 64);
+        gst_clear_caps(&consumer->thin_caps);
+    }
+    g_mutex_unlock(&fan_out->mutex);
+}
+
+void CTapedeck_fan_out_hold(CTapedeckFanOut *fan_out, uint64_t id, int64_t nanoseconds) {
+    g_mutex_lock(&fan_out->mutex);
+    Consumer *consumer = find(fan_out, id);
+    if (consumer != NULL) {
+        consumer->held_until = CTapedeck_monotonic_nanoseconds() + CLAMP(nanoseconds, 0, LONGEST_HOLD_NANOSECONDS);
+    }
+    g_mutex_unlock(&fan_out->mutex);
 }
 
 CTapedeckConsumerCounters CTapedeck_fan_out_counters(CTapedeckFanOut *fan_out, uint64_t id) {
@@ -198,6 +286,13 @@ CTapedeckConsumerCounters CTapedeck_fan_out_remove(CTapedeckFanOut *fan_out, uin
     return counters;
 }
 
+uint32_t CTapedeck_fan_out_consumers(CTapedeckFanOut *fan_out) {
+    g_mutex_lock(&fan_out->mutex);
+    uint32_t count = fan_out->consumers->len;
+    g_mutex_unlock(&fan_out->mutex);
+    return count;
+}
+
 uint64_t CTapedeck_fan_out_count(CTapedeckFanOut *fan_out) {
     g_mutex_lock(&fan_out->mutex);
     uint64_t count = fan_out->count;
@@ -210,6 +305,12 @@ GstClockTime CTapedeck_fan_out_end(CTapedeckFanOut *fan_out) {
     GstClockTime end = fan_out->end;
     g_mutex_unlock(&fan_out->mutex);
     return end;
+}
+
+void CTapedeck_fan_out_space_keyframes(CTapedeckFanOut *fan_out, int64_t nanoseconds) {
+    g_mutex_lock(&fan_out->mutex);
+    fan_out->keyframe_spacing = MAX(nanoseconds, KEYFRAME_SPACING_NANOSECONDS);
+    g_mutex_unlock(&fan_out->mutex);
 }
 
 void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out) {

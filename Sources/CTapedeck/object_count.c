@@ -5,6 +5,7 @@
 
 #include <gst/gst.h>
 #include <gst/gsttracer.h>
+#include <malloc.h>
 #include <stdatomic.h>
 
 static atomic_int_fast64_t live;
@@ -39,3 +40,8 @@ void CTapedeck_start_counting_objects(void) {
 }
 
 int64_t CTapedeck_live_object_count(void) { return atomic_load_explicit(&live, memory_order_relaxed); }
+
+int64_t CTapedeck_allocated_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (int64_t)(info.uordblks + info.hblkhd);
+}

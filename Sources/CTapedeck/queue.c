@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "queue.h"
+#include "CTapedeckCapture.h"
 
 #include <string.h>
 
@@ -14,6 +14,8 @@ struct CTapedeckQueue {
     size_t bytes;
     uint64_t dropped;
     bool woken;
+    // The reader sleeps: whoever gives it something has to wake it.
+    bool is_waiting;
 };
 
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes) {
@@ -25,6 +27,14 @@ CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes
     queue->maximum_items = maximum_items;
     queue->maximum_bytes = maximum_bytes;
     return queue;
+}
+
+// Unlocks first: a reader that is woken runs at once, and would only wait for the lock again.
+static void unlock_and_wake(CTapedeckQueue *queue) {
+    bool is_waiting = queue->is_waiting;
+    queue->is_waiting = false;
+    g_mutex_unlock(&queue->mutex);
+    if (is_waiting) g_cond_signal(&queue->changed);
 }
 
 CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue) {
@@ -57,11 +67,11 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
         if (copy->buffer != NULL) gst_buffer_ref(copy->buffer);
         g_queue_push_tail(&queue->items, copy);
         queue->bytes += copy->size;
-        g_cond_signal(&queue->changed);
+        unlock_and_wake(queue);
     } else {
         queue->dropped += 1;
+        g_mutex_unlock(&queue->mutex);
     }
-    g_mutex_unlock(&queue->mutex);
     return fits;
 }
 
@@ -69,8 +79,10 @@ bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t tim
     int64_t deadline = g_get_monotonic_time() + timeout_microseconds;
     g_mutex_lock(&queue->mutex);
     while (queue->items.length == 0 && !queue->woken) {
+        queue->is_waiting = true;
         if (!g_cond_wait_until(&queue->changed, &queue->mutex, deadline)) break;
     }
+    queue->is_waiting = false;
     queue->woken = false;
     CTapedeckItem *first = g_queue_pop_head(&queue->items);
     if (first != NULL) queue->bytes -= first->size;
@@ -104,8 +116,7 @@ void CTapedeck_item_release(CTapedeckItem *item) {
 void CTapedeck_queue_wake(CTapedeckQueue *queue) {
     g_mutex_lock(&queue->mutex);
     queue->woken = true;
-    g_cond_signal(&queue->changed);
-    g_mutex_unlock(&queue->mutex);
+    unlock_and_wake(queue);
 }
 
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue) {

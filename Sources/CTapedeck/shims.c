@@ -4,6 +4,8 @@
 
 #include <gst/video/video.h>
 
+#include "CTapedeckReorder.h"
+
 GstMessageType CGst_message_type(const GstMessage *message) { return GST_MESSAGE_TYPE(message); }
 
 const char *CGst_message_source_name(const GstMessage *message) {
@@ -23,6 +25,54 @@ gboolean CGst_set_from_text(gpointer object, const char *name, const char *text)
     if (fits) g_object_set_property(object, property->name, &value);
     g_value_unset(&value);
     return fits;
+}
+
+CGstPropertyKind CGst_property_kind(gpointer object, const char *name) {
+    GParamSpec *property = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
+    if (property == NULL) return CGST_PROPERTY_ABSENT;
+    if (!(property->flags & G_PARAM_WRITABLE)) return CGST_PROPERTY_READ_ONLY;
+    if (property->value_type == GST_TYPE_CAPS) return CGST_PROPERTY_CAPS;
+    switch (G_TYPE_FUNDAMENTAL(property->value_type)) {
+        case G_TYPE_STRING:
+            return CGST_PROPERTY_STRING;
+        case G_TYPE_INT:
+        case G_TYPE_UINT:
+        case G_TYPE_LONG:
+        case G_TYPE_ULONG:
+        case G_TYPE_INT64:
+        case G_TYPE_UINT64:
+            return CGST_PROPERTY_INTEGER;
+        case G_TYPE_FLOAT:
+        case G_TYPE_DOUBLE:
+            return CGST_PROPERTY_NUMBER;
+        case G_TYPE_BOOLEAN:
+            return CGST_PROPERTY_BOOLEAN;
+        case G_TYPE_ENUM:
+        case G_TYPE_FLAGS:
+            return CGST_PROPERTY_WORD;
+        default:
+            return CGST_PROPERTY_OTHER;
+    }
+}
+
+gboolean CGst_property_holds(gpointer object, const char *name, const char *text) {
+    GParamSpec *property = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
+    if (property == NULL) return FALSE;
+    if (!(property->flags & G_PARAM_READABLE)) return TRUE;
+    GValue wanted = G_VALUE_INIT;
+    GValue found = G_VALUE_INIT;
+    g_value_init(&wanted, property->value_type);
+    g_value_init(&found, property->value_type);
+    g_object_get_property(object, property->name, &found);
+    gboolean holds = FALSE;
+    if (property->value_type == G_TYPE_STRING) {
+        holds = g_strcmp0(g_value_get_string(&found), text) == 0;
+    } else if (gst_value_deserialize_with_pspec(&wanted, text, property)) {
+        holds = gst_value_compare(&wanted, &found) == GST_VALUE_EQUAL;
+    }
+    g_value_unset(&wanted);
+    g_value_unset(&found);
+    return holds;
 }
 
 void CGst_set_string(gpointer object, const char *name, const char *text) { g_object_set(object, name, text, NULL); }
@@ -96,6 +146,13 @@ gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *s
     return known;
 }
 
+void CGst_rtp_session_space_transport_feedback(GstElement *rtp_session, guint64 nanoseconds) {
+    GObject *session = NULL;
+    g_object_get(rtp_session, "internal-session", &session, NULL);
+    if (session != NULL) g_object_set(session, "twcc-feedback-interval", nanoseconds, NULL);
+    g_clear_object(&session);
+}
+
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url) {
     gboolean added = FALSE;
     g_signal_emit_by_name(webrtcbin, "add-turn-server", url, &added);
@@ -126,6 +183,30 @@ gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {
 
 gboolean CGst_request_keyframe(GstPad *pad) {
     return gst_pad_send_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, FALSE, 0));
+}
+
+gboolean CGst_set_retransmission(GstPad *pad, gboolean asks) {
+    // Behind the reorder buffer are a demultiplexer and a decoder for redundancy, each with one sink, and ghost pads.
+    enum { MAXIMUM_STEPS = 16 };
+    gboolean found = FALSE;
+    GstPad *at = gst_object_ref(pad);
+    for (int step = 0; at != NULL && !found && step < MAXIMUM_STEPS; step++) {
+        GstPad *before = NULL;
+        if (GST_IS_GHOST_PAD(at)) {
+            before = gst_ghost_pad_get_target(GST_GHOST_PAD(at));
+        } else {
+            GstElement *element = gst_pad_get_parent_element(at);
+            found = element != NULL && CTapedeck_reorder_buffer_set_retransmission(element, asks);
+            GstPad *sink = element && !found ? gst_element_get_static_pad(element, "sink") : NULL;
+            if (sink != NULL) before = gst_pad_get_peer(sink);
+            gst_clear_object(&sink);
+            gst_clear_object(&element);
+        }
+        gst_object_unref(at);
+        at = before;
+    }
+    gst_clear_object(&at);
+    return found;
 }
 
 GstWebRTCSessionDescription *CGst_reply_description(const GstStructure *reply, const char *name) {

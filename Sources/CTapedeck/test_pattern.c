@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "CTapedeckSend.h"
+#include "canvas.h"
 
 // Luma of limited range (ITU-R BT.709). Layout: Tests/Peers/test-pattern.md, in coordinates of 1280x720.
 enum { WHITE = 235, BLACK = 16, GREY = 48, NEUTRAL_CHROMA = 128 };
@@ -56,6 +57,8 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer u
         uint64_t index = gst_util_uint64_scale_round(GST_BUFFER_PTS(buffer), frames_per_second, GST_SECOND);
         paint(&frame, index, frames_per_second);
         gst_video_frame_unmap(&frame);
+        // A live source begins anywhere between two instants of the grid, which would put flashes beside their beeps.
+        GST_BUFFER_PTS(buffer) = gst_util_uint64_scale_round(index, GST_SECOND, frames_per_second);
     }
     if (caps != NULL) gst_caps_unref(caps);
     return GST_PAD_PROBE_OK;
@@ -65,12 +68,57 @@ void CTapedeck_paint_test_pattern(GstPad *pad, uint32_t frames_per_second) {
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, GUINT_TO_POINTER(frames_per_second), NULL);
 }
 
-enum { SAMPLE_RATE = 48000, CHANNELS = 2, BEEP_HERTZ = 1000, BEEP_PEAK = 16384 };
+// Below, the sync cells are no black and white; above, the rectangle is white.
+enum { MINIMUM_CONTRAST = 60, FLASH_LEVEL = 140 };
+
+/// Mean luma of a rectangle without a quarter of it on each side, in 1/16.
+static int middle_mean(const GstVideoFrame *frame, int x0, int y0, int x1, int y1) {
+    int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
+    int left = x0 * width / REFERENCE_WIDTH, right = x1 * width / REFERENCE_WIDTH;
+    int top = y0 * height / REFERENCE_HEIGHT, bottom = y1 * height / REFERENCE_HEIGHT;
+    int trim_x = (right - left) / 4, trim_y = (bottom - top) / 4;
+    int stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0);
+    const uint8_t *row = (const uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(frame, 0) + (top + trim_y) * stride;
+    int64_t sum = 0;
+    for (int y = top + trim_y; y < bottom - trim_y; y++, row += stride) {
+        for (int x = left + trim_x; x < right - trim_x; x++) sum += row[x];
+    }
+    return (int)(16 * sum / ((int64_t)(right - left - 2 * trim_x) * (bottom - top - 2 * trim_y)));
+}
+
+static int32_t read_counter(const GstVideoFrame *frame) {
+    int levels[32];
+    for (int i = 0; i < 32; i++) {
+        levels[i] = middle_mean(frame, STRIP_X + CELL * i, STRIP_Y, STRIP_X + CELL * (i + 1), STRIP_Y + CELL);
+    }
+    if (levels[0] - levels[1] < 16 * MINIMUM_CONTRAST) return -1;
+    uint32_t word = 0;
+    for (int i = 2; i < 32; i++) word = word << 1 | (2 * levels[i] > levels[0] + levels[1]);
+    uint32_t counter = word >> CHECKSUM_BITS;
+    return (word & ((1u << CHECKSUM_BITS) - 1)) == checksum(counter) ? (int32_t)counter : -1;
+}
+
+bool CTapedeck_sample_read_test_pattern(GstSample *sample, CTapedeckTestPicture *picture) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    if (!CTapedeck_sample_map(sample, &info, &frame)) return false;
+    bool readable = GST_VIDEO_INFO_IS_YUV(&info) && GST_VIDEO_INFO_COMP_DEPTH(&info, 0) == 8 &&
+                    GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0) == 1 && GST_VIDEO_INFO_WIDTH(&info) >= 320 &&
+                    GST_VIDEO_INFO_HEIGHT(&info) >= 180;
+    if (readable) {
+        picture->counter = read_counter(&frame);
+        picture->flash = middle_mean(&frame, 320, 240, 960, 480) > 16 * FLASH_LEVEL;
+    }
+    gst_video_frame_unmap(&frame);
+    return readable;
+}
+
+enum { SAMPLE_RATE = 48000, CHANNELS = 2, BEEP_PEAK = 16384 };
 
 // Streaming thread of the capture pipeline. Owns the buffer in `info` while it runs.
 static GstPadProbeReturn on_sound(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
-    uint32_t beep_samples = SAMPLE_RATE / GPOINTER_TO_UINT(user);
+    uint32_t beep_samples = SAMPLE_RATE / (GPOINTER_TO_UINT(user) & 0xFF), hertz = GPOINTER_TO_UINT(user) >> 8;
     GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
     info->data = buffer;
     GstMapInfo map;
@@ -81,13 +129,16 @@ static GstPadProbeReturn on_sound(GstPad *pad, GstPadProbeInfo *info, gpointer u
         uint64_t phase = (first + i) % SAMPLE_RATE;
         // None at time 0: the encoder's pre-skip would cut it.
         bool beeps = phase < beep_samples && first + i >= SAMPLE_RATE;
-        double level = beeps ? sin(2 * G_PI * BEEP_HERTZ * (double)phase / SAMPLE_RATE) : 0;
+        double level = beeps ? sin(2 * G_PI * hertz * (double)phase / SAMPLE_RATE) : 0;
         for (int channel = 0; channel < CHANNELS; channel++) samples[i * CHANNELS + channel] = (int16_t)(BEEP_PEAK * level);
     }
     gst_buffer_unmap(buffer, &map);
+    // audiotestsrc says of its silence that there is nothing in it, and audioconvert takes its word.
+    GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_GAP);
     return GST_PAD_PROBE_OK;
 }
 
-void CTapedeck_paint_test_sound(GstPad *pad, uint32_t frames_per_second) {
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_sound, GUINT_TO_POINTER(frames_per_second), NULL);
+void CTapedeck_paint_test_sound(GstPad *pad, uint32_t frames_per_second, uint32_t hertz) {
+    gpointer beep = GUINT_TO_POINTER((hertz & 0xFFFF) << 8 | (frames_per_second & 0xFF));
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_sound, beep, NULL);
 }

@@ -102,7 +102,7 @@ extension Catalogue {
         }
     }
 
-    /// How many deliveries wait and were given up, by webhook key.
+    /// How many deliveries wait and were given up, and what is tried again next, by webhook key.
     public func deliveryCounts() async throws -> [String: DeliveryCounts] {
         try await self.read { database in
             var counts: [String: DeliveryCounts] = [:]
@@ -114,6 +114,16 @@ extension Catalogue {
                 case .dead: counts[row["webhook"], default: DeliveryCounts()].dead = number
                 case nil: break
                 }
+            }
+            // The other columns are those of the row with the minimum.
+            let waiting = """
+                SELECT webhook, attempts, error, min(due_ns) AS due_ns FROM deliveries
+                WHERE state = 'queued' AND attempts > 0 GROUP BY webhook
+                """
+            for row in try Row.fetchAll(database, sql: waiting) {
+                let due = UTCTime(nanosecondsSince1970: row["due_ns"])
+                let retry = DeliveryCounts.Retry(attempts: row["attempts"], due: due, error: row["error"])
+                counts[row["webhook"], default: DeliveryCounts()].next = retry
             }
             return counts
         }

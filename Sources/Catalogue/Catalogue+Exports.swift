@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import GRDB
 public import Storage
 import Timeline
@@ -94,21 +95,30 @@ extension Catalogue {
     private static func save(_ export: ExportEntry, _ database: Database) throws {
         try database.execute(
             sql: """
-                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, state, progress, file,
-                    error, created_ns, started_ns, finished_ns)
-                VALUES (:id, :recording, :layout, :participant, :from, :to, :state, :progress, :file, :error, :created,
-                    :started, :finished)
+                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, options, state, progress,
+                    file, error, created_ns, started_ns, finished_ns)
+                VALUES (:id, :recording, :layout, :participant, :from, :to, :options, :state, :progress, :file, :error,
+                    :created, :started, :finished)
                 ON CONFLICT (id) DO UPDATE SET state = :state, progress = :progress, file = :file, error = :error,
                     started_ns = :started, finished_ns = :finished
                 """,
             arguments: [
                 "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
                 "participant": export.participant, "from": export.from, "to": export.to,
-                "state": export.state.rawValue, "progress": min(max(export.progress, 0), 1), "file": export.file,
+                "options": try Self.text(export.options), "state": export.state.rawValue,
+                "progress": min(max(export.progress, 0), 1), "file": export.file,
                 "error": export.error, "created": export.created.nanosecondsSince1970,
                 "started": export.started?.nanosecondsSince1970, "finished": export.finished?.nanosecondsSince1970,
             ]
         )
+    }
+
+    /// JSON, or nothing for none.
+    private static func text(_ options: [String: String]) throws -> String? {
+        guard !options.isEmpty else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(options), as: UTF8.self)
     }
 
     /// Keeps the newest of what is over; what waits is never forgotten, and its number has the same bound.
@@ -148,6 +158,9 @@ extension ExportEntry {
             to: row["to_seconds"],
             created: UTCTime(nanosecondsSince1970: row["created_ns"])
         )
+        if let options: String = row["options"] {
+            self.options = (try? JSONDecoder().decode([String: String].self, from: Data(options.utf8))) ?? [:]
+        }
         self.state = state
         self.progress = row["progress"]
         self.file = row["file"]

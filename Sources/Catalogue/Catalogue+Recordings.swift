@@ -207,7 +207,7 @@ extension RecordingEntry {
             durationSeconds: row["duration_seconds"],
             bytes: row["bytes"],
             state: state,
-            verdict: (row["verdict"] as String?).flatMap(Manifest.Verdict.init(rawValue:)),
+            verdict: (row["verdict"] as String?).flatMap(Manifest.Verdict.init(stored:)),
             host: row["host"],
             parts: row["parts"],
             folder: row["folder"]

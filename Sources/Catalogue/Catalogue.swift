@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import GRDB
 import Glibc
 public import Storage
@@ -72,6 +73,8 @@ public final class Catalogue: Sendable {
     private static func openPool(_ path: String) throws -> DatabasePool {
         try Self.prepareFile(path)
         var configuration = Configuration()
+        // More needs a negative nice value, which no service account may set: libdispatch says so in the log each time.
+        configuration.qos = .default
         configuration.label = "catalogue"
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 3

@@ -50,6 +50,18 @@ public struct DeliveryCounts: Sendable, Hashable {
     public var queued = 0
     /// Those that were given up.
     public var dead = 0
+    /// Of those that wait after a failed attempt, the one that is tried next; `nil` if none failed.
+    public var next: Retry?
+
+    /// An attempt to come, and why the one before it failed.
+    public struct Retry: Sendable, Hashable {
+        /// Attempts that failed.
+        public var attempts: Int
+        /// When the next one is due.
+        public var due: UTCTime
+        /// Why the last one failed.
+        public var error: String?
+    }
 
     /// None of either.
     public init() {}

@@ -29,6 +29,8 @@ public struct ExportEntry: Sendable, Hashable {
     public var from: Double?
     /// Seconds from the recording's start at which the export ends.
     public var to: Double?
+    /// What the layout takes beyond that, by the name of the option.
+    public var options: [String: String] = [:]
     /// Where its life is.
     public var state: State
     /// 0 to 1.

@@ -12,6 +12,9 @@ enum Schema {
         migrator.registerMigration("1 recordings") { try $0.execute(sql: Self.recordings) }
         migrator.registerMigration("1 exports") { try $0.execute(sql: Self.exports) }
         migrator.registerMigration("1 deliveries") { try $0.execute(sql: Self.deliveries) }
+        migrator.registerMigration("2 export options") {
+            try $0.execute(sql: "ALTER TABLE exports ADD COLUMN options TEXT")
+        }
         return migrator
     }
 

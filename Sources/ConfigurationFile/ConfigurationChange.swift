@@ -16,6 +16,10 @@ public struct ConfigurationChange: Sendable, Hashable {
         case webhooks
         /// `workers`.
         case workers
+        /// `pipelines`.
+        case pipelines
+        /// `rtsp`.
+        case rtsp
     }
 
     /// The parts of a room that may change by themselves.
@@ -24,14 +28,20 @@ public struct ConfigurationChange: Sendable, Hashable {
         case address
         /// The name under which we appear.
         case displayName
+        /// The password, PIN or token.
+        case secret
         /// When we are in it.
         case join
         /// Whether we leave an empty room.
         case untilEmpty
+        /// How important it is.
+        case priority
         /// What is recorded.
         case record
         /// What is sent.
         case send
+        /// Where tracks are sent on.
+        case outputs
         /// What happens after a kick, or when it is full.
         case rejoin
     }
@@ -65,6 +75,8 @@ public struct ConfigurationChange: Sendable, Hashable {
         if old.api != new.api { self.sections.insert(.api) }
         if old.webhooks != new.webhooks { self.sections.insert(.webhooks) }
         if old.workers != new.workers { self.sections.insert(.workers) }
+        if old.pipelines != new.pipelines { self.sections.insert(.pipelines) }
+        if old.rtsp != new.rtsp { self.sections.insert(.rtsp) }
         self.added = new.rooms.filter { old.rooms[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
         self.removed = old.rooms.keys.filter { new.rooms[$0] == nil }.sorted()
         self.changed = []
@@ -90,10 +102,13 @@ public struct ConfigurationChange: Sendable, Hashable {
         var parts: Set<RoomPart> = []
         if old.address.url != new.address.url || old.address.text != new.address.text { parts.insert(.address) }
         if old.displayName != new.displayName { parts.insert(.displayName) }
+        if old.secret != new.secret { parts.insert(.secret) }
         if old.join != new.join { parts.insert(.join) }
         if old.untilEmpty != new.untilEmpty { parts.insert(.untilEmpty) }
+        if old.priority != new.priority { parts.insert(.priority) }
         if old.record != new.record { parts.insert(.record) }
         if old.send != new.send { parts.insert(.send) }
+        if old.outputs != new.outputs { parts.insert(.outputs) }
         if old.rejoin != new.rejoin { parts.insert(.rejoin) }
         return parts
     }

@@ -26,6 +26,7 @@ public struct Daemon: Sendable {
     private let values: NotedValueSource
     private let executable: FilePath
     private let workerArguments: [String]
+    private let serverArguments: [String]
     private let version: String
     private let metrics: DaemonMetrics
     private let logger: Logger
@@ -37,12 +38,14 @@ public struct Daemon: Sendable {
     ///   - values: where its references took their values, and where those of a new one take theirs.
     ///   - executable: this program: workers and jobs are processes of it.
     ///   - workerArguments: what follows `worker` on their command line, such as log options.
+    ///   - serverArguments: what follows `rtsp-server`.
     public init(
         configurationPath: String,
         configuration: DaemonConfiguration,
         values: NotedValueSource,
         executable: FilePath,
         workerArguments: [String],
+        serverArguments: [String],
         version: String,
         metrics: DaemonMetrics,
         logger: Logger
@@ -52,6 +55,7 @@ public struct Daemon: Sendable {
         self.values = values
         self.executable = executable
         self.workerArguments = workerArguments
+        self.serverArguments = serverArguments
         self.version = version
         self.metrics = metrics
         self.logger = logger
@@ -80,9 +84,19 @@ public struct Daemon: Sendable {
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
+            roomOrders: self.configuration.rooms.compactMapValues { $0.record?.exportOrders },
             shutdownLimit: Self.exportLimit,
             bus: bus,
             metrics: metrics,
+            logger: self.logger
+        )
+        let rtsp = RTSPKeeper(
+            configuration: self.configuration.rtsp,
+            launcher: WorkerLauncher(
+                executable: self.executable,
+                arguments: ["rtsp-server"] + self.serverArguments,
+                environment: environment
+            ),
             logger: self.logger
         )
         let supervisor = Supervisor(
@@ -93,6 +107,7 @@ public struct Daemon: Sendable {
                 environment: environment
             ),
             keeper: keeper,
+            rtsp: rtsp,
             bus: bus,
             metrics: metrics,
             logger: self.logger
@@ -127,6 +142,8 @@ public struct Daemon: Sendable {
             onListening: onListening
         )
         await reloader.serve(control)
+        // Before the interface listens: a room of the configuration is never unknown to it.
+        await supervisor.takeUpRooms()
         let housekeeper = Housekeeper(
             supervisor: supervisor,
             keeper: keeper,
@@ -140,8 +157,9 @@ public struct Daemon: Sendable {
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
-                    .init(service: control), .init(service: keeper), .init(service: supervisor),
-                    .init(service: housekeeper), .init(service: reloader),
+                    .init(service: control), .init(service: keeper), .init(service: rtsp),
+                    .init(service: supervisor),
+                    .init(service: housekeeper), .init(service: reloader), .init(service: IdlePages()),
                     .init(service: LifeSigns(notifier: notifier, backend: backend)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],

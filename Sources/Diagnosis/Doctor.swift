@@ -34,6 +34,9 @@ public struct Doctor: Sendable {
                     return (3 + index, [HostLookup.finding(server.host, purpose: server.purpose, outcome)])
                 }
             }
+            for (index, server) in settings.iceServers.prefix(32).enumerated() {
+                group.addTask { (68 + index, [await ICEServerProbe.run(server)]) }
+            }
             group.addTask {
                 let findings = await Self.bounded("directory", .storage) {
                     StorageFacts.probe(directory: settings.storageDirectory, minimumFree: settings.minimumFree).findings

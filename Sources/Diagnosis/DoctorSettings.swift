@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Signalling
+
 /// What `tapedeck doctor` looks at besides the host itself.
 public struct DoctorSettings: Sendable, Hashable {
     /// A server that a room or its media need.
@@ -14,14 +16,22 @@ public struct DoctorSettings: Sendable, Hashable {
             self.purpose = purpose
             self.host = host
         }
+    }
 
-        /// The server of a STUN or TURN URL (RFC 7064 and RFC 7065, section 3.1); `nil` if it names none.
-        public init?(iceURL: String) {
-            guard let colon = iceURL.firstIndex(of: ":") else { return nil }
-            let rest = iceURL[iceURL.index(after: colon)...].prefix { $0 != "?" }
-            let host = rest.hasPrefix("[") ? rest.dropFirst().prefix { $0 != "]" } : rest.prefix { $0 != ":" }
-            guard !host.isEmpty else { return nil }
-            self.init(purpose: "ICE server", host: String(host))
+    /// A STUN or TURN server, and what it takes to use it.
+    public struct ICEServer: Sendable, Hashable {
+        /// Where it is.
+        public var url: ICEServerURL
+        /// The user name of a TURN server; empty for STUN.
+        public var username: String
+        /// The password of a TURN server, a secret; empty for STUN.
+        var credential: String
+
+        /// A server with each part given.
+        public init(url: ICEServerURL, username: String = "", credential: String = "") {
+            self.url = url
+            self.username = username
+            self.credential = credential
         }
     }
 
@@ -37,6 +47,8 @@ public struct DoctorSettings: Sendable, Hashable {
     public var interfacePort: UInt16 = 8330
     /// Servers whose names have to resolve; the first 64 are looked up.
     public var servers: [Server] = []
+    /// STUN and TURN servers, each of which is asked; the first 32.
+    public var iceServers: [ICEServer] = []
     /// The arguments with which this program tries the encoder whose name is appended to them.
     public var encoderTrial: [String] = []
 

@@ -37,3 +37,23 @@ extension Codec {
         }
     }
 }
+
+extension ExportOptions.Container {
+    /// Throws a sentence that names the codecs which the container does not take.
+    func requireFit(_ lanes: [TrackLane]) throws(ExportError) {
+        let takes: (Codec) -> Bool =
+            switch self {
+            case .matroska: { _ in true }
+            case .webm: { $0.isInWebM }
+            case .mp4: { [.h264, .vp9, .opus].contains($0) }
+            }
+        let unfit = lanes.map(\.first).filter { !takes($0.track.codec) }
+        guard !unfit.isEmpty else { return }
+        let named = unfit.map { "\($0.track.codec.title) (\(printable($0.name)))" }
+        throw ExportError(
+            .unsuitableContainer,
+            "a \(self.rawValue) file takes \(self.codecTitles), and this recording has \(named.joined(separator: ", "))"
+                + "; export to mkv, which takes all"
+        )
+    }
+}

@@ -11,8 +11,12 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case nothingRecorded
         /// Nobody, or more than one, of that name was in the call.
         case noSuchParticipant
+        /// The recording is not of a series, or the layout is not made of one.
+        case noSeries
         /// Nothing was recorded in that range.
         case emptySelection
+        /// A codec does not go into the kind of file that was asked for.
+        case unsuitableContainer
         /// More tracks than a Matroska file takes.
         case tooManyTracks
         /// Another export to the same place is under way.
@@ -62,7 +66,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is.
     public var blame: Blame {
         switch self.code {
-        case .noSuchParticipant, .emptySelection: .request
+        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer: .request
         case .nothingRecorded, .tooManyTracks: .recording
         case .busy, .storage: .destination
         case .verificationFailed: .ours
@@ -72,7 +76,9 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whether the same attempt may succeed later.
     public var isRetriable: Bool {
         switch self.code {
-        case .nothingRecorded, .noSuchParticipant, .emptySelection, .tooManyTracks, .verificationFailed: false
+        case .nothingRecorded, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .tooManyTracks,
+            .verificationFailed:
+            false
         case .busy: true
         case .storage: (self.cause as? StorageError)?.isRetriable ?? false
         }

@@ -4,24 +4,11 @@ public import Timeline
 
 /// What an export holds.
 public struct ExportReport: Sendable, Hashable, Codable {
-    /// A stretch of a track in which nothing came.
-    public struct Gap: Sendable, Hashable, Codable {
-        /// Where it begins, in nanoseconds from the export's time zero.
-        public var startNanoseconds: Int64
-        /// How long it is, in nanoseconds.
-        public var durationNanoseconds: Int64
+    /// The most events that are listed.
+    public static let maximumEvents = 10_000
 
-        /// A gap with both parts given.
-        public init(startNanoseconds: Int64, durationNanoseconds: Int64) {
-            self.startNanoseconds = startNanoseconds
-            self.durationNanoseconds = durationNanoseconds
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case startNanoseconds = "start_ns"
-            case durationNanoseconds = "duration_ns"
-        }
-    }
+    /// A stretch of a track in which nothing came, from the export's time zero.
+    public typealias Gap = Certificate.Span
 
     /// One track of the export.
     public struct Track: Sendable, Hashable, Codable {
@@ -34,6 +21,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var sourceTrack: Int?
         /// The track file, relative to the recording's folder.
         public var file: String
+        /// All its files, in order of time, if there are several.
+        public var files: [String]?
         /// The sending participant's id.
         public var participant: String
         /// The participant's name in titles.
@@ -62,24 +51,31 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var gapNanoseconds: Int64 = 0
         /// The first gaps.
         public var gaps: [Gap] = []
+        /// Units that were left out because they cannot be decoded.
+        public var unitsLeftOut: UInt64 = 0
         /// RTP packets received, if counted.
         public var packetsReceived: UInt64?
         /// RTP packets lost, if counted.
         public var packetsLost: Int64?
+        /// RTP packets that had been lost and came again, if counted.
+        public var packetsRepaired: UInt64?
         /// What its place in time rests on; `nil` for the file's date alone.
         public var basis: RTPClockMap.Basis?
-        /// Whether the track was closed in order and its file is whole.
+        /// Whether its file is as it was written.
         public var isComplete: Bool
 
         private enum CodingKeys: String, CodingKey {
-            case number, file, participant, name, media, codec, width, height, units, bytes, keyframes, gaps, basis
+            case number, file, files, participant, name, media, codec, width, height, units, bytes, keyframes, gaps,
+                basis
             case sourceTrack = "source_track"
             case startNanoseconds = "start_ns"
             case durationNanoseconds = "duration_ns"
             case gapCount = "gap_count"
             case gapNanoseconds = "gap_ns"
+            case unitsLeftOut = "units_left_out"
             case packetsReceived = "packets_received"
             case packetsLost = "packets_lost"
+            case packetsRepaired = "packets_repaired"
             case isComplete = "complete"
         }
     }
@@ -96,16 +92,20 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var bytes: UInt64
     /// The tracks, in the order of the file.
     public var tracks: [Track]
-    /// Whether the recording ended by itself and every track is complete.
-    public var isComplete: Bool
+    /// What the recording is worth; of an export that is not noted in its manifest yet, nothing is known.
+    public var verdict: Certificate.Verdict
+    /// What happened in the call, in order of time; at most `maximumEvents`.
+    public var events: [CallEvent] = []
     /// What is missing or doubtful, a sentence each.
     public var warnings: [String]
 
     private enum CodingKeys: String, CodingKey {
-        case output, layout, start, bytes, tracks, warnings
+        case output, layout, start, bytes, tracks, verdict, events, warnings
         case durationNanoseconds = "duration_ns"
-        case isComplete = "complete"
     }
+
+    /// Whether every file is as it was written; what never came is missing all the same.
+    public var isComplete: Bool { self.verdict != .damaged }
 
     /// The tracks as a table for people, a line each, with a head line.
     public func table() -> String {
@@ -134,7 +134,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
 }
 
 /// The beginning of a peer's name without what could steer a terminal.
-private func printable(_ name: String) -> String {
+func printable(_ name: String) -> String {
     let scalars = name.unicodeScalars.prefix(32).map { scalar -> Unicode.Scalar in
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"

@@ -14,10 +14,11 @@ enum ExportVerification {
     }
 
     /// Throws unless every unit is there, times rise in each track and begin and end where they should, the stated
-    /// duration covers them, and nothing is torn.
-    static func check(_ output: OutputFile, tallies: [TrackTally]) throws {
+    /// duration covers them, and nothing is torn; returns the file's SHA-256.
+    static func check(_ output: OutputFile, tallies: [TrackTally]) throws -> String {
         do {
-            var reader = try Reader(output.file)
+            let file = HashingFile(output.file)
+            var reader = try Reader(file)
             try self.require(reader.tracks.count == tallies.count, output, "has \(reader.tracks.count) tracks")
             var counts = tallies.map { _ in Count() }
             while let head = try reader.nextHead() {
@@ -53,6 +54,7 @@ enum ExportVerification {
             let last = expected.map(\.lastNanoseconds).max() ?? 0
             try self.require((reader.durationNanoseconds ?? -1) >= last, output, "states a duration that is too short")
             try self.require(reader.tornTailOffset.map { $0 >= output.file.count } ?? true, output, "has a torn end")
+            return try file.sha256()
         } catch let error as MatroskaError {
             throw ExportError(error, file: output.path)
         }

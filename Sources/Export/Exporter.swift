@@ -34,44 +34,72 @@ public enum Exporter {
     /// Players in browsers expect it.
     private static let browserScaleNanoseconds: UInt64 = 1_000_000
 
-    /// Exports a recording and notes it in its manifest.
+    /// Exports a recording and notes it in its manifest; see `run(_:layout:selection:options:output:isNoted:progress:)`.
+    public static func run(
+        folder: RecordingFolder,
+        layout: Layout = .tracks,
+        selection: ExportSelection = ExportSelection(),
+        options: ExportOptions = ExportOptions(),
+        output: String? = nil,
+        progress: (ExportProgress) throws -> Void = { _ in }
+    ) throws -> ExportReport {
+        try Self.run(
+            .recording(folder),
+            layout: layout,
+            selection: selection,
+            options: options,
+            output: output,
+            progress: progress
+        )
+    }
+
+    /// Exports a recording, or a series, and notes it in its manifest.
     ///
     /// The file appears in its place whole, after it has been read back. Two runs over the same tracks give the same
     /// bytes.
     ///
     /// - Parameters:
-    ///   - folder: the recording.
+    ///   - subject: what is exported; a series in the layout `tracks` only.
     ///   - layout: how the tracks are arranged.
     ///   - selection: which part of the recording.
+    ///   - options: how the file is made.
     ///   - output: where to; if left out beside the tracks, as `call.mkv` or, for a part, as `call-part.mkv`. An older
     ///     file is replaced.
-    ///   - isNoted: whether the manifest tells of it; not for a file that something else is made of.
+    ///   - isNoted: whether the manifest tells of it, and the report of what the recording is worth; not for a file that
+    ///     something else is made of, which is noted by `note`.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
     /// - Throws: `ExportError`, or what `progress` throws.
     public static func run(
-        folder: RecordingFolder,
+        _ subject: ExportSubject,
         layout: Layout = .tracks,
         selection: ExportSelection = ExportSelection(),
+        options: ExportOptions = ExportOptions(),
         output: String? = nil,
         isNoted: Bool = true,
         progress: (ExportProgress) throws -> Void = { _ in }
     ) throws -> ExportReport {
-        let contents = try RecordingContents(folder)
+        if case .series = subject, layout != .tracks {
+            throw ExportError(.noSeries, "a series is exported in the layout tracks, not in \(layout.rawValue)")
+        }
         var warnings: [String] = []
-        let lanes = try Self.lanes(contents, layout, selection, folder, &warnings)
+        let input = try ExportInput(subject, keepsDamaged: options.keepsDamagedUnits)
+        let contents = input.contents
+        let folder = subject.folder
+        let lanes = try Self.lanes(input, layout, selection, folder, &warnings)
         guard lanes.count <= Writer.maximumTrackNumber else {
             throw ExportError(
                 .tooManyTracks,
                 "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
             )
         }
-        let zero = contents.startNanoseconds
-        var merge = TrackMerge(
-            lanes,
-            timestampScaleNanoseconds: layout == .browser
-                ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds,
-            end: selection.to.map { zero &+ $0.fileNanoseconds } ?? .max
-        )
+        let container: ExportOptions.Container =
+            layout == .browser
+            ? (lanes.allSatisfy { $0.first.track.codec.isInWebM } ? .webm : .matroska) : options.container
+        if layout == .tracks { try options.container.requireFit(lanes) }
+        let scale =
+            layout == .browser || container == .webm ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds
+        let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
+        var merge = TrackMerge(lanes, timestampScaleNanoseconds: scale, end: end)
         let start = contents.started.map { started in
             UTCTime(
                 nanosecondsSince1970: started.utc.nanosecondsSince1970
@@ -81,51 +109,84 @@ public enum Exporter {
         var info = SegmentInfo(
             title: contents.room,
             dateUTCNanosecondsSince2001: start?.nanosecondsSince2001,
-            timestampScaleNanoseconds: layout == .browser
-                ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds,
-            uid: Array(folder.id.rawValue.utf8)
+            timestampScaleNanoseconds: scale,
+            writingApp: options.program,
+            uid: input.uid
         )
-        if layout == .browser, lanes.allSatisfy({ $0.first.track.codec.isInWebM }) { info.documentType = .webm }
-        let file = try OutputFile(
-            path: output ?? (selection.isWhole ? folder.exportPath : folder.path + "/call-part.mkv")
-        )
-        try Self.write(&merge, entries: Self.trackEntries(lanes.map(\.first)), info, to: file, progress)
-        try ExportVerification.check(file, tallies: merge.tallies)
+        info.documentType = container == .webm ? .webm : .matroska
+        var head = FileHead(info: info, tracks: Self.trackEntries(lanes.map(\.first)))
+        if layout == .tracks {
+            head.tags = ExportTags.tags(
+                contents,
+                folder,
+                start: start,
+                program: options.program,
+                tracks: Array(zip(head.tracks, lanes.map(\.first)))
+            )
+            head.addChat(Self.chat(contents, selection, merge, end), to: container, &warnings)
+        }
+        let file = try OutputFile(path: output ?? subject.path(selection, suffix: container.rawValue))
+        var events: CallEvents?
+        try Self.write(&merge, head, to: file, progress) { merge in
+            guard layout == .tracks else { return [] }
+            let found = CallEvents(contents, merge, selection)
+            events = found
+            return found.chapters()
+        }
+        let sha256 = try ExportVerification.check(file, tallies: merge.tallies)
         try file.commit()
 
         var report = Self.report(contents, merge, layout: layout, start: start, file: file)
-        report.warnings += warnings
-        if isNoted { try Self.note(report, of: contents, folder) }
-        return report
+        report.warnings = input.warnings + report.warnings + warnings
+        report.events = Array((events?.events ?? []).prefix(ExportReport.maximumEvents))
+        if let warning = events?.warning { report.warnings.append(warning) }
+        guard isNoted else { return report }
+        let digest = Certificate.FileDigest(
+            name: folder.name(ofExport: file.path),
+            bytes: file.file.count,
+            sha256: sha256
+        )
+        return try Self.note(report, of: subject, contents: input.contentsOfRecording, digest)
     }
 
-    /// Notes an export in the manifest of its recording.
-    public static func note(_ report: ExportReport, folder: RecordingFolder) throws(ExportError) {
-        try Self.note(report, of: RecordingContents(folder), folder)
-    }
+    /// What is written before the first unit, and the chat that goes between the units.
+    private struct FileHead {
+        var info: SegmentInfo
+        var tracks: [Track]
+        var tags: [Tag] = []
+        var text: TextTrack?
+        var chat: ChatTrack?
 
-    private static func note(
-        _ report: ExportReport,
-        of contents: RecordingContents,
-        _ folder: RecordingFolder
-    ) throws(ExportError) {
-        var manifest = try contents.manifest(folder)
-        manifest.note(report, folder)
-        do throws(StorageError) {
-            try manifest.write(folder)
-        } catch {
-            throw ExportError(error)
+        mutating func addChat(_ chat: ChatTrack, to container: ExportOptions.Container, _ warnings: inout [String]) {
+            guard !chat.lines.isEmpty else { return }
+            guard container == .matroska, self.tracks.count < Writer.maximumTrackNumber else {
+                warnings.append("the chat of \(chat.lines.count) messages is left out: this file has no room for text")
+                return
+            }
+            self.text = TextTrack(number: self.tracks.count + 1, uid: ChatTrack.uid, name: "Chat")
+            self.chat = chat
         }
+    }
+
+    private static func chat(
+        _ contents: RecordingContents,
+        _ selection: ExportSelection,
+        _ merge: TrackMerge,
+        _ end: Int64
+    ) -> ChatTrack {
+        let participants = selection.participant.map { _ in Set(merge.lanes.map(\.first.participant)) }
+        return ChatTrack(contents, participants: participants, from: merge.startNanoseconds, to: end)
     }
 
     /// What is exported, as the tracks of the file.
     private static func lanes(
-        _ contents: RecordingContents,
+        _ input: ExportInput,
         _ layout: Layout,
         _ selection: ExportSelection,
         _ folder: RecordingFolder,
         _ warnings: inout [String]
     ) throws(ExportError) -> [TrackLane] {
+        let contents = input.contents
         guard !contents.sources.isEmpty else {
             let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
             throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
@@ -135,9 +196,10 @@ public enum Exporter {
         let sources = contents.sources.filter { participant == nil || $0.participant == participant }
         var lanes: [TrackLane] =
             switch layout {
-            case .tracks: sources.map { TrackLane($0) }
+            case .tracks: input.lanes(sources)
             case .browser: BrowserLanes.choose(sources, &warnings)
             }
+        for index in lanes.indices { try lanes[index].begin() }
         if let from = selection.from {
             let start = contents.startNanoseconds &+ from.fileNanoseconds
             for index in lanes.indices {
@@ -176,17 +238,35 @@ public enum Exporter {
 
     private static func write(
         _ merge: inout TrackMerge,
-        entries: [Track],
-        _ info: SegmentInfo,
+        _ head: FileHead,
         to file: OutputFile,
-        _ progress: (ExportProgress) throws -> Void
+        _ progress: (ExportProgress) throws -> Void,
+        chapters: (TrackMerge) -> [Chapter]
     ) throws {
         let total = merge.lanes.flatMap(\.sources).reduce(0) { $0 &+ $1.size }
         var state = ExportProgress(bytesDone: 0, bytesTotal: total)
         do {
-            var writer = try Writer(info: info, tracks: entries)
+            var writer = try Writer(
+                info: head.info,
+                tracks: head.tracks,
+                texts: head.text.map { [$0] } ?? [],
+                tags: head.tags
+            )
+            var chat = head.chat
+            func writeLines(until nanoseconds: Int64) throws {
+                while let line = chat?.next(until: nanoseconds) {
+                    let bytes = try writer.textBlock(
+                        text: head.tracks.count + 1,
+                        timeNanoseconds: line.nanoseconds,
+                        durationNanoseconds: line.durationNanoseconds,
+                        line.text
+                    )
+                    _ = try file.append(bytes)
+                }
+            }
             _ = try file.append(writer.header())
             while let (index, nanoseconds, block) = try merge.next() {
+                try writeLines(until: nanoseconds)
                 let head = try writer.blockHead(
                     track: index + 1,
                     timeNanoseconds: nanoseconds,
@@ -197,6 +277,9 @@ public enum Exporter {
                 state.bytesDone &+= UInt64(head.count + block.payload.count)
                 if try file.append(head + block.payload) { try progress(state) }
             }
+            // What was said after the last picture and sound.
+            try writeLines(until: .max)
+            try writer.setChapters(chapters(merge))
             let finish = writer.finish()
             _ = try file.append(finish.append)
             try file.finish(finish.patches)
@@ -214,12 +297,10 @@ public enum Exporter {
         start: UTCTime?,
         file: OutputFile
     ) -> ExportReport {
-        var warnings = contents.warnings
+        var warnings: [String] = []
         var tracks: [ExportReport.Track] = []
         for (index, (lane, tally)) in zip(merge.lanes, merge.tallies).enumerated() {
             let source = lane.first
-            let findings = lane.sources.flatMap { contents.findings($0, UnitCount($0)) }
-            warnings += findings
             var track = ExportReport.Track(
                 number: index + 1,
                 sourceTrack: source.number,
@@ -228,8 +309,9 @@ public enum Exporter {
                 name: source.name,
                 media: source.track.codec.kind == .video ? .video : .audio,
                 codec: source.track.codec.rawValue,
-                isComplete: findings.isEmpty
+                isComplete: true
             )
+            if lane.sources.count > 1 { track.files = lane.sources.map(\.file) }
             track.width = source.track.video?.width
             track.height = source.track.video?.height
             track.take(tally)
@@ -237,12 +319,19 @@ public enum Exporter {
             if !packets.isEmpty {
                 track.packetsReceived = packets.reduce(0) { $0 &+ $1.received }
                 track.packetsLost = packets.reduce(0) { $0 &+ $1.lost }
+                let repaired = packets.compactMap(\.repaired)
+                track.packetsRepaired = repaired.isEmpty ? nil : repaired.reduce(0, &+)
             }
             track.basis = source.basis
+            track.unitsLeftOut = lane.sources.reduce(0) { $0 + $1.leftOut.units }
+            if track.unitsLeftOut > 0 {
+                warnings.append(
+                    "\(track.unitsLeftOut) pictures of \(printable(track.name)) are left out: "
+                        + "others that they refer to never came"
+                )
+            }
             tracks.append(track)
         }
-        if !contents.isFinished { warnings.append("the recording was cut off: its journal has no end") }
-        if contents.isRepaired { warnings.append("the recording was cut off, and repaired") }
         return ExportReport(
             output: file.path,
             layout: layout.rawValue,
@@ -250,7 +339,7 @@ public enum Exporter {
             durationNanoseconds: merge.tallies.map(\.endNanoseconds).max() ?? 0,
             bytes: file.file.count,
             tracks: tracks,
-            isComplete: contents.isWhole && tracks.allSatisfy(\.isComplete),
+            verdict: .complete,
             warnings: warnings
         )
     }

@@ -7,69 +7,79 @@ import Timeline
 extension RecordingContents {
     /// The session time of the recording's first unit: an export's time zero.
     var startNanoseconds: Int64 {
-        self.sources.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
-    }
-
-    /// Whether the recording ended by itself and everything in its folder could be read.
-    var isWhole: Bool { self.isFinished && !self.isRepaired && self.warnings.isEmpty }
-
-    /// What is missing in a track file, a sentence each.
-    func findings(_ source: TrackSource, _ count: UnitCount) -> [String] {
-        var findings: [String] = []
-        if count.isTorn { findings.append("\(source.file) is torn at its end") }
-        let closed = source.number.flatMap { self.closed[$0] }
-        if let closed, closed.units != count.units {
-            findings.append("\(source.file) has \(count.units) of \(closed.units) units")
-        } else if closed == nil, source.number != nil {
-            findings.append("\(source.file) was not closed")
-        }
-        return findings
+        self.sources.compactMap(\.firstNanoseconds).min() ?? 0
     }
 
     /// The manifest of what the folder holds, with the exports that an earlier one knows.
-    func manifest(_ folder: RecordingFolder) throws(ExportError) -> Manifest {
-        var isComplete = self.isWhole
-        var tracks: [Manifest.Track] = []
-        for source in self.sources {
-            let count = UnitCount(source)
-            isComplete = isComplete && self.findings(source, count).isEmpty
-            tracks.append(
-                Manifest.Track(
-                    number: source.number,
-                    participant: source.participant,
-                    media: source.track.codec.kind == .video ? .video : .audio,
-                    codec: source.track.codec.rawValue,
-                    file: source.file,
-                    units: count.units,
-                    bytes: count.bytes,
-                    keyframes: count.keyframes
-                )
-            )
-        }
+    ///
+    /// What a file held when its hash was taken first stays: a file that was changed is not made good by an export.
+    func manifest(_ folder: RecordingFolder, _ certificate: Certificate, earlier: Manifest?) -> Manifest {
         var manifest = Manifest(
             room: self.room,
             id: folder.id,
             start: self.started?.utc,
             host: self.host,
-            verdict: isComplete ? .complete : .incomplete
+            verdict: certificate.verdict
         )
+        manifest.displayName = self.displayName
+        manifest.series = self.series?.id
+        manifest.segment = self.series?.segment
+        manifest.tags = self.tags.isEmpty ? nil : self.tags
+        manifest.notes = self.notes
         manifest.parts = self.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
         manifest.participants = self.participants
         for source in self.sources where !manifest.participants.contains(where: { $0.id == source.participant }) {
             manifest.participants.append(Manifest.Participant(id: source.participant))
         }
-        manifest.tracks = tracks
+        manifest.tracks = certificate.tracks.map { track in
+            Manifest.Track(
+                number: track.number,
+                participant: track.participant,
+                media: track.media,
+                codec: track.codec,
+                file: track.file,
+                units: track.units,
+                bytes: track.bytes,
+                keyframes: track.keyframes
+            )
+        }
         // A manifest that cannot be read is rebuilt: all but older exports comes from the journal and the tracks.
-        manifest.exports = ((try? Manifest.read(folder)) ?? nil)?.exports ?? []
+        manifest.exports = earlier?.exports ?? []
+        manifest.files = self.files(certificate, earlier: earlier?.files ?? [])
+        var summary = certificate
+        summary.files = []
+        manifest.certificate = summary
         return manifest
+    }
+
+    private func files(
+        _ certificate: Certificate,
+        earlier: [Certificate.FileDigest]
+    ) -> [Certificate.FileDigest] {
+        let before = Dictionary(earlier.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let changed = Set(certificate.findings.filter { $0.kind == .fileChanged }.compactMap(\.file))
+        // Files that nobody closed may still be mended, until the recording is over.
+        let open =
+            self.facts.isFinished
+            ? [] : Set(self.sources.filter { $0.number.map { self.closed[$0] == nil } ?? false }.map(\.file))
+        let found = certificate.files.filter { !open.contains($0.name) }.map { digest in
+            changed.contains(digest.name) ? before[digest.name] ?? digest : digest
+        }
+        let names = Set(found.map(\.name))
+        return found + earlier.filter { $0.name.hasPrefix("tracks/") && !names.contains($0.name) }
     }
 }
 
 extension Manifest {
+    /// Writes the manifest, and the certificate for people beside it.
+    func write(_ folder: RecordingFolder, with certificate: Certificate) throws(StorageError) {
+        try self.write(folder)
+        try File.replace(folder.certificatePath, with: Array(certificate.text.utf8))
+    }
+
     /// Adds an export, the new one last.
     mutating func note(_ report: ExportReport, _ folder: RecordingFolder) {
-        let inside = folder.path + "/"
-        let file = report.output.hasPrefix(inside) ? String(report.output.dropFirst(inside.count)) : report.output
+        let file = folder.name(ofExport: report.output)
         self.exports.removeAll { $0.file == file }
         self.exports.append(
             Manifest.Export(
@@ -82,6 +92,17 @@ extension Manifest {
     }
 }
 
+extension RecordingFolder {
+    /// How a manifest names an exported file: relative to the folder if it is inside, else by its whole path.
+    func name(ofExport output: String) -> String {
+        var parts = output.split(separator: "/", omittingEmptySubsequences: false)
+        guard let name = parts.popLast() else { return output }
+        let parent = parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
+        let absolute = ((try? realPath(parent)) ?? parent) + "/" + name
+        return absolute.hasPrefix(self.path + "/") ? String(absolute.dropFirst(self.path.utf8.count + 1)) : absolute
+    }
+}
+
 /// What a track file holds; only the heads of its blocks are read.
 struct UnitCount {
     private(set) var units: UInt64 = 0
@@ -90,10 +111,9 @@ struct UnitCount {
     private(set) var lastNanoseconds: Int64 = 0
     private(set) var isTorn = false
 
-    /// Counts from the beginning; a damaged rest counts as torn.
+    /// Counts from the beginning, if the source does not rest; a damaged end counts as torn.
     init(_ source: TrackSource) {
-        var reader = source.reader
-        reader.rewind()
+        guard var reader = source.rewound else { return }
         do {
             while let head = try reader.nextHead() {
                 guard head.track == source.track.number else { continue }

@@ -9,22 +9,40 @@ import Timeline
 struct RecordingContents {
     var room: String
     var host: String?
+    var displayName: String?
+    /// The id of the first recording of its series, and which of the series it is, if it is of one.
+    var series: (id: String, segment: Int?)?
+    var tags: [String] = []
+    var notes: String?
     /// One instant on both clocks, if the journal has it.
     var started: (utc: UTCTime, monotonicNanoseconds: Int64)?
-    var isFinished = false
-    /// Whether it was closed by `RecordingRepair` after its process died.
-    var isRepaired = false
     var parts: [JournalParts.Part] = []
     /// In order of appearance.
     var participants: [Manifest.Participant] = []
     var closed: [Int: TrackClosed] = [:]
     var packets: [Int: PacketsCounted] = [:]
+    /// What the journal tells of the call itself.
+    var happenings = Happenings()
+    private var damage: [Int: DamagedSpans] = [:]
+    /// What a certificate needs of the journal.
+    var facts = JournalFacts()
+    /// How far the journal can be read and trusted; its entries are not kept.
+    var journal = Journal()
+    /// Records of the journal.
+    var lines = 0
+    var map = RTPClockMap([])
+    /// Track files that cannot be used, and why.
+    var unusable: [String: ExportError] = [:]
+    /// Track files that the journal does not know.
+    var unknown: [String] = []
     /// Usable tracks: by participant in order of appearance, video first, then by file.
     var sources: [TrackSource] = []
     var warnings: [String] = []
 
     /// Reads the journal and opens every track file; what cannot be used becomes a warning.
-    init(_ folder: RecordingFolder) throws(ExportError) {
+    ///
+    /// - Parameter keepsDamaged: whether units that cannot be decoded are read as well.
+    init(_ folder: RecordingFolder, keepsDamaged: Bool = true) throws(ExportError) {
         let journal: Journal
         do throws(StorageError) {
             journal = try Journal.read(folder)
@@ -32,43 +50,129 @@ struct RecordingContents {
             throw ExportError(error)
         }
         self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
-        var opened: [TrackOpened] = []
         let placed = JournalParts(journal.entries)
         self.parts = placed.parts
-        for entry in placed.entries {
-            switch entry.record {
-            case .recordingStarted(let record):
-                self.room = record.room
-                self.host = record.host
-                self.started = self.started ?? (record.utc, entry.monotonicNanoseconds)
-            case .participantJoined(let record): self.note(record.participant, name: record.name)
-            case .trackOpened(let record):
-                self.note(record.participant, name: nil)
-                opened.append(record)
-            case .trackClosed(let record): self.closed[record.track] = record
-            case .packetsCounted(let record): self.packets[record.track] = record
-            case .recordingFinished(let record):
-                self.isFinished = true
-                self.isRepaired = record.reason == RecordingRepair.reason
-            case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .marker: break
-            }
-        }
+        let opened = self.take(placed.entries, keepsDamaged: keepsDamaged)
         if journal.skippedLines > 0 {
             self.warnings.append("the journal has \(journal.skippedLines) lines that cannot be read")
         }
-        self.openKnown(opened, folder: folder, map: RTPClockMap(entries: placed.entries))
-        self.openUnknown(folder: folder)
+        self.warn(ofDamaged: placed)
+        self.journal.skippedLines = journal.skippedLines
+        self.journal.chain = journal.chain
+        self.journal.digest = journal.digest
+        self.lines = journal.entries.count
+        self.map = RTPClockMap(entries: placed.entries)
+        for record in opened { self.openKnown(record, folder) }
+        self.openUnknown(folder)
+        self.sources.sort { $0.file < $1.file }
+        self.sort()
+    }
+
+    /// Reads the journals of a series, and looks at every track file; all files rest.
+    ///
+    /// Tracks have the numbers that `SeriesJournal` gives them; files are named as from the first segment's folder.
+    init(_ series: RecordingSeries, _ journal: SeriesJournal, keepsDamaged: Bool) {
+        self.room = ""
+        let opened = self.take(journal.placed.entries, keepsDamaged: keepsDamaged)
+        self.series = (series.id, nil)
+        self.warn(ofDamaged: journal.placed)
+        self.map = RTPClockMap(entries: journal.clockEntries)
+        for (index, segment) in series.segments.enumerated() {
+            let prefix = index == 0 ? "" : series.prefix(of: segment)
+            let count = self.sources.count
+            for record in opened where journal.segments[record.track] == index {
+                self.openKnown(record, segment, journal, prefix: prefix)
+            }
+            self.openUnknown(segment.folder, prefix: prefix)
+            for index in count..<self.sources.count { self.sources[index].rest() }
+        }
+        self.sources.sort { ($0.firstNanoseconds ?? .max, $0.file) < ($1.firstNanoseconds ?? .max, $1.file) }
+        self.sort()
+    }
+
+    /// Opens a segment's file, with the pictures that refer to those of the file before it, if they can be decoded after them.
+    private mutating func openKnown(
+        _ record: TrackOpened,
+        _ segment: RecordingSeries.Segment,
+        _ journal: SeriesJournal,
+        prefix: String
+    ) {
+        let open = { (contents: inout RecordingContents) in
+            contents.openKnown(record, segment.folder, prefix: prefix, key: journal.clocks[record.track])
+        }
+        guard let number = journal.predecessors[record.track], let damage = self.damage[record.track],
+            self.damage[number]?.isOpen == false, let before = self.sources.first(where: { $0.number == number })
+        else { return open(&self) }
+        self.damage[record.track]?.goOn()
+        let count = self.sources.count
+        open(&self)
+        guard self.sources.count > count, !before.canGoOn(in: self.sources[count]) else { return }
+        self.sources.removeLast()
+        self.damage[record.track] = damage
+        open(&self)
+    }
+
+    private mutating func warn(ofDamaged placed: JournalParts) {
+        guard placed.damagedCount > 0 else { return }
+        self.warnings.append("the journal has \(placed.damagedCount) records whose times cannot be right")
+    }
+
+    /// Sorts the tracks by participant and kind, and otherwise leaves their order.
+    private mutating func sort() {
         let order = Dictionary(
             self.participants.enumerated().map { ($1.id, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        self.sources.sort { left, right in
-            let (leftOrder, rightOrder) = (order[left.participant] ?? .max, order[right.participant] ?? .max)
-            let (leftAudio, rightAudio) = (left.track.codec.kind == .audio, right.track.codec.kind == .audio)
+        let sorted = self.sources.enumerated().sorted { left, right in
+            let (leftOrder, rightOrder) = (
+                order[left.element.participant] ?? .max, order[right.element.participant] ?? .max
+            )
+            let (leftAudio, rightAudio) = (
+                left.element.track.codec.kind == .audio, right.element.track.codec.kind == .audio
+            )
             if leftOrder != rightOrder { return leftOrder < rightOrder }
             if leftAudio != rightAudio { return rightAudio }
-            return left.file < right.file
+            return left.offset < right.offset
         }
+        self.sources = sorted.map(\.element)
+    }
+
+    /// Takes what the journal says; returns the tracks that it opened.
+    private mutating func take(_ entries: [JournalEntry], keepsDamaged: Bool) -> [TrackOpened] {
+        var opened: [TrackOpened] = []
+        for entry in entries {
+            self.happenings.note(entry)
+            self.facts.take(entry)
+            switch entry.record {
+            case .recordingStarted(let record):
+                // Segments that follow tell their own; the first one's is that of all.
+                guard self.started == nil else { break }
+                self.room = record.room
+                self.host = record.host
+                self.displayName = record.displayName
+                self.series = record.series.map { ($0, record.segment ?? 1) }
+                self.tags = record.tags ?? []
+                self.notes = record.notes
+                self.started = (record.utc, entry.monotonicNanoseconds)
+            case .participantJoined(let record): self.note(record.participant, name: record.name)
+            case .trackOpened(let record):
+                self.note(record.participant, name: nil)
+                self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
+                opened.append(record)
+            case .trackDamaged(let record) where !keepsDamaged:
+                self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
+            case .trackMended(let record) where !keepsDamaged: self.damage[record.track]?.mended(at: record.rtpTime)
+            case .trackClosed(let record): self.closed[record.track] = record
+            case .packetsCounted(let record): self.packets[record.track] = record
+            case .detailsChanged(let record):
+                self.tags = record.tags ?? self.tags
+                self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
+            case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .trackDamaged,
+                .trackMended, .chatMessage, .marker, .recordingFinished:
+                break
+            }
+        }
+        return opened
     }
 
     private mutating func note(_ participant: String, name: String?) {
@@ -79,30 +183,44 @@ struct RecordingContents {
         }
     }
 
-    /// Opens the files that the journal names.
-    private mutating func openKnown(_ opened: [TrackOpened], folder: RecordingFolder, map: RTPClockMap) {
-        for record in opened {
-            let name = self.participants.first { $0.id == record.participant }?.name
-            // Only the last component is taken: the journal is a file, and a file can say "../".
-            guard let file = record.file.split(separator: "/").last, file != "..",
-                !self.sources.contains(where: { $0.file == "tracks/" + file })
-            else { continue }
-            self.open(folder: folder, file: "tracks/" + file, participant: record.participant, name: name) { _ in
-                .clock(record, map)
-            }
+    /// Opens the file of a track that the journal names.
+    ///
+    /// - Parameter key: the track's number in the clock map; its own if left out.
+    private mutating func openKnown(
+        _ record: TrackOpened,
+        _ folder: RecordingFolder,
+        prefix: String = "",
+        key: Int? = nil
+    ) {
+        let name = self.participants.first { $0.id == record.participant }?.name
+        // Only the last component is taken: the journal is a file, and a file can say "../".
+        guard let file = record.file.split(separator: "/").last, file != "..",
+            !self.sources.contains(where: { $0.file == prefix + "tracks/" + file })
+        else { return }
+        let map = self.map
+        self.open(
+            folder: folder,
+            file: "tracks/" + file,
+            participant: record.participant,
+            name: name,
+            damage: record.media == .video ? self.damage[record.track] : nil,
+            prefix: prefix
+        ) { _ in
+            .clock(record, map, key: key ?? record.track)
         }
     }
 
     /// Opens the files that the journal does not name and places them by their dates.
-    private mutating func openUnknown(folder: RecordingFolder) {
+    private mutating func openUnknown(_ folder: RecordingFolder, prefix: String = "") {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.tracksPath)) ?? []
         let known = Set(self.sources.map(\.file))
         for name in names.sorted() where name.hasSuffix(".mkv") || name.hasSuffix(".mka") {
             let file = "tracks/" + name
-            guard !known.contains(file), !self.warnings.contains(where: { $0.contains(file) }) else { continue }
+            guard !known.contains(prefix + file), self.unusable[prefix + file] == nil else { continue }
+            self.unknown.append(prefix + file)
             let started = self.started ?? self.datedSource()
-            self.warnings.append("\(file) is not in the journal; it is placed by its date, about right")
-            self.open(folder: folder, file: file, participant: nil, name: nil) { info in
+            self.warnings.append("\(prefix)\(file) is not in the journal; it is placed by its date, about right")
+            self.open(folder: folder, file: file, participant: nil, name: nil, prefix: prefix) { info in
                 guard let date = info.dateUTCNanosecondsSince2001 else { return nil }
                 guard let started else { return .date(firstUnitNanoseconds: date) }
                 return .date(
@@ -116,8 +234,8 @@ struct RecordingContents {
     /// Both clocks at the first unit of a placed track: its date is on one, its place on the other.
     private func datedSource() -> (utc: UTCTime, monotonicNanoseconds: Int64)? {
         for source in self.sources {
-            guard let date = source.reader.info.dateUTCNanosecondsSince2001, let next = source.next else { continue }
-            return (UTCTime(nanosecondsSince2001: date), next.sessionNanoseconds)
+            guard let date = source.date, let first = source.firstNanoseconds else { continue }
+            return (UTCTime(nanosecondsSince2001: date), first)
         }
         return nil
     }
@@ -127,6 +245,8 @@ struct RecordingContents {
         file: String,
         participant: String?,
         name: String?,
+        damage: DamagedSpans? = nil,
+        prefix: String = "",
         place: (SegmentInfo) -> TrackSource.Placement?
     ) {
         do throws(ExportError) {
@@ -135,15 +255,20 @@ struct RecordingContents {
                 file: file,
                 participant: participant,
                 name: name,
+                damage: damage ?? DamagedSpans(),
+                prefix: prefix,
                 place: place
             )
-            guard source.next != nil else {
-                self.warnings.append("\(file) has no units")
+            // What cannot be decoded by this file alone is there all the same.
+            guard source.next != nil || source.leftOut.units > 0 else {
+                self.unusable[prefix + file] = ExportError(.storage, "\(file) has no units")
+                self.warnings.append("\(prefix)\(file) has no units")
                 return
             }
             self.sources.append(source)
         } catch {
-            self.warnings.append("\(file) is left out: \(error.message)")
+            self.unusable[prefix + file] = error
+            self.warnings.append("\(prefix)\(file) is left out: \(error.message)")
         }
     }
 }

@@ -16,6 +16,8 @@ public enum RecordingRepair {
     public struct Report: Sendable, Hashable {
         /// Whether the recording had been finished before; then only a missing manifest was written.
         public var wasFinished: Bool
+        /// Whether it was closed by a repair, now or before, and nothing has been exported since.
+        public var needsExport = false
         /// Track files that were completed, relative to the folder.
         public var repaired: [String] = []
         /// Files that were left as they are because they cannot be read, and why.
@@ -32,8 +34,14 @@ public enum RecordingRepair {
         do throws(StorageError) {
             let journal = try Journal.read(folder)
             var report = Report(wasFinished: journal.entries.contains { $0.record.isEnd })
+            let earlier = report.wasFinished ? try Manifest.read(folder) : try Self.earlierManifest(folder)
+            report.needsExport = earlier?.exports.isEmpty ?? true
             if report.wasFinished {
-                if try Manifest.read(folder) != nil { return report }
+                report.needsExport = report.needsExport && journal.entries.contains { $0.record.isOurEnd }
+                if let earlier {
+                    report.needsExport = report.needsExport && !earlier.tracks.isEmpty
+                    return report
+                }
             } else {
                 let writer = try JournalWriter(folder: folder)
                 guard try writer.lock() else {
@@ -42,18 +50,29 @@ public enum RecordingRepair {
                 for file in Self.trackFiles(folder) { Self.complete(file, folder, &report) }
                 try Self.close(journal, folder, writer)
             }
-            try Self.manifest(folder).write(folder)
+            let contents: RecordingContents
+            do throws(ExportError) {
+                contents = try RecordingContents(folder)
+            } catch {
+                throw StorageError(.invalid, error.message, path: folder.path)
+            }
+            report.needsExport = report.needsExport && !contents.sources.isEmpty
+            let certificate = RecordingExamination.certificate(contents, folder, earlier: earlier)
+            try contents.manifest(folder, certificate, earlier: earlier).write(folder, with: certificate)
             return report
         } catch {
             throw error.code == .exists ? ExportError(.busy, error.message, cause: error) : ExportError(error)
         }
     }
 
-    private static func manifest(_ folder: RecordingFolder) throws(StorageError) -> Manifest {
-        do throws(ExportError) {
-            return try RecordingContents(folder).manifest(folder)
+    /// The manifest of an export that was made before the process died; one that cannot be read is put aside.
+    private static func earlierManifest(_ folder: RecordingFolder) throws(StorageError) -> Manifest? {
+        do throws(StorageError) {
+            return try Manifest.read(folder)
         } catch {
-            throw StorageError(.invalid, error.message, path: folder.path)
+            guard error.code == .invalid else { throw error }
+            try File.rename(folder.manifestPath, to: folder.manifestPath + ".unreadable")
+            return nil
         }
     }
 
@@ -136,5 +155,10 @@ extension JournalRecord {
     /// Whether the recording is over with it.
     fileprivate var isEnd: Bool {
         if case .recordingFinished = self { true } else { false }
+    }
+
+    /// Whether a repair wrote it as the end.
+    fileprivate var isOurEnd: Bool {
+        if case .recordingFinished(let record) = self { record.reason == RecordingRepair.reason } else { false }
     }
 }

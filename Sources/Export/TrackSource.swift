@@ -8,8 +8,8 @@ import Timeline
 struct TrackSource {
     /// Where a track's file time goes on the session clock.
     enum Placement {
-        /// Through its RTP time: what the journal says of the track, and the map.
-        case clock(TrackOpened, RTPClockMap)
+        /// Through its RTP time: what the journal says of the track, and the map, which knows the track by `key`.
+        case clock(TrackOpened, RTPClockMap, key: Int)
         /// Through the date in the file: the journal does not know the track.
         case date(firstUnitNanoseconds: Int64)
     }
@@ -18,55 +18,110 @@ struct TrackSource {
     let number: Int?
     /// The file, relative to the recording's folder.
     let file: String
+    private let path: String
     let participant: String
     let name: String
     /// The track entry of the file.
     let track: Track
     let size: UInt64
-    private(set) var reader: Reader<File>
+    /// The date that the file names, in nanoseconds since 2001.
+    let date: Int64?
+    /// The session time of its first unit; `nil` if it has none.
+    private(set) var firstNanoseconds: Int64?
+    /// `nil` while it rests.
+    private var reader: Reader<File>?
     private let placement: Placement
+    private var damage: DamagedSpans
+    /// What was left out because it cannot be decoded.
+    private(set) var leftOut = LeftOutUnits()
     /// The unit that comes next, and its time on the session clock.
     private(set) var next: (block: Block, sessionNanoseconds: Int64)?
 
     /// Opens the file and reads its first unit; throws what makes the file unusable.
+    ///
+    /// - Parameter prefix: what leads from the folder of the first segment of a series to this one's.
     init(
         folder: RecordingFolder,
         file: String,
         participant: String?,
         name: String?,
+        damage: DamagedSpans = DamagedSpans(),
+        prefix: String = "",
         place: (SegmentInfo) -> Placement?
     ) throws(ExportError) {
-        let reader: Reader<File>
-        let size: UInt64
+        let path = folder.path + "/" + file
+        let (reader, size) = try Self.open(path, file)
+        guard let track = reader.tracks.first, let placement = place(reader.info) else {
+            throw ExportError(.storage, "\(file) has no track that can be placed")
+        }
+        self.file = prefix + file
+        self.path = path
+        self.date = reader.info.dateUTCNanosecondsSince2001
+        self.track = track
+        self.size = size
+        self.placement = placement
+        self.damage = damage
+        self.participant = participant ?? track.name ?? "unknown"
+        self.name = name ?? track.name ?? self.participant
+        self.reader = reader
+        if case .clock(let opened, _, _) = placement { self.number = opened.track } else { self.number = nil }
+        try self.advance()
+        self.firstNanoseconds = self.next?.sessionNanoseconds
+    }
+
+    private static func open(
+        _ path: String,
+        _ name: String
+    ) throws(ExportError) -> (reader: Reader<File>, size: UInt64) {
         do throws(StorageError) {
-            let source = try File(folder.path + "/" + file, .read)
-            size = source.count
+            let source = try File(path, .read)
             do throws(MatroskaError) {
-                reader = try Reader(source)
+                return (try Reader(source), source.count)
             } catch {
-                throw StorageError(.invalid, "\(file): \(error.message)", path: source.path)
+                throw StorageError(.invalid, "\(name): \(error.message)", path: source.path)
             }
         } catch {
             throw ExportError(error)
         }
-        guard let track = reader.tracks.first, let placement = place(reader.info) else {
-            throw ExportError(.storage, "\(file) has no track that can be placed")
-        }
-        self.file = file
-        self.track = track
-        self.size = size
-        self.placement = placement
-        self.participant = participant ?? track.name ?? "unknown"
-        self.name = name ?? track.name ?? self.participant
-        self.reader = reader
-        if case .clock(let opened, _) = placement { self.number = opened.track } else { self.number = nil }
+    }
+
+    /// Closes the file and forgets its unit, until it is woken: a series has more files than a process may open.
+    mutating func rest() {
+        self.reader = nil
+        self.next = nil
+    }
+
+    /// Opens the file again, at its beginning, after a rest.
+    mutating func wake() throws(ExportError) {
+        guard self.reader == nil else { return }
+        self.reader = try Self.open(self.path, self.file).reader
+        self.damage.rewind()
+        self.leftOut = LeftOutUnits()
         try self.advance()
+    }
+
+    /// The file from its beginning, if it does not rest.
+    var rewound: Reader<File>? {
+        var reader = self.reader
+        reader?.rewind()
+        return reader
+    }
+
+    /// Whether one decoder can go through both.
+    func fits(_ other: TrackSource) -> Bool {
+        self.canGoOn(in: other) && self.track.codecPrivate == other.track.codecPrivate
+    }
+
+    /// Whether one decoder can go through both, if they are of one RTP stream.
+    func canGoOn(in other: TrackSource) -> Bool {
+        self.track.codec == other.track.codec && self.track.audio?.channels == other.track.audio?.channels
+            && self.track.audio?.sampleRate == other.track.audio?.sampleRate
     }
 
     /// What the journal says of the track; nil if it does not know it.
     var opened: TrackOpened? {
         switch self.placement {
-        case .clock(let opened, _): opened
+        case .clock(let opened, _, _): opened
         case .date: nil
         }
     }
@@ -74,17 +129,23 @@ struct TrackSource {
     /// What the track's place in time rests on.
     var basis: RTPClockMap.Basis? {
         switch self.placement {
-        case .clock(let opened, let map): map.basis(track: opened.track)
+        case .clock(_, let map, let key): map.basis(track: key)
         case .date: nil
         }
     }
 
-    /// Reads the unit after `next`; a damaged rest of the file counts as its end.
+    /// Reads the unit after `next`, damaged ones left out; a damaged rest of the file counts as its end.
     mutating func advance() throws(ExportError) {
         do throws(MatroskaError) {
-            while let block = try self.reader.next() {
-                guard block.track == self.track.number else { continue }
-                self.next = (block, self.sessionTime(block.timeNanoseconds))
+            while let head = try self.reader?.nextHead() {
+                guard head.track == self.track.number else { continue }
+                let time = self.sessionTime(head.timeNanoseconds)
+                if self.damage.contains(self.rtpTime(head.timeNanoseconds)) {
+                    self.leftOut.note(at: time)
+                    continue
+                }
+                self.leftOut.end(at: time)
+                self.next = (Block(head, payload: try self.reader?.payload(of: head) ?? []), time)
                 return
             }
             self.next = nil
@@ -94,10 +155,14 @@ struct TrackSource {
     }
 
     /// Leaves out what is not later than that time; pictures go on with a keyframe.
-    mutating func skip(beyond sessionNanoseconds: Int64) throws(ExportError) {
+    ///
+    /// - Parameter isContinued: whether its first unit follows the last one before that time, so that nothing is missing.
+    mutating func skip(beyond sessionNanoseconds: Int64, isContinued: Bool) throws(ExportError) {
+        var isEntry = isContinued
         while let next = self.next {
-            let isEntry = self.track.codec.kind == .audio || next.block.isKeyframe
+            isEntry = isEntry || self.track.codec.kind == .audio || next.block.isKeyframe
             if isEntry, next.sessionNanoseconds > sessionNanoseconds { return }
+            isEntry = false
             try self.advance()
         }
     }
@@ -109,18 +174,44 @@ struct TrackSource {
             if self.track.codec.kind == .video, next.block.isKeyframe { entry = self }
             try self.advance()
         }
+        defer { self.leftOut = LeftOutUnits() }
         // A track that ended before has nothing in the selection, and one that goes on needs its keyframe.
         if let entry, self.next?.block.isKeyframe == false { self = entry }
     }
 
-    private func sessionTime(_ fileNanoseconds: Int64) -> Int64 {
+    /// Goes to the last keyframe, awake; false if there is none.
+    mutating func skipToLastKeyframe() throws(ExportError) -> Bool {
+        var entry: TrackSource?
+        while let next = self.next {
+            if next.block.isKeyframe { entry = self }
+            try self.advance()
+        }
+        guard var entry else { return false }
+        entry.leftOut = LeftOutUnits()
+        self = entry
+        return true
+    }
+
+    /// Where a file time goes on the session clock.
+    func sessionTime(_ fileNanoseconds: Int64) -> Int64 {
         switch self.placement {
-        case .clock(let opened, let map):
-            let ticks = RTPClock(rateHz: opened.clockRateHz).ticks(nanoseconds: fileNanoseconds)
-            return map.sessionTimeNanoseconds(track: opened.track, rtpTime: opened.firstRTPTime &+ ticks)
+        case .clock(_, let map, let key):
+            return map.sessionTimeNanoseconds(track: key, rtpTime: self.rtpTime(fileNanoseconds))
                 ?? fileNanoseconds
         case .date(let firstUnitNanoseconds):
             return firstUnitNanoseconds &+ fileNanoseconds
         }
+    }
+
+    /// Where an unwrapped RTP time goes on the session clock; nil if the journal does not know the track.
+    func sessionTime(ofRTPTime rtpTime: Int64) -> Int64? {
+        guard case .clock(_, let map, let key) = self.placement else { return nil }
+        return map.sessionTimeNanoseconds(track: key, rtpTime: rtpTime)
+    }
+
+    /// The unwrapped RTP time of a file time; of a file that the journal does not know, the file time itself.
+    private func rtpTime(_ fileNanoseconds: Int64) -> Int64 {
+        guard case .clock(let opened, _, _) = self.placement else { return fileNanoseconds }
+        return opened.firstRTPTime &+ opened.clock.ticks(nanoseconds: fileNanoseconds)
     }
 }

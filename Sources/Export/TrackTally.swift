@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Matroska
+internal import Timeline
 
 /// Counts what of a track was exported, and finds its gaps.
 struct TrackTally {
@@ -15,6 +16,8 @@ struct TrackTally {
     private(set) var gapNanoseconds: Int64 = 0
     private(set) var gaps: [ExportReport.Gap] = []
 
+    private(set) var observations: TrackObservations
+
     private let codec: Codec
     private var isSilenceAnnounced = false
 
@@ -28,6 +31,7 @@ struct TrackTally {
 
     init(codec: Codec) {
         self.codec = codec
+        self.observations = TrackObservations(codec: codec)
     }
 
     /// Takes the next unit, at its time in the export.
@@ -46,6 +50,7 @@ struct TrackTally {
             let distance = self.units == 0 ? 0 : nanoseconds - self.lastNanoseconds
             duration = distance <= Self.shortestVideoGap ? distance : 0
         }
+        self.observations.note(block.payload, isKeyframe: block.isKeyframe, at: nanoseconds)
         self.units += 1
         self.bytes += UInt64(block.payload.count)
         self.keyframes += block.isKeyframe ? 1 : 0

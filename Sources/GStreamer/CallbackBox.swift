@@ -6,7 +6,7 @@ internal import CGStreamer
 ///
 /// C owns one reference from the registration until it calls the destroy notification, so the box outlives every call.
 /// The closure is written outside any actor: a closure of a MainActor context would die when GStreamer calls it from
-/// its own thread (gstreamer.md fact 116).
+/// its own thread.
 final class CallbackBox<Value>: Sendable {
     let call: @Sendable (Value) -> Void
 

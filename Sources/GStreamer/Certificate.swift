@@ -4,7 +4,7 @@ internal import CTapedeck
 
 /// The DTLS identity of one room session: an ECDSA P-256 certificate and its private key.
 ///
-/// webrtcbin's own is RSA, and peers that offer only ECDSA suites fail with it (gstreamer.md fact 122).
+/// webrtcbin's own is RSA, and peers that offer only ECDSA suites fail with it.
 public struct Certificate: Sendable {
     /// Certificate and private key, PEM.
     ///

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The thread on which everything of GStreamer that may block is called: state changes, linking, property reads.
 ///
 /// Work runs in the order in which it was given. A piece of work that does not return within its deadline is reported
-/// as `timedOut` and goes on holding the thread: its owner gives the worker up (design.md section 4).
+/// as `timedOut` and goes on holding the thread: its owner gives the worker up.
 public final class ControlThread: Sendable {
     private let queue: DispatchQueue
 

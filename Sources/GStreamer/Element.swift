@@ -48,19 +48,22 @@ public final class Element: @unchecked Sendable {
 
     /// Sets a property whose value is text, as it is: a path or a device, with whatever characters it has.
     public func set(_ property: String, verbatim text: String) throws(GStreamerError) {
-        guard CGst_has_property(self.pointer, property) != 0 else {
-            throw GStreamerError(.property, "there is no property '\(property)'")
+        switch CGst_property_kind(self.pointer, property) {
+        case CGST_PROPERTY_STRING: CGst_set_string(self.pointer, property, text)
+        case CGST_PROPERTY_ABSENT: throw GStreamerError(.property, "there is no property '\(property)'")
+        default: throw GStreamerError(.property, "property '\(property)' is not text that can be set")
         }
-        CGst_set_string(self.pointer, property, text)
     }
 
-    /// Whether the `src` pad can give media of these caps, as far as its element knows in its present state.
-    public func canGive(caps text: String) -> Bool {
-        guard let pad = try? self.staticPad("src"), let wanted = gst_caps_from_string(text) else { return false }
-        defer { gst_caps_unref(wanted) }
-        guard let offered = gst_pad_query_caps(pad.pointer, nil) else { return false }
+    /// What the `src` pad can give as far as its element knows in its present state, in GStreamer's notation.
+    public var offeredCaps: String? {
+        guard let pad = try? self.staticPad("src"), let offered = gst_pad_query_caps(pad.pointer, nil) else {
+            return nil
+        }
         defer { gst_caps_unref(offered) }
-        return gst_caps_can_intersect(offered, wanted) != 0
+        guard let text = gst_caps_to_string(offered) else { return nil }
+        defer { g_free(text) }
+        return String(cString: text)
     }
 
     /// A pad that always exists.

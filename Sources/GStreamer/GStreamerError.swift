@@ -24,6 +24,8 @@ public struct GStreamerError: Error, Sendable, Hashable, CustomStringConvertible
         case interrupted
         /// The DTLS identity could not be made or read.
         case certificate
+        /// The system refused a socket.
+        case socket
     }
 
     /// The kind of failure.

@@ -34,7 +34,10 @@ public final class Pad: @unchecked Sendable {
     }
 
     func link(to sink: Pad) throws(GStreamerError) {
-        let result = gst_pad_link(self.pointer, sink.pointer)
+        try Self.check(gst_pad_link(self.pointer, sink.pointer))
+    }
+
+    static func check(_ result: GstPadLinkReturn) throws(GStreamerError) {
         guard result == GST_PAD_LINK_OK else {
             let reason = gst_pad_link_get_name(result).map { String(cString: $0) } ?? "\(result.rawValue)"
             throw GStreamerError(.link, "pads did not link: \(reason)")
@@ -52,33 +55,31 @@ public final class Pad: @unchecked Sendable {
         _ = CGst_request_keyframe(self.pointer)
     }
 
-    /// Holds the data flow until `PadBlock.remove()`; the streaming thread waits in the pad.
-    func block() -> PadBlock {
-        let id = gst_pad_add_probe(
-            self.pointer,
-            GstPadProbeType(GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM.rawValue),
-            { _, _, _ in GST_PAD_PROBE_OK },
-            nil,
-            nil
-        )
-        return PadBlock(pad: self, id: id)
+    /// Lets the reorder buffer behind a source pad of webrtcbin ask the sender for packets that are missing, or not.
+    func setRetransmission(_ asks: Bool) {
+        _ = CGst_set_retransmission(self.pointer, asks ? 1 : 0)
     }
 }
 
-/// A blocked pad.
-///
-/// Removing the block lets the data flow; closing the pipeline ends it as well.
-final class PadBlock: Sendable {
+/// Keeps what comes out of a ghost pad until somebody takes it; the streaming thread does not wait.
+final class PadHold: @unchecked Sendable {
+    // The C hold is changed under the stream lock only.
+    private let pointer: OpaquePointer
     private let pad: Pad
-    private let id: gulong
 
-    init(pad: Pad, id: gulong) {
+    /// Before the pad's first packet.
+    init(_ pad: Pad) {
+        self.pointer = CTapedeck_hold_new(pad.pointer)
         self.pad = pad
-        self.id = id
     }
 
-    func remove() {
-        gst_pad_remove_probe(self.pad.pointer, self.id)
+    deinit {
+        CTapedeck_hold_unref(self.pointer)
+    }
+
+    /// Links the pad to `sink`, gives it what was kept, and lets the rest follow.
+    func release(to sink: Pad) throws(GStreamerError) {
+        try Pad.check(CTapedeck_hold_release(self.pointer, sink.pointer))
     }
 }
 
@@ -96,6 +97,8 @@ public struct RTPFormat: Sendable, Hashable {
     public var ssrc: UInt32?
     /// Audio channels (`encoding-params`), if the caps carry them.
     public var channels: Int?
+    /// Profile and level of H.264 (RFC 6184 section 8.1), if the caps carry them.
+    public var profileLevelID: String?
 
     init?(caps: UnsafeMutablePointer<GstCaps>) {
         guard gst_caps_get_size(caps) > 0, let structure = gst_caps_get_structure(caps, 0),
@@ -113,5 +116,6 @@ public struct RTPFormat: Sendable, Hashable {
         self.payloadType = Int(payloadType)
         self.ssrc = gst_structure_get_uint(structure, "ssrc", &ssrc) != 0 ? ssrc : nil
         self.channels = gst_structure_get_string(structure, "encoding-params").flatMap { Int(String(cString: $0)) }
+        self.profileLevelID = gst_structure_get_string(structure, "profile-level-id").map { String(cString: $0) }
     }
 }

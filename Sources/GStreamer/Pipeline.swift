@@ -16,7 +16,7 @@ public enum BusEvent: Sendable, Hashable {
 /// Owner of one GstPipeline.
 ///
 /// Its bus is read by a sync handler that translates, hands over and drops: a queued message would keep removed
-/// elements alive (gstreamer.md fact 4). Whoever owns a pipeline calls `stop()` on the control thread before letting
+/// elements alive. Whoever owns a pipeline calls `stop()` on the control thread before letting
 /// go; `deinit` only drops the reference.
 public final class Pipeline: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<GstElement>
@@ -139,11 +139,25 @@ public final class Pipeline: @unchecked Sendable {
         try self.set(GST_STATE_PLAYING, "start")
     }
 
+    /// Tells the sources to end: what is on the way comes through, files are completed, then the bus says `endOfStream`.
+    ///
+    /// Does not wait for it. Control thread only.
+    public func sendEndOfStream() {
+        gst_element_send_event(self.pointer, gst_event_new_eos())
+    }
+
+    /// Whether the queue of that name holds as many buffers as it may; false if there is no such queue.
+    public func isFull(queue name: String) -> Bool {
+        guard let queue = try? self.element(named: name) else { return false }
+        let maximum = CGst_get_int(queue.pointer, "max-size-buffers")
+        return maximum > 0 && CGst_get_int(queue.pointer, "current-level-buffers") >= maximum
+    }
+
     /// Frees everything that the pipeline holds: threads, sockets, files.
     ///
     /// Blocks until it is done.
     ///
-    /// Control thread only, never from a callback of the pipeline (gstreamer.md fact 61).
+    /// Control thread only, never from a callback of the pipeline.
     public func stop() {
         gst_element_set_state(self.pointer, GST_STATE_NULL)
         let bus = gst_element_get_bus(self.pointer)

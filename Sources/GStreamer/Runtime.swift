@@ -13,6 +13,7 @@ public enum Runtime {
             g_clear_error(&error)
             return .failure(GStreamerError(.initialisation, message))
         }
+        CTapedeck_quiet_agents()
         let text = gst_version_string()
         defer { g_free(text) }
         return .success(text.map { String(cString: $0) } ?? "GStreamer")
@@ -59,5 +60,12 @@ public enum Runtime {
     /// GstObjects made since `startCountingObjects()` that are still alive.
     public static var liveObjectCount: Int {
         Int(CTapedeck_live_object_count())
+    }
+
+    /// Bytes that this process allocated and did not free, as the C library counts them.
+    ///
+    /// Locks one arena after the other and walks their free lists: for tests and soak runs.
+    public static var allocatedBytes: Int64 {
+        CTapedeck_allocated_bytes()
     }
 }

@@ -3,30 +3,65 @@
 public import GStreamer
 public import Logging
 internal import Observability
+public import PipelineCatalogue
+internal import Session
 internal import Synchronization
 
 /// What the camera shows and how it is coded.
 public struct CameraSettings: Sendable, Hashable {
     /// Where pictures come from.
-    public var video = VideoInput.test
+    public var video = CaptureInput.test
     /// Where sound comes from; the same file as for pictures is read once, so that lips match.
-    public var audio = AudioInput.test
+    public var audio = CaptureInput.test
+    /// Values for parameters of the capture files, by name.
+    public var parameters: [String: String] = [:]
     /// Picture width in pixels, even, 320 or more.
     public var width = 1280
     /// Picture height in pixels, even, 180 or more.
     public var height = 720
     /// Frames a second, 1 to 60.
     public var framesPerSecond = 30
-    /// Video bits a second.
+    /// Video bits a second that are sent where the network takes them.
     public var bitsPerSecond = 1_500_000
+    /// Video bits a second that are sent in any case; `bitsPerSecond` or more fixes the rate.
+    public var minimumBitsPerSecond = 100_000
+    /// Sound bits a second, 6000 to 510 000.
+    public var audioBitsPerSecond = 64_000
+    /// Whether Opus repeats speech in its next packet at a lower rate, so that one lost packet is not heard; mono then.
+    public var usesAudioFEC = true
+    /// Whether Opus sends next to nothing while it is silent.
+    public var usesAudioDTX = false
+    /// Whether pictures are black; a camera device is closed meanwhile.
+    public var isVideoMuted = false
+    /// Whether there is silence; a sound card is closed meanwhile.
+    public var isAudioMuted = false
+    /// Whether the last picture stands still.
+    public var isFrozen = false
+    /// Whether sources stay open while nobody receives them.
+    public var keepsOpen = false
+    /// What the camera is called: its test tone tells it from others.
+    public var name = TestTone.usualName
 
     /// The test picture in 720p30 at 1.5 Mbit/s, with sound.
     public init() {}
 
     /// Whether there is a picture.
     public var sendsVideo: Bool { self.video != .none }
+    /// Whether the rate follows what peers report.
+    var hasAdaptiveRate: Bool { self.sendsVideo && self.minimumBitsPerSecond < self.bitsPerSecond }
     /// Whether there is sound.
     public var sendsAudio: Bool { self.audio != .none }
+
+    /// Whether calls that were made with other settings go on with these: the same kinds, described alike.
+    func suits(callsOf other: CameraSettings) -> Bool {
+        self.sendsVideo == other.sendsVideo && self.sendsAudio == other.sendsAudio && self.name == other.name
+            && self.usesAudioFEC == other.usesAudioFEC && self.usesAudioDTX == other.usesAudioDTX
+    }
+
+    /// Whether raw pictures are of one size and rate.
+    func hasPictures(like other: CameraSettings) -> Bool {
+        self.width == other.width && self.height == other.height && self.framesPerSecond == other.framesPerSecond
+    }
 }
 
 /// The codecs that the camera can send.
@@ -35,67 +70,129 @@ public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
     case h264 = "H264"
     /// VP8.
     case vp8 = "VP8"
+    /// VP9, profile 0.
+    case vp9 = "VP9"
     /// Opus, 48 kHz stereo.
     case opus = "OPUS"
+}
+
+/// Which video codec is to be used where there is a choice.
+public enum PreferredCodec: String, Sendable, Hashable, CaseIterable {
+    /// H.264 before VP8.
+    case h264
+    /// VP8 before H.264.
+    case vp8
+    /// VP9 before VP8 and H.264; it is not sent otherwise, for it costs the most.
+    case vp9
+    /// Whatever the peer names first; VP8 before H.264 where we are asked.
+    case any
+
+    /// The codecs that a camera may send, best first.
+    var codecs: [CameraCodec] {
+        switch self {
+        case .h264: [.h264, .vp8]
+        case .vp8, .any: [.vp8, .h264]
+        case .vp9: [.vp9, .vp8, .h264]
+        }
+    }
 }
 
 /// The camera: captures once, encodes once per codec in use, and feeds every peer.
 ///
 /// The test picture carries a clock for people and a frame counter for machines; once a second it flashes while the
 /// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
-/// with their first consumer. All methods are called on the session's control thread.
+/// with their first consumer, and end a few seconds after their last. All methods are called on the session's control
+/// thread.
 public final class CameraSource: Sendable {
-    private let settings: CameraSettings
+    /// What is captured and coded now; apart from `state`, which is locked while pipelines start.
+    private let current: Mutex<CameraSettings>
+    private let gates = CaptureGates()
+    private let pipelines: PipelineCatalogue
     private let logger: Logger
     /// Where files are opened again and devices are tried again.
     private let captureThread = ControlThread(name: "capture")
     private let picture = FanOut(startsAtKeyframe: false)
     private let sound = FanOut(startsAtKeyframe: false)
+    private let soundMeter = SoundMeter()
     private let state = Mutex(Stages())
+    /// Apart from `state`, which is locked while encoders start.
+    private let rates = Mutex(Rates())
 
     /// Raw pictures that may wait for an encoder: as many as half a second has at 30 frames a second.
     private static let maximumRawPictures = 15
+    /// Keyframes that follow each other faster would fill a way that is full.
+    private static let reducedKeyframeSpacing = Duration.milliseconds(500)
     /// Raw sound that may wait for its encoder: about a second.
     private static let maximumRawSounds = 60
+    /// How often it is looked whether anybody receives something, and whether there is something to be heard.
+    private static let lookDelay = Duration.seconds(1)
+    /// An encoder that so many looks in a row find without consumers ends: peers that join again within it wait for nothing.
+    private static let idleLooks = 3
+
+    /// What video is coded with.
+    private struct Rates {
+        /// Of each video codec that somebody takes.
+        var encoders: [CameraCodec: EncoderRate] = [:]
+        /// What the peers of each session that sends this camera allow.
+        var sessions: [ObjectIdentifier: [CameraCodec: [RateLimit]]] = [:]
+        var reductions: UInt64 = 0
+
+        /// What all peers of a codec allow together; nil if there are none.
+        func limit(_ codec: CameraCodec) -> RateLimit? {
+            RateLimit.shared(by: self.sessions.values.flatMap { $0[codec] ?? [] })
+        }
+    }
 
     private struct Stages {
         /// Running time 0 of what is captured, once that has begun.
         var baseNanoseconds: UInt64?
         var feeds: [CaptureFeed] = []
         var encoders: [CameraCodec: Encoder] = [:]
+        /// What each codec's encoders made so far, and whoever takes it, also while none runs.
+        var outputs: [CameraCodec: FanOut] = [:]
+        /// What nobody takes, so that its encoder has ended.
+        var resting: Set<CameraCodec> = []
+        /// What is left to try of each codec.
+        var choices: [CameraCodec: EncoderChoice] = [:]
+        var lastNumber = 0
+        var silence = SilenceWatch()
+        var isWatched = false
         var isStopped = false
     }
 
     /// A running encoder, what it takes, and what it makes.
     private struct Encoder {
+        /// By which its messages are known.
+        let number: Int
+        let file: PipelineFile
         var pipeline: Pipeline
         var input: FanOut.Consumer
         let output: FanOut
+        /// How many looks in a row found that nobody takes what it makes.
+        var idleLooks = 0
     }
 
     /// Nothing runs until the first consumer comes.
-    public init(settings: CameraSettings, logger: Logger) {
-        self.settings = settings
+    public init(settings: CameraSettings, pipelines: PipelineCatalogue, logger: Logger) {
+        self.current = Mutex(settings)
+        self.pipelines = pipelines
         self.logger = logger
+        self.gates.follow(settings)
     }
 
-    /// GStreamer's threads.
-    private var onBus: @Sendable (BusEvent) -> Void {
-        { [logger = self.logger] event in
-            guard case .error(let element, let message, _) = event else { return }
-            logger.error(
-                "an encoder failed",
-                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
-            )
-        }
-    }
+    /// What is captured and coded now.
+    ///
+    /// Any thread.
+    public var settings: CameraSettings { self.current.withLock { $0 } }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
-    public func codecs(preferred: CameraCodec) -> (video: [CameraCodec], audio: [CameraCodec]) {
-        let video: [CameraCodec] = preferred == .h264 ? [.h264, .vp8] : [.vp8, .h264]
+    public func codecs(preferred: PreferredCodec) -> (video: [CameraCodec], audio: [CameraCodec]) {
+        func installed(_ codecs: [CameraCodec]) -> [CameraCodec] {
+            codecs.filter { !EncoderChoice($0, from: self.pipelines).candidates.isEmpty }
+        }
         return (
-            self.settings.sendsVideo ? video.filter { EncoderLaunch.text(for: $0, self.settings) != nil } : [],
-            self.settings.sendsAudio ? [.opus].filter { EncoderLaunch.text(for: $0, self.settings) != nil } : []
+            self.settings.sendsVideo ? installed(preferred.codecs) : [],
+            self.settings.sendsAudio ? installed([.opus]) : []
         )
     }
 
@@ -107,10 +204,13 @@ public final class CameraSource: Sendable {
                 guard codec == .opus ? self.settings.sendsAudio : self.settings.sendsVideo else {
                     throw GStreamerError(.parse, "the camera has no \(codec == .opus ? "sound" : "picture")")
                 }
-                if let encoder = stages.encoders[codec] { return encoder.output }
-                let base = self.startedCapture(&stages)
-                let output = FanOut(startsAtKeyframe: codec != .opus)
-                stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output)
+                if let encoder = stages.encoders[codec] {
+                    // Who asks is about to take it.
+                    stages.encoders[codec]?.idleLooks = 0
+                    return encoder.output
+                }
+                let output = stages.outputs[codec] ?? FanOut(startsAtKeyframe: codec != .opus)
+                try self.wake(codec, output, &stages)
                 return output
             }
         } catch let error as GStreamerError {
@@ -120,9 +220,121 @@ public final class CameraSource: Sendable {
         }
     }
 
+    /// Opens the sources although nobody receives them yet, if they are to be kept open.
+    ///
+    /// - Throws: for what no capture file gives.
+    public func open() throws(CaptureError) {
+        try self.state.withLock { stages throws(CaptureError) in
+            guard self.settings.keepsOpen, !stages.isStopped else { return }
+            _ = try self.startedCapture(&stages)
+        }
+    }
+
+    /// Starts the encoder of a codec, and the sources before it if none runs.
+    private func wake(_ codec: CameraCodec, _ output: FanOut, _ stages: inout Stages) throws {
+        stages.resting.remove(codec)
+        let base = try self.startedCapture(&stages)
+        stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
+        stages.outputs[codec] = output
+    }
+
+    /// How loud what goes into the encoder of sound is; nil while nobody takes it.
+    public var soundLevel: SoundLevel? {
+        self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
+    }
+
+    /// A peer's view of its network, at its beginning; nil where the rate is fixed.
+    var rateController: RateController? {
+        let settings = self.settings
+        guard settings.hasAdaptiveRate else { return nil }
+        return RateController(minimum: settings.minimumBitsPerSecond, maximum: settings.bitsPerSecond)
+    }
+
+    /// Video bits a second that are asked of the encoder that is asked for least; nil while none runs.
+    ///
+    /// Any thread; waits while encoders start.
+    public var targetBitsPerSecond: Int? {
+        let running = self.state.withLock { $0.encoders.keys.filter { $0 != .opus } }
+        let rates = self.rates.withLock { $0.encoders }
+        return running.map { rates[$0]?.bitsPerSecond ?? self.settings.bitsPerSecond }.min()
+    }
+
+    /// How often an encoder was asked for less than before.
+    public var reductions: UInt64 { self.rates.withLock { $0.reductions } }
+
+    /// Takes what the networks of one session's peers allow, by the video codec that they get; nothing when it ends.
+    ///
+    /// Any thread; nothing blocks. Twenty times a second from each session that sends this camera.
+    /// - Returns: whether `applyRates()` has something to do.
+    func follow(_ peers: [CameraCodec: [RateLimit]], of session: ObjectIdentifier, at now: UInt64) -> Bool {
+        self.rates.withLock { rates in
+            rates.sessions[session] = peers.isEmpty ? nil : peers
+            var isChanged = false
+            for codec in Set(rates.encoders.keys).union(peers.keys) {
+                var rate = rates.encoders[codec] ?? EncoderRate(configured: self.settings.bitsPerSecond)
+                let limit = rates.limit(codec)
+                // Nobody takes it: who comes next begins with all of it.
+                switch rate.follow(limit ?? RateLimit(bitsPerSecond: self.settings.bitsPerSecond), at: now) {
+                case .nothing: break
+                case .tell: isChanged = true
+                case .reduce:
+                    isChanged = true
+                    rates.reductions += 1
+                }
+                rates.encoders[codec] = limit == nil && !rate.isReduced && !rate.isDue ? nil : rate
+            }
+            // A pause is for once; the other sessions ask meanwhile.
+            rates.sessions[session] = rates.sessions[session]?.mapValues { limits in
+                limits.map { RateLimit(bitsPerSecond: $0.bitsPerSecond) }
+            }
+            return isChanged
+        }
+    }
+
+    /// Gives the encoders what `follow` found.
+    ///
+    /// Control thread.
+    func applyRates() {
+        let due = self.rates.withLock { rates in
+            rates.encoders.keys.filter { rates.encoders[$0]?.isDue ?? false }.reduce(into: [:]) { due, codec in
+                due[codec] = rates.encoders[codec]?.taken()
+            }
+        }
+        self.state.withLock { stages in
+            for (codec, rate) in due {
+                guard let encoder = stages.encoders[codec] else { continue }
+                self.apply(rate, to: encoder)
+            }
+        }
+    }
+
+    private func apply(_ rate: EncoderRate, to encoder: Encoder) {
+        if rate.pauseDue > .zero { encoder.input.hold(rate.pauseDue) }
+        encoder.input.takeOneOf(rate.step.framesDivisor)
+        encoder.output.spaceKeyframes(rate.isReduced ? Self.reducedKeyframeSpacing : .zero)
+        do throws(GStreamerError) {
+            try EncoderPipeline.set(rate, on: encoder.pipeline, of: encoder.file, self.settings)
+        } catch {
+            self.logger.error(
+                "an encoder does not take another bit rate",
+                metadata: .tagged([.detail: "\(encoder.file.path)", .errorMessage: "\(error)"])
+            )
+        }
+    }
+
+    /// The files of the encoders that run, as `encode/x264enc`.
+    public var encoders: [CameraCodec: String] {
+        self.state.withLock { $0.encoders.mapValues(\.file.path) }
+    }
+
     /// Frames captured and frames encoded so far.
     public var frameCounts: (captured: UInt64, encoded: [CameraCodec: UInt64]) {
-        (self.picture.count, self.state.withLock { $0.encoders.mapValues { $0.output.count } })
+        (self.picture.count, self.state.withLock { $0.outputs.mapValues(\.count) })
+    }
+
+    /// `CLOCK_MONOTONIC` of frame 0 of the test picture; nil before the first consumer came.
+    public var firstFrameNanoseconds: UInt64? {
+        self.state.withLock { $0.feeds.first { $0.source.hasVideo }?.playsFromNanoseconds }
     }
 
     /// The graphs of the running pipelines in the DOT language, by name.
@@ -147,65 +359,255 @@ public final class CameraSource: Sendable {
     }
 
     /// Starts every source, if none runs yet; running time 0 of all.
-    private func startedCapture(_ stages: inout Stages) -> UInt64 {
+    private func startedCapture(_ stages: inout Stages) throws(CaptureError) -> UInt64 {
         if let base = stages.baseNanoseconds { return base }
-        let base = UInt64(clamping: Runtime.monotonicNanoseconds)
+        let settings = self.settings
+        let sources = try CaptureSource.opened(settings, from: self.pipelines)
+        let base = self.nextBaseNanoseconds
         stages.baseNanoseconds = base
-        stages.feeds = CaptureSource.all(self.settings.video, self.settings.audio).map { source in
+        self.startFeeds(of: sources, settings, &stages, from: base)
+        if !stages.isWatched {
+            stages.isWatched = true
+            self.lookLater()
+        }
+        return base
+    }
+
+    /// Where sources begin on the clock: time stamps rise, also behind a file that was read ahead.
+    private var nextBaseNanoseconds: UInt64 {
+        max(UInt64(clamping: Runtime.monotonicNanoseconds), self.picture.endNanoseconds, self.sound.endNanoseconds)
+    }
+
+    private func startFeeds(
+        of sources: [CaptureSource],
+        _ settings: CameraSettings,
+        _ stages: inout Stages,
+        from base: UInt64
+    ) {
+        let feeds = sources.map { source in
             CaptureFeed(
                 source,
-                settings: self.settings,
+                slate: CaptureSource.slate(of: source, from: self.pipelines),
+                settings: settings,
                 picture: self.picture,
                 sound: self.sound,
+                gates: self.gates,
                 thread: self.captureThread,
                 logger: self.logger,
                 onHole: { [weak self] in self?.restartSoundEncoder() }
             )
         }
-        for feed in stages.feeds { feed.start(baseNanoseconds: base) }
-        return base
+        stages.feeds += feeds
+        for feed in feeds { feed.start(baseNanoseconds: base) }
     }
 
+    /// Captures, codes, mutes or freezes as other settings say from now on; calls go on.
+    ///
+    /// Sources that stay the same go on. Another size, rate or bit rate takes encoders of its own, behind which the others'
+    /// consumers go on with the first keyframe. Blocks while old sources close and new ones open; the session's control
+    /// thread.
+    /// - Returns: false, with nothing done, if calls would have to change: pictures or sound come or go, or Opus is
+    ///   described otherwise.
+    /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
+    public func capture(_ settings: CameraSettings) throws(CaptureError) -> Bool {
+        let before = self.settings
+        guard settings.suits(callsOf: before) else { return false }
+        let sources = try CaptureSource.opened(settings, from: self.pipelines)
+        return self.state.withLock { stages in
+            guard !stages.isStopped else { return false }
+            self.current.withLock { $0 = settings }
+            // What is muted after it or was before it is muted in between.
+            var between = settings
+            between.isVideoMuted = settings.isVideoMuted || before.isVideoMuted
+            between.isAudioMuted = settings.isAudioMuted || before.isAudioMuted
+            self.gates.follow(between)
+            if stages.baseNanoseconds != nil {
+                self.exchange(sources, settings, instead: before, &stages)
+            } else if settings.keepsOpen {
+                // `sources` are there, so this does not fail.
+                _ = try? self.startedCapture(&stages)
+            }
+            self.gates.follow(settings)
+            return true
+        }
+    }
+
+    /// Ends sources and encoders that other settings do not need, and starts those that they do.
+    private func exchange(
+        _ sources: [CaptureSource],
+        _ settings: CameraSettings,
+        instead before: CameraSettings,
+        _ stages: inout Stages
+    ) {
+        let isOtherPicture = !settings.hasPictures(like: before)
+        let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
+        let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
+        for feed in ended { feed.stop() }
+        stages.feeds = kept
+        let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
+        if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
+        let hasOtherSound = settings.audioBitsPerSecond != before.audioBitsPerSecond
+        for codec in stages.encoders.keys where codec == .opus ? hasOtherSound : isOtherPicture || hasOtherRate {
+            self.replaceEncoder(codec, &stages)
+        }
+        let base = self.nextBaseNanoseconds
+        let new = sources.filter { source in !kept.contains { $0.source == source } }
+        self.startFeeds(of: new, settings, &stages, from: base)
+    }
+
+    /// Whether a source is away, and its slate is shown.
+    public var showsSlate: Bool { self.state.withLock { $0.feeds.contains(where: \.showsSlate) } }
+
+    /// The best encoder that starts.
     private func encoder(
         _ codec: CameraCodec,
         baseNanoseconds: UInt64,
+        output: FanOut,
+        _ stages: inout Stages
+    ) throws(GStreamerError) -> Encoder {
+        var choice = stages.choices[codec] ?? EncoderChoice(codec, from: self.pipelines)
+        defer { stages.choices[codec] = choice }
+        var failure = GStreamerError(.missingElement, "no encoder for \(codec.rawValue) is installed")
+        while let file = choice.best(onFailure: { self.passedOver($0, because: $1) }) {
+            stages.lastNumber += 1
+            do throws(GStreamerError) {
+                return try self.start(file, codec, stages.lastNumber, baseNanoseconds: baseNanoseconds, output: output)
+            } catch {
+                self.passedOver(file, because: error.message)
+                failure = error
+                choice.remove(file)
+            }
+        }
+        throw failure
+    }
+
+    private func start(
+        _ file: PipelineFile,
+        _ codec: CameraCodec,
+        _ number: Int,
+        baseNanoseconds: UInt64,
         output: FanOut
     ) throws(GStreamerError) -> Encoder {
-        guard let launch = EncoderLaunch.text(for: codec, self.settings) else {
-            throw GStreamerError(.missingElement, "no encoder for \(codec.rawValue) is installed")
+        let complaints = FirstComplaint()
+        let pipeline = try EncoderPipeline.make(file, self.settings) { [weak self, captureThread] event in
+            guard case .error(_, let message, _) = event else { return }
+            complaints.note(event)
+            captureThread.enqueue { [weak self] in self?.failed(codec, number, because: message) }
         }
-        let pipeline = try Pipeline(
-            launch: "appsrc name=in is-live=true format=time ! \(launch) ! appsink name=encoded sync=false",
-            onBus: self.onBus
-        )
         do throws(GStreamerError) {
-            try output.attach(to: pipeline, sink: "encoded", baseTimeNanoseconds: baseNanoseconds)
+            try output.attach(to: pipeline, sink: EncoderPipeline.sink, baseTimeNanoseconds: baseNanoseconds)
             try pipeline.play(baseTimeNanoseconds: baseNanoseconds)
             let (raw, maximum) =
                 codec == .opus ? (self.sound, Self.maximumRawSounds) : (self.picture, Self.maximumRawPictures)
-            let input = try raw.add(try pipeline.element(named: "in"), of: pipeline, maximumQueued: maximum)
-            return Encoder(pipeline: pipeline, input: input, output: output)
+            let source = try pipeline.element(named: EncoderPipeline.source)
+            if codec == .opus { try self.soundMeter.attach(to: source) }
+            let input = try raw.add(source, of: pipeline, maximumQueued: maximum)
+            let encoder = Encoder(number: number, file: file, pipeline: pipeline, input: input, output: output)
+            if let rate = self.rates.withLock({ $0.encoders[codec] }) { self.apply(rate.fresh, to: encoder) }
+            return encoder
         } catch {
             pipeline.stop()
-            throw error
+            throw GStreamerError(error.code, complaints.first ?? error.message)
+        }
+    }
+
+    private func lookLater() {
+        self.captureThread.enqueue(after: Self.lookDelay) { [weak self] in self?.look() }
+    }
+
+    /// On the capture thread, once a second.
+    private func look() {
+        let isStopped = self.state.withLock { stages in
+            if !stages.isStopped { self.followNeed(&stages) }
+            return stages.isStopped
+        }
+        guard !isStopped else { return }
+        self.lookForSilence()
+        self.lookLater()
+    }
+
+    /// Ends encoders of which nobody has taken anything for a while, and the sources with the last of them.
+    private func followNeed(_ stages: inout Stages) {
+        for (codec, encoder) in stages.encoders {
+            let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
+            stages.encoders[codec]?.idleLooks = idleLooks
+            guard idleLooks >= Self.idleLooks else { continue }
+            encoder.input.remove()
+            encoder.pipeline.stop()
+            stages.encoders[codec] = nil
+            stages.resting.insert(codec)
+        }
+        // Who took its output just when it ended.
+        for codec in stages.resting {
+            guard let output = stages.outputs[codec], output.consumerCount > 0 else { continue }
+            do {
+                try self.wake(codec, output, &stages)
+            } catch {
+                self.nothingIsSent(of: codec, because: error)
+            }
+        }
+        guard stages.encoders.isEmpty, stages.baseNanoseconds != nil, !self.settings.keepsOpen else { return }
+        for feed in stages.feeds { feed.stop() }
+        (stages.feeds, stages.baseNanoseconds) = ([], nil)
+        self.logger.info("nobody receives what is sent: its sources are closed")
+    }
+
+    /// Says that there is nothing to be heard, the first time as a warning.
+    private func lookForSilence() {
+        let (finding, isFirst) = self.state.withLock { stages in
+            // What is away or muted is silent for a reason that is known.
+            let isAway =
+                stages.encoders[.opus] == nil || self.settings.isAudioMuted
+                || stages.feeds.contains { $0.source.hasAudio && $0.showsSlate }
+            let hadWarned = stages.silence.hasFound
+            return (stages.silence.look(isAway ? nil : self.soundMeter.level?.silence), !hadWarned)
+        }
+        switch finding {
+        case .silent: self.logger.log(level: isFirst ? .warning : .debug, "nothing is to be heard of our own sound")
+        case .heard: self.logger.log(level: .debug, "our own sound is to be heard again")
+        case nil: break
+        }
+    }
+
+    private func passedOver(_ file: PipelineFile, because message: String) {
+        self.logger.warning(
+            "an encoder does not work: the next one is tried",
+            metadata: .tagged([.detail: "\(file.path)", .errorMessage: "\(message)"])
+        )
+    }
+
+    /// On the capture thread: an encoder failed while it ran; the next one takes its place.
+    private func failed(_ codec: CameraCodec, _ number: Int, because message: String) {
+        self.state.withLock { stages in
+            guard let encoder = stages.encoders[codec], encoder.number == number else { return }
+            self.passedOver(encoder.file, because: message)
+            stages.choices[codec]?.remove(encoder.file)
+            self.replaceEncoder(codec, &stages)
         }
     }
 
     /// On the capture thread: a fresh encoder does not fill a long hole with silence.
     private func restartSoundEncoder() {
-        self.state.withLock { stages in
-            guard let base = stages.baseNanoseconds, let old = stages.encoders[.opus] else { return }
-            old.input.remove()
-            old.pipeline.stop()
-            do throws(GStreamerError) {
-                stages.encoders[.opus] = try self.encoder(.opus, baseNanoseconds: base, output: old.output)
-            } catch {
-                stages.encoders[.opus] = nil
-                self.logger.error(
-                    "the sound encoder does not start again",
-                    metadata: .tagged([.errorMessage: "\(error)"])
-                )
-            }
+        self.state.withLock { self.replaceEncoder(.opus, &$0) }
+    }
+
+    /// Starts the best encoder that is left in the place of one; consumers stay.
+    private func replaceEncoder(_ codec: CameraCodec, _ stages: inout Stages) {
+        guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
+        old.input.remove()
+        old.pipeline.stop()
+        do throws(GStreamerError) {
+            stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: old.output, &stages)
+        } catch {
+            stages.encoders[codec] = nil
+            self.nothingIsSent(of: codec, because: error)
         }
+    }
+
+    private func nothingIsSent(of codec: CameraCodec, because error: any Error) {
+        self.logger.error(
+            "no encoder is left: nothing of this codec is sent any more",
+            metadata: .tagged([.detail: "\(codec.rawValue)", .errorMessage: "\(error)"])
+        )
     }
 }

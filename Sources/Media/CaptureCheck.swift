@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import GStreamer
 public import Logging
 internal import Observability
+public import PipelineCatalogue
 internal import Synchronization
 
 /// Why nothing can be captured from what was named; the person who named it can mend it.
@@ -21,17 +22,23 @@ public struct CaptureError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CameraSettings {
-    /// These settings with all that is named opened once, before anybody joins a room; a kind that a file does not have
-    /// is left out, with a line in the log.
+    /// These settings with all that is named looked up and opened once, before anybody joins a room; a kind that a file
+    /// does not have is left out, with a line in the log.
     ///
     /// Blocks, for a file up to 15 s; the session's control thread.
-    public func checked(logger: Logger) throws(CaptureError) -> CameraSettings {
+    public func checked(from pipelines: PipelineCatalogue, logger: Logger) throws(CaptureError) -> CameraSettings {
         var checked = self
-        for source in CaptureSource.all(self.video, self.audio) {
-            switch source.kind {
-            case .test: continue
-            case .camera, .microphone: try CaptureTrial.tryDevice(source)
-            case .file(let path): checked.leaveOut(missingFrom: try CaptureTrial.inspect(path), of: source, logger)
+        for source in try CaptureSource.all(self, from: pipelines) {
+            let missing = source.plan.file.missingElements
+            guard missing.isEmpty else {
+                let elements = missing.joined(separator: ", ")
+                throw CaptureError("\(source) needs GStreamer elements that are not installed: \(elements)")
+            }
+            if let path = CaptureTrial.path(of: source) { try CaptureTrial.checkFile(path) }
+            if source.isFile, let path = CaptureTrial.path(of: source) {
+                checked.leaveOut(missingFrom: try CaptureTrial.inspect(path), of: source, logger)
+            } else {
+                try CaptureTrial.open(source)
             }
         }
         guard checked.sendsVideo || checked.sendsAudio else {
@@ -42,13 +49,21 @@ extension CameraSettings {
         return checked
     }
 
+    /// Whether there are captures for all that is named, and whether they take the parameters; opens nothing.
+    public func check(in pipelines: PipelineCatalogue) throws(CaptureError) {
+        _ = try CaptureSource.all(self, from: pipelines)
+    }
+
     /// The same for whoever goes on without what does not work now: only kinds that a file does not have are left out.
     ///
     /// Blocks, for a file up to 15 s; the session's control thread.
-    public func reconciled(logger: Logger) -> CameraSettings {
+    /// - Throws: for what no capture file gives, and for parameters that none takes.
+    public func reconciled(from pipelines: PipelineCatalogue, logger: Logger) throws(CaptureError) -> CameraSettings {
         var settings = self
-        for source in CaptureSource.all(self.video, self.audio) {
-            guard case .file(let path) = source.kind, let media = try? CaptureTrial.inspect(path) else { continue }
+        for source in try CaptureSource.all(self, from: pipelines) where source.isFile {
+            guard let path = CaptureTrial.path(of: source), let media = try? CaptureTrial.inspect(path) else {
+                continue
+            }
             settings.leaveOut(missingFrom: media, of: source, logger)
         }
         return settings
@@ -68,8 +83,13 @@ extension CameraSettings {
 
 /// Tries what a person named.
 enum CaptureTrial {
-    /// What is in a file; throws if it cannot be played.
-    static func inspect(_ path: String) throws(CaptureError) -> MediaFile {
+    /// The path that a source reads from; nil if it reads no file.
+    static func path(of source: CaptureSource) -> String? {
+        source.plan.file.argument == "path" ? source.input.argument : nil
+    }
+
+    /// Whether there is a file that can be read; throws if not.
+    static func checkFile(_ path: String) throws(CaptureError) {
         var isDirectory = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             throw CaptureError("there is no file \(path)")
@@ -83,57 +103,75 @@ enum CaptureTrial {
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw CaptureError("\(path) cannot be read: permission denied")
         }
+    }
+
+    /// What is in a file; throws if it cannot be played.
+    static func inspect(_ path: String) throws(CaptureError) -> MediaFile {
         let media: MediaFile
         do {
             media = try MediaFile(inspecting: path)
         } catch {
             throw CaptureError("\(path) cannot be played: \(error.message)")
         }
-        guard !media.isStill || media.hasAudio else { throw CaptureError("\(path) is a still picture, not a video") }
+        guard !media.isStill || media.hasAudio else {
+            throw CaptureError("\(path) is a still picture, not a video: image:\(path) shows it")
+        }
         guard media.hasVideo || media.hasAudio else { throw CaptureError("\(path) has neither pictures nor sound") }
         return media
     }
 
-    /// Opens a device and closes it again; throws with what there is instead.
-    static func tryDevice(_ source: CaptureSource) throws(CaptureError) {
+    /// Opens the devices of a source and closes them again; throws with what there is instead.
+    static func open(_ source: CaptureSource) throws(CaptureError) {
         do {
-            _ = try self.openOnce(source, settings: CameraSettings())
+            _ = try self.opened(source)
         } catch {
-            throw CaptureError("\(source) cannot be opened: \(error.message); \(self.alternatives(to: source))")
+            let instead = self.alternatives(to: source).map { "; \($0)" } ?? ""
+            throw CaptureError("\(source) cannot be opened: \(error.message)\(instead)")
         }
     }
 
-    /// The mode to ask a camera for; `nil` if it has none that is usual.
+    /// The mode to ask a camera for; `nil` for what has no modes, or was told one.
     ///
     /// Opens and closes the device.
-    static func openOnce(_ source: CaptureSource, settings: CameraSettings) throws(GStreamerError) -> VideoMode? {
-        guard let launch = CaptureLaunch.trial(of: source) else { return nil }
-        let complaints = FirstComplaint()
-        let pipeline = try Pipeline(launch: launch) { complaints.note($0) }
-        defer { pipeline.stop() }
-        try CaptureLaunch.open(source, in: pipeline)
-        do {
-            try pipeline.open()
-        } catch {
-            throw GStreamerError(error.code, complaints.first ?? error.message)
-        }
-        guard case .camera = source.kind else { return nil }
-        let opener = try pipeline.element(named: "source")
+    /// - Throws: if it cannot be opened, or gives nothing that can be used.
+    static func mode(of source: CaptureSource, settings: CameraSettings) throws(GStreamerError) -> VideoMode? {
+        guard source.hasVideo, source.plan.has(CapturePipeline.mode), settings.parameters[CapturePipeline.mode] == nil,
+            let text = try self.opened(source)
+        else { return nil }
         return VideoMode.nearest(
             width: settings.width,
             height: settings.height,
-            framesPerSecond: settings.framesPerSecond
-        ) { opener.canGive(caps: $0.caps) }
+            framesPerSecond: settings.framesPerSecond,
+            of: OfferedMode.all(in: text)
+        )
     }
 
-    /// The devices of that kind that this machine has, as a part of a sentence.
-    static func alternatives(to source: CaptureSource) -> String {
-        if case .camera = source.kind {
+    /// Opens and closes a source's devices; what its opener can give, if it has an element of that name.
+    private static func opened(_ source: CaptureSource) throws(GStreamerError) -> String? {
+        let complaints = FirstComplaint()
+        let pipeline = try CapturePipeline.trial(of: source) { complaints.note($0) }
+        defer { pipeline.stop() }
+        do {
+            if source.opensLate { try pipeline.pause() } else { try pipeline.open() }
+        } catch {
+            throw GStreamerError(error.code, complaints.first ?? error.message)
+        }
+        return try? pipeline.element(named: CapturePipeline.opener).offeredCaps
+    }
+
+    /// The devices of that kind that this machine has, as a part of a sentence; nil for what is no device.
+    static func alternatives(to source: CaptureSource) -> String? {
+        if source.isCamera {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev")) ?? []
-            let cameras = names.filter { $0.hasPrefix("video") }.sorted().map { "/dev/\($0)" }
+            let known = Dictionary(CameraDevice.all().map { ($0.path, $0.name) }) { first, _ in first }
+            let cameras = names.filter { $0.hasPrefix("video") }.sorted().map { name in
+                let path = "/dev/\(name)"
+                return known[path].map { "\(path) (\($0))" } ?? path
+            }
             return cameras.isEmpty
                 ? "this machine has no /dev/video*" : "this machine has \(cameras.joined(separator: ", "))"
         }
+        guard source.isMicrophone else { return nil }
         let listed = FileManager.default.contents(atPath: "/proc/asound/pcm") ?? Data()
         let inputs = String(decoding: listed, as: UTF8.self).split(separator: "\n")
             .filter { $0.contains("capture") }

@@ -1,130 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where pictures come from.
-public enum VideoInput: Sendable, Hashable, CustomStringConvertible {
-    /// No pictures.
-    case none
-    /// The test pattern.
-    case test
-    /// A camera: the path of a Video4Linux device, for example `/dev/video0`.
-    case device(String)
-    /// The pictures of a file, over and over.
-    case file(String)
-
-    /// Reads `test`, `v4l2:/dev/video0`, `file:PATH` or `none`; `nil` for anything else.
-    public init?(_ text: String) {
-        switch text {
-        case "none": self = .none
-        case "test": self = .test
-        default:
-            if let path = argument(of: "file:", in: text) {
-                self = .file(path)
-            } else if let device = argument(of: "v4l2:", in: text) {
-                self = .device(device)
-            } else {
-                return nil
-            }
-        }
-    }
-
-    /// The text that `init(_:)` reads.
-    public var description: String {
-        switch self {
-        case .none: "none"
-        case .test: "test"
-        case .device(let device): "v4l2:\(device)"
-        case .file(let path): "file:\(path)"
-        }
-    }
-}
-
-/// Where sound comes from.
-public enum AudioInput: Sendable, Hashable, CustomStringConvertible {
-    /// No sound.
-    case none
-    /// The test beep.
-    case test
-    /// A microphone: the name of an ALSA device, for example `default` or `hw:1,0`.
-    case device(String)
-    /// The sound of a file, over and over.
-    case file(String)
-
-    /// Reads `test`, `alsa:default`, `file:PATH` or `none`; `nil` for anything else.
-    public init?(_ text: String) {
-        switch text {
-        case "none": self = .none
-        case "test": self = .test
-        default:
-            if let path = argument(of: "file:", in: text) {
-                self = .file(path)
-            } else if let device = argument(of: "alsa:", in: text) {
-                self = .device(device)
-            } else {
-                return nil
-            }
-        }
-    }
-
-    /// The text that `init(_:)` reads.
-    public var description: String {
-        switch self {
-        case .none: "none"
-        case .test: "test"
-        case .device(let device): "alsa:\(device)"
-        case .file(let path): "file:\(path)"
-        }
-    }
-}
-
-/// What follows a prefix, if there is something.
-private func argument(of prefix: String, in text: String) -> String? {
-    guard text.hasPrefix(prefix), text.utf8.count > prefix.utf8.count else { return nil }
-    return String(text.dropFirst(prefix.count))
-}
+internal import GStreamer
+internal import PipelineCatalogue
 
 /// One thing that is opened once: its pictures, its sound, or both.
 struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
-    enum Kind: Sendable, Hashable {
-        case test
-        case camera(String)
-        case microphone(String)
-        case file(String)
-    }
-
-    var kind: Kind
+    var plan: PipelinePlan
+    var input: CaptureInput
     var hasVideo: Bool
     var hasAudio: Bool
 
     /// What has to be opened; a file that gives both is opened once, so that lips match.
-    static func all(_ video: VideoInput, _ audio: AudioInput) -> [CaptureSource] {
-        let picture: Kind? =
-            switch video {
-            case .none: nil
-            case .test: .test
-            case .device(let device): .camera(device)
-            case .file(let path): .file(path)
+    ///
+    /// - Throws: for what no capture file gives, and for parameters that none takes.
+    static func all(
+        _ settings: CameraSettings,
+        from pipelines: PipelineCatalogue
+    ) throws(CaptureError) -> [CaptureSource] {
+        var sources: [CaptureSource] = []
+        for (media, input) in [(PipelineMedia.video, settings.video), (.audio, settings.audio)] where input != .none {
+            if media == .audio, sources.first?.input == input, sources.first?.plan.file.gives[.audio] != nil {
+                sources[0].hasAudio = true
+                continue
             }
-        let sound: Kind? =
-            switch audio {
-            case .none: nil
-            case .test: .test
-            case .device(let device): .microphone(device)
-            case .file(let path): .file(path)
+            let plan = PipelinePlan(try Self.file(for: media, input, pipelines))
+            sources.append(
+                CaptureSource(plan: plan, input: input, hasVideo: media == .video, hasAudio: media == .audio)
+            )
+        }
+        var unused = Set(settings.parameters.keys)
+        for index in sources.indices {
+            do throws(PipelineFinding) {
+                if let argument = sources[index].input.argument { try sources[index].plan.setArgument(argument) }
+                for (name, text) in settings.parameters where sources[index].plan.has(name) {
+                    try sources[index].plan.set(name, text)
+                    unused.remove(name)
+                }
+                // What is missing is told before anything is opened.
+                _ = try sources[index].plan.settings()
+            } catch {
+                throw CaptureError(error.description)
             }
-        if let picture, picture == sound { return [CaptureSource(kind: picture, hasVideo: true, hasAudio: true)] }
-        return [
-            picture.map { CaptureSource(kind: $0, hasVideo: true, hasAudio: false) },
-            sound.map { CaptureSource(kind: $0, hasVideo: false, hasAudio: true) },
-        ].compactMap { $0 }
+        }
+        if let name = unused.sorted().first {
+            let known = Set(sources.flatMap { $0.plan.file.parameters.keys }).sorted().joined(separator: ", ")
+            throw CaptureError("no source has the parameter \"\(name.prefix(64))\"; there is: \(known)")
+        }
+        return sources
     }
+
+    /// What is opened of it: nobody sees or hears a device of which everything is muted, so the slate runs in its place.
+    static func opened(
+        _ settings: CameraSettings,
+        from pipelines: PipelineCatalogue
+    ) throws(CaptureError) -> [CaptureSource] {
+        try Self.all(settings, from: pipelines).map { source in
+            let isMuted =
+                (!source.hasVideo || settings.isVideoMuted) && (!source.hasAudio || settings.isAudioMuted)
+            guard isMuted, source.isCamera || source.isMicrophone else { return source }
+            return Self.slate(of: source, from: pipelines) ?? source
+        }
+    }
+
+    /// What is shown while a source is away; `nil` for files, which start over, and without such a capture.
+    static func slate(of source: CaptureSource, from pipelines: PipelineCatalogue) -> CaptureSource? {
+        guard !source.isFile, let file = pipelines.file(.capture, "slate"), file.missingElements.isEmpty,
+            !source.hasVideo || file.gives[.video] != nil, !source.hasAudio || file.gives[.audio] != nil
+        else { return nil }
+        var slate = source
+        slate.plan = PipelinePlan(file)
+        return slate
+    }
+
+    private static func file(
+        for media: PipelineMedia,
+        _ input: CaptureInput,
+        _ pipelines: PipelineCatalogue
+    ) throws(CaptureError) -> PipelineFile {
+        let what = media == .video ? "picture" : "sound"
+        guard let file = pipelines.file(.capture, input.name), file.gives[media] != nil else {
+            let known = pipelines.files(.capture).filter { $0.gives[media] != nil }.map(\.name).sorted()
+            throw CaptureError("no capture \"\(input.name)\" gives \(what); there is: \(known.joined(separator: ", "))")
+        }
+        return file
+    }
+
+    /// Whether it has to be read at the pace of the clock, and starts over when it ends.
+    var isFile: Bool { !self.plan.file.isLive }
+
+    /// Whether a Video4Linux device is opened.
+    var isCamera: Bool { self.plan.file.requires.contains("v4l2src") }
+
+    /// Whether a sound card is opened.
+    var isMicrophone: Bool { self.plan.file.requires.contains("alsasrc") }
+
+    /// Whether it opens what it reads only when it is about to play.
+    var opensLate: Bool { self.plan.file.requires.contains("ximagesrc") }
 
     /// For messages, for example `camera /dev/video0`.
     var description: String {
-        switch self.kind {
-        case .test: "test source"
-        case .camera(let device): "camera \(device)"
-        case .microphone(let device): "microphone \(device)"
-        case .file(let path): "file \(path)"
-        }
+        let kind =
+            switch self.input.name {
+            case "test": "test source"
+            case "v4l2": "camera"
+            case "alsa": "microphone"
+            default: self.input.name
+            }
+        return [kind, self.input.argument].compactMap { $0 }.joined(separator: " ")
     }
 }

@@ -38,6 +38,7 @@ extension CameraCodec {
         switch self {
         case .h264: .h264
         case .vp8: .vp8
+        case .vp9: .vp9
         case .opus: .opus
         }
     }

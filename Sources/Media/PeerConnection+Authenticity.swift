@@ -7,8 +7,7 @@ internal import Synchronization
 
 /// Whom we believe; on the control thread.
 extension PeerConnection {
-    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not (gstreamer.md facts
-    /// 1, 20).
+    /// Compares the certificates that the peer showed with its description: webrtcbin 1.22 does not.
     ///
     /// Nothing is read from or sent to a peer before this said yes.
     func isGenuine(_ bin: WebRTCBin) -> Bool {

@@ -4,13 +4,18 @@ internal import GStreamer
 internal import Logging
 internal import Observability
 internal import SDP
+internal import Session
 internal import Synchronization
 
 /// What we send to the peer; everything on the control thread.
 extension PeerConnection {
     /// One m-line per kind: what we send, with the codec that we prefer; what we only receive.
+    ///
+    /// - Throws: if there is neither something to send nor something to receive.
     func prepareOffer(_ bin: WebRTCBin) throws {
         let policy = self.context.policy
+        let hasMedia = [MediaKind.audio, .video].contains { !policy.sent($0).isEmpty || !policy.received($0).isEmpty }
+        guard hasMedia else { throw GStreamerError(.negotiation, "there is nothing to offer") }
         for kind in [MediaKind.audio, .video] {
             if let codec = policy.sent(kind).first, let format = SendFormat(codec), let camera = CameraCodec(codec) {
                 let branch = try bin.addSender(format)
@@ -46,6 +51,14 @@ extension PeerConnection {
 
     func startSending(_ bin: WebRTCBin) {
         guard let camera = self.context.camera else { return }
+        for media in self.state.withLock({ $0.negotiation.negotiatedMedia })
+        where media.kind == .video && media.ourDirection.sends {
+            bin.watchCongestion(
+                payloadType: Int(media.codec.payloadType),
+                retransmission: media.codec.rtxPayloadType.map(Int.init),
+                extensionID: media.codec.transportCCID.map(Int.init)
+            )
+        }
         for sender in self.state.withLock({ Array($0.senders.values) }) {
             guard self.state.withLock({ $0.consumers[sender.codec] }) == nil else { continue }
             do {
@@ -55,5 +68,40 @@ extension PeerConnection {
                 self.logger.error("camera does not start", metadata: .tagged([.errorMessage: "\(error)"]))
             }
         }
+    }
+
+    /// Looks at what the peer reported; the video codec that it gets and what its network takes.
+    ///
+    /// Any thread; twenty times a second.
+    /// - Returns: nil while it gets no video, and where the rate is fixed.
+    func followNetwork(at now: UInt64) -> (codec: CameraCodec, limit: RateLimit)? {
+        guard let bin = self.bin, let settings = self.context.camera?.settings else { return nil }
+        return self.state.withLock { state in
+            state.rate?.limit(minimum: settings.minimumBitsPerSecond, maximum: settings.bitsPerSecond)
+            guard state.isConnected, state.rate != nil, let codec = state.senders[.video]?.codec,
+                let limit = state.rate?.update(RateFeedback(bin.takeCongestionNews()), at: now)
+            else { return nil }
+            return (codec, limit)
+        }
+    }
+}
+
+extension RateFeedback {
+    fileprivate init(_ news: CongestionNews) {
+        self.init(
+            sentBytes: news.sentBytes,
+            arrivals: news.arrivals.map {
+                Arrivals(
+                    packets: $0.packets,
+                    bytes: $0.bytes,
+                    lostPackets: $0.lostPackets,
+                    queueing: $0.queueing,
+                    span: $0.span,
+                    bytesOnTheirWay: $0.bytesOnTheirWay
+                )
+            },
+            reportedLoss: news.reportedLoss,
+            estimate: news.estimate
+        )
     }
 }

@@ -15,7 +15,7 @@ internal import Synchronization
 /// comes out through `onEvent`, from GStreamer's and the control thread.
 public final class PeerConnection: Sendable {
     private let id: ConnectionID
-    private let peer: PeerID
+    let peer: PeerID
     let context: PeerConnectionContext
     let logger: Logger
     let onEvent: @Sendable (ConnectionEvent) -> Void
@@ -25,11 +25,17 @@ public final class PeerConnection: Sendable {
         var negotiation: NegotiationState
         var bin: WebRTCBin?
         var isClosed = false
-        /// When the first offer of either side was there.
-        var offerNanoseconds: Int64?
+        /// When the first offer of either side was there, and what followed it.
+        var setup = SetupTimes()
         var verdict = Verdict.pending
         var isConnected = false
+        /// All of ours, in webrtcbin's text.
         var localCandidates: [String] = []
+        /// The pair that ICE chose, and the TURN servers by address.
+        var pair: SelectedPair?
+        var relays: [String: String] = [:]
+        /// Multicast names of the peer that were looked up.
+        var namesLookedUp = 0
         var isGathered = false
         var waitsForGathering: OneShot<Void, Never>?
         var descriptionSent = false
@@ -37,6 +43,9 @@ public final class PeerConnection: Sendable {
         var taps: [TrackTap] = []
         var senders: [MediaKind: Sender] = [:]
         var consumers: [CameraCodec: FanOut.Consumer] = [:]
+        var chat: ChatReceiver?
+        /// What its network takes; nil where the rate is fixed.
+        var rate: RateController?
     }
 
     struct Sender {
@@ -68,7 +77,7 @@ public final class PeerConnection: Sendable {
         self.logger = logger
         self.onEvent = onEvent
         let negotiation = NegotiationState(policy: context.policy, ourFingerprints: context.fingerprints)
-        self.state = Mutex(State(negotiation: negotiation))
+        self.state = Mutex(State(negotiation: negotiation, rate: context.camera?.rateController))
     }
 
     // MARK: Actions of the session machine
@@ -76,11 +85,16 @@ public final class PeerConnection: Sendable {
     /// Builds and starts the pipeline.
     public func open() async {
         await self.perform("open") {
-            let bin = try await self.context.control.run("opening a peer connection") { [weak self] in
+            let servers = await self.context.servers.servers()
+            var settings = self.context.settings
+            settings.stunServer = servers.stun
+            settings.turnServers = servers.turn
+            self.state.withLock { $0.relays = servers.names }
+            let bin = try await self.context.control.run("opening a peer connection") { [weak self, settings] in
                 guard let self else { throw GStreamerError(.interrupted, "the connection is gone") }
                 return try WebRTCBin(
                     id: self.id.rawValue,
-                    settings: self.context.settings,
+                    settings: settings,
                     certificate: self.context.certificate,
                     queue: self.context.recorder?.queue,
                     baseTimeNanoseconds: self.context.baseTimeNanoseconds,
@@ -96,7 +110,7 @@ public final class PeerConnection: Sendable {
     public func createOffer() async {
         await self.perform("offer") {
             guard let bin = self.bin else { return }
-            self.noteOffer()
+            self.note(\.offer)
             try await self.context.control.run("preparing an offer") { try self.prepareOffer(bin) }
             let inner = try await bin.createOffer()
             let (toSet, outer) = try self.state.withLock { try $0.negotiation.offerCreated(inner: inner) }
@@ -105,11 +119,11 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    /// Applies an offer of the peer; `answerCreated`, `rebuildNeeded` or `descriptionRefused` follows.
+    /// Applies an offer of the peer; `answerCreated`, `rebuildNeeded`, `offerDeclined` or `descriptionRefused` follows.
     public func applyOffer(_ sdp: String) async {
         await self.perform("answer") {
             guard let bin = self.bin else { return }
-            self.noteOffer()
+            self.note(\.offer)
             let decision: OnOffer
             do {
                 decision = try self.state.withLock { state throws(SDPError) in
@@ -121,16 +135,26 @@ public final class PeerConnection: Sendable {
             }
             switch decision {
             case .reply(let outer):
+                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
                 self.onEvent(.answerCreated(sdp: outer))
             case .rebuild(let reason):
                 self.onEvent(.rebuildNeeded(reason: reason.rawValue))
+            case .decline(let outer, let reason):
+                self.onEvent(.offerDeclined(sdp: outer, reason: reason))
             case .apply(let inner):
+                let renewed = try await self.restartICE(bin)
                 try await bin.setRemoteDescription(.offer, inner)
                 try await self.context.control.run("preparing an answer") { try self.prepareAnswer(bin) }
                 let answer = try await bin.createAnswer()
-                let (toSet, outer) = try self.state.withLock { try $0.negotiation.answerCreated(inner: answer) }
+                let (toSet, outer) = try self.state.withLock {
+                    try $0.negotiation.answerCreated(inner: answer, ice: renewed)
+                }
                 try await bin.setLocalDescription(.answer, toSet)
-                self.onEvent(.answerCreated(sdp: await self.withCandidates(outer)))
+                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
+                self.resolveNames(in: sdp)
+                let described = await self.withCandidates(outer)
+                self.note(\.answer)
+                self.onEvent(.answerCreated(sdp: described))
             }
         }
     }
@@ -139,6 +163,7 @@ public final class PeerConnection: Sendable {
     public func applyAnswer(_ sdp: String) async {
         await self.perform("accept the answer") {
             guard let bin = self.bin else { return }
+            self.noteAnswer()
             let inner: String
             do {
                 inner = try self.state.withLock { state throws(SDPError) in
@@ -150,6 +175,7 @@ public final class PeerConnection: Sendable {
             }
             try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
             try await bin.setRemoteDescription(.answer, inner)
+            self.resolveNames(in: sdp)
         }
     }
 
@@ -167,16 +193,24 @@ public final class PeerConnection: Sendable {
         }
         switch decision {
         case .add(let mLineIndex, let line):
-            await self.perform("add a candidate") {
-                try await self.context.control.run("adding a candidate") {
-                    bin?.addRemoteCandidate(mLineIndex: mLineIndex, line: line)
-                }
-            }
-        case .resolve:
-            // The peer's checks reach us as peer-reflexive where its network lets them (gstreamer.md fact 43).
-            self.logger.debug("mDNS candidate left to connectivity checks")
+            await self.add(line, mLineIndex: mLineIndex, to: bin)
+        case .resolve(let mLineIndex, let candidate):
+            self.resolve([candidate], mLineIndex: mLineIndex)
         case .ignore(let reason):
             self.logger.debug("candidate ignored", metadata: .tagged([.detail: "\(reason.rawValue)"]))
+        }
+    }
+
+    /// Waits, while it records, until nothing has come for 60 ms, 300 ms at most.
+    ///
+    /// A room tells that a peer left before the peer's last packets are here.
+    public func takeWhatIsOnItsWay() async {
+        guard self.context.recorder != nil else { return }
+        let deadline = ContinuousClock.now + .milliseconds(300)
+        while ContinuousClock.now < deadline, let heard = self.lastHeardNanoseconds,
+            Runtime.monotonicNanoseconds - heard < 60_000_000
+        {
+            try? await Task.sleep(for: .milliseconds(20))
         }
     }
 
@@ -201,12 +235,16 @@ public final class PeerConnection: Sendable {
         } catch {
             self.logger.critical("peer connection did not come down", metadata: .tagged([.errorMessage: "\(error)"]))
         }
+        // The agent's own thread gives back what TURN servers lent; without it they would hold it for minutes.
+        if let bin, bin.usesRelays { try? await Task.sleep(for: .milliseconds(200)) }
         for tap in taps { tap.close() }
+        self.logChat()
         self.state.withLock { $0.taps.removeAll() }
-        let recorder = self.context.recorder
+        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
         let id = self.id.rawValue
         // Closing files waits for the disk: the control thread is the place for it.
         _ = try? await self.context.control.run("closing files") {
+            outputs?.remove(connection: id)
             recorder?.close(connection: id, reason: reason)
         }
         self.onEvent(.closed)
@@ -228,6 +266,11 @@ public final class PeerConnection: Sendable {
         self.bin?.jitterMilliseconds(ssrc: ssrc)
     }
 
+    /// Round trip in milliseconds, if known.
+    ///
+    /// Control thread.
+    var roundTripMilliseconds: Double? { self.bin?.roundTripMilliseconds }
+
     /// The pipeline's name and its graph in the DOT language; nil while there is none.
     ///
     /// Control thread.
@@ -244,14 +287,24 @@ public final class PeerConnection: Sendable {
 
     // MARK: Steps of the negotiation
 
-    private var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+    var bin: WebRTCBin? { self.state.withLock { $0.bin } }
 
-    private func noteOffer() {
+    /// A step is done for the first time.
+    private func note(_ step: any WritableKeyPath<SetupTimes, Int64?> & Sendable) {
         let now = Runtime.monotonicNanoseconds
-        self.state.withLock { $0.offerNanoseconds = $0.offerNanoseconds ?? now }
+        self.state.withLock { $0.setup[keyPath: step] = $0.setup[keyPath: step] ?? now }
     }
 
-    private func perform(_ what: String, _ body: () async throws -> Void) async {
+    /// An offer that stood for so long waited for somebody to come, who is not to blame for the delay.
+    private func noteAnswer() {
+        let now = Runtime.monotonicNanoseconds
+        self.state.withLock { state in
+            if let offer = state.setup.offer, now - offer > 15_000_000_000 { state.setup.offer = now }
+            state.setup.answer = state.setup.answer ?? now
+        }
+    }
+
+    func perform(_ what: String, _ body: () async throws -> Void) async {
         do {
             try await body()
         } catch {
@@ -260,7 +313,7 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    /// Waits for the first candidates, 500 ms at most, and puts them into the description (protocols.md 1.2); those
+    /// Waits for the first candidates, 500 ms at most, and puts them into the description; those
     /// that come later are trickled.
     private func withCandidates(_ outer: String) async -> String {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -300,12 +353,17 @@ public final class PeerConnection: Sendable {
             self.onEvent(.iceDisconnected)
         case .iceState(.failed):
             self.onEvent(.iceFailed)
+        case .iceState(.connected), .iceState(.completed):
+            self.note(\.ice)
         case .iceState:
             break
         case .connectionState(.connected):
+            self.note(\.dtls)
             self.context.control.enqueue { [weak self] in self?.connectionCameUp() }
         case .connectionState:
             break
+        case .pairSelected(let pair):
+            self.pairChanged(pair)
         case .streamAppeared(let stream):
             self.state.withLock { $0.waiting.append(stream) }
             self.context.control.enqueue { [weak self] in self?.attachWaitingStreams() }
@@ -333,10 +391,10 @@ public final class PeerConnection: Sendable {
 
     private func trickle(mLineIndex: Int, line: String) {
         let outgoing = self.state.withLock { state -> ICECandidate? in
-            guard state.descriptionSent else {
-                if mLineIndex == 0 { state.localCandidates.append(line) }
-                return nil
+            if mLineIndex == 0, state.localCandidates.count < Self.maximumCandidates {
+                state.localCandidates.append(line)
             }
+            guard state.descriptionSent else { return nil }
             return state.negotiation.outerCandidate(innerMLineIndex: mLineIndex, line: line).map {
                 ICECandidate(line: $0.line, mLineIndex: $0.mLineIndex, mid: $0.mid)
             }
@@ -353,8 +411,12 @@ public final class PeerConnection: Sendable {
             return !state.isConnected
         }
         self.attachWaitingStreams()
+        self.takeChat()
         self.startSending(bin)
-        if isFirst { self.onEvent(.connected) }
+        if isFirst {
+            self.logPath("media path chosen")
+            self.onEvent(.connected)
+        }
     }
 
     private func attachWaitingStreams() {
@@ -374,7 +436,8 @@ public final class PeerConnection: Sendable {
     }
 
     private func attach(_ stream: ReceivedStream, to bin: WebRTCBin) throws {
-        guard let recorder = self.context.recorder, let format = stream.format,
+        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
+        guard recorder != nil || outputs != nil, let format = stream.format,
             let depayloader = Depayloader(format), let ssrc = format.ssrc
         else {
             try bin.discard(stream)
@@ -383,6 +446,8 @@ public final class PeerConnection: Sendable {
         let media = self.state.withLock {
             $0.negotiation.media(forSSRC: ssrc, payloadType: UInt8(clamping: format.payloadType))
         }
+        var setup = self.state.withLock { $0.setup }
+        setup.packet = stream.appearedNanoseconds
         let track = ReceivedTrack(
             participant: self.peer.rawValue,
             codec: depayloader.codec,
@@ -391,8 +456,21 @@ public final class PeerConnection: Sendable {
             ssrc: ssrc,
             payloadType: format.payloadType,
             mid: media?.mid,
-            offerNanoseconds: self.state.withLock { $0.offerNanoseconds }
+            audioLevelID: media?.codec.audioLevelID,
+            setup: setup
         )
+        if let outputs {
+            outputs.add(
+                track,
+                profileLevelID: format.profileLevelID,
+                connection: self.id.rawValue,
+                fork: bin.fork(stream, ssrc: ssrc, isVideo: track.isVideo)
+            )
+        }
+        guard let recorder else {
+            try bin.discard(stream)
+            return
+        }
         let target = bin.keyframeTarget(of: stream)
         let tap = recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
         self.state.withLock { $0.taps.append(tap) }

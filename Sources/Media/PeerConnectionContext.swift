@@ -11,12 +11,16 @@ public struct PeerConnectionContext: Sendable {
     public var certificate: Certificate
     /// What is negotiated.
     public var policy: NegotiationPolicy
-    /// Ports, addresses, jitter buffer.
+    /// Ports, addresses, reorder buffer.
     public var settings: WebRTCSettings
     /// Running time 0 of every pipeline of the session, on the system clock.
     public var baseTimeNanoseconds: UInt64
+    /// STUN and TURN servers; those of `settings` are not used.
+    public var servers: ICEServerBook
     /// Where received tracks go; nil: they are received and thrown away.
     public var recorder: RoomRecorder?
+    /// Where received tracks are sent on; nil: nowhere.
+    public var outputs: RTPOutputs?
     /// What is sent; nil: nothing.
     public var camera: CameraSource?
 
@@ -26,16 +30,20 @@ public struct PeerConnectionContext: Sendable {
         certificate: Certificate,
         policy: NegotiationPolicy,
         settings: WebRTCSettings,
+        servers: ICEServerBook = ICEServerBook(),
         baseTimeNanoseconds: UInt64,
         recorder: RoomRecorder?,
+        outputs: RTPOutputs? = nil,
         camera: CameraSource?
     ) {
         self.control = control
         self.certificate = certificate
         self.policy = policy
         self.settings = settings
+        self.servers = servers
         self.baseTimeNanoseconds = baseTimeNanoseconds
         self.recorder = recorder
+        self.outputs = outputs
         self.camera = camera
     }
 

@@ -19,12 +19,20 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var connectedPeers: Set<PeerID> = []
     /// Peers that are in the room, as far as we know; a silent one is taken for gone until it is heard again.
     public var presentPeers: Set<PeerID> = []
-    /// Peers that were ever connected.
-    public var everConnected: Set<PeerID> = []
+    /// Whether any peer was ever connected; who it was is not kept, for a session may last for months.
+    public var hasConnected = false
+    /// Where the server takes our media; nobody is there, so it is in none of the other sets.
+    public var publishPoint: PeerID?
+    /// Whether what we send reaches the publish point.
+    public var isPublishing = false
+    /// Names that peers go by, while they are in the room.
+    public var names: [PeerID: String] = [:]
     /// Facts counted by kind: what was ignored, refused, rebuilt.
     public var counters: [String: Int] = [:]
     /// Buffers sent, by codec, over all peers there ever were.
     public var sent: [CameraCodec: UInt64] = [:]
+    /// How media reach each peer that is connected.
+    public var paths: [PeerID: MediaPath] = [:]
     /// The last reason for which a peer was refused or given up.
     public var lastRefusal: String?
 
@@ -35,7 +43,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
 /// Drives one room: the signaller on one side, a peer connection per remote peer on the other, and the pure session
 /// machine between them.
 ///
-/// One consumer takes one input at a time and performs all its actions before it takes the next (style.md 6.5). Each
+/// One consumer takes one input at a time and performs all its actions before it takes the next. Each
 /// peer connection performs its own actions in order, independent of the others.
 public final class RoomSession: Sendable {
     /// Looked at once a second, so that silence is noticed within 10 s.
@@ -61,7 +69,9 @@ public final class RoomSession: Sendable {
         let commands: AsyncStream<ConnectionCommand>.Continuation
         /// Why the connection ends, once that is decided.
         var closeReason = "the session is over"
-        var liveness: LivenessPolicy
+        var end = ConnectionEnd.atOnce
+        /// From the first time it is connected; before that, nobody may be there to be heard.
+        var liveness: LivenessPolicy?
     }
 
     /// What one peer connection is told, in order.
@@ -104,6 +114,7 @@ public final class RoomSession: Sendable {
                 for (codec, counters) in connection.connection.sent {
                     status.sent[codec, default: 0] += counters.pushed
                 }
+                status.paths[connection.connection.peer] = connection.connection.path
             }
             return status
         }
@@ -117,9 +128,19 @@ public final class RoomSession: Sendable {
         return connection?.jitterMilliseconds(ssrc: track.ssrc)
     }
 
+    /// Round trip to a peer in milliseconds (RFC 3550, 6.4.1); nil until the peer reported on media of ours.
+    ///
+    /// Control thread.
+    public func roundTripMilliseconds(of peer: PeerID) -> Double? {
+        self.connections.filter { $0.peer == peer }.compactMap(\.roundTripMilliseconds).max()
+    }
+
+    /// Those that are there now, in no order.
+    var connections: [PeerConnection] { self.state.withLock { $0.connections.values.map(\.connection) } }
+
     /// The pipeline of each peer connection and those of the camera, in the DOT language, by name.
     public func graphs() async throws -> [String: String] {
-        let connections = self.state.withLock { $0.connections.values.map(\.connection) }
+        let connections = self.connections
         let camera = self.context.camera
         return try await self.context.control.run("drawing pipelines") {
             var graphs = camera?.graphs ?? [:]
@@ -147,6 +168,9 @@ public final class RoomSession: Sendable {
             group.addTask { await self.runSignaller() }
             group.addTask { await self.pumpRoomEvents() }
             group.addTask { await self.watchLiveness() }
+            if let camera = self.context.camera, camera.settings.hasAdaptiveRate {
+                group.addTask { await self.followNetworks(camera) }
+            }
             loop: for await input in self.inputs {
                 for action in machine.handle(input) {
                     if case .finished(let result) = action {
@@ -171,11 +195,12 @@ public final class RoomSession: Sendable {
             return (state.timers.values.map { $0 }, state.connections.keys.map { $0 })
         }
         for timer in timers { timer.cancel() }
-        for id in connections { self.close(id, reason: "the session is over") }
+        for id in connections { self.close(id, reason: "the session is over", when: .atOnce) }
         let deadline = ContinuousClock.now + .seconds(6)
         while !self.state.withLock({ $0.connections.isEmpty }), ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(20))
         }
+        await self.context.servers.close()
     }
 
     // MARK: Inputs
@@ -207,12 +232,13 @@ public final class RoomSession: Sendable {
     /// Once a second: a peer that sends neither RTP nor RTCP is reported (webrtcbin never notices: fact 3).
     private func watchLiveness() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
+            if let outputs = self.context.outputs { self.context.control.enqueue { outputs.tick() } }
             let now = UInt64(clamping: Runtime.monotonicNanoseconds)
             let transitions = self.state.withLock { state in
                 state.connections.keys.compactMap { id -> (ConnectionID, LivenessPolicy.Transition)? in
                     guard let connection = state.connections[id] else { return nil }
                     let heard = connection.connection.lastHeardNanoseconds.map { UInt64(clamping: $0) }
-                    return state.connections[id]?.liveness.update(lastHeardAt: heard, now: now).map { (id, $0) }
+                    return state.connections[id]?.liveness?.update(lastHeardAt: heard, now: now).map { (id, $0) }
                 }
             }
             for (id, transition) in transitions {
@@ -221,13 +247,30 @@ public final class RoomSession: Sendable {
         }
     }
 
+    /// Twenty times a second: what the networks of the peers take of the camera.
+    private func followNetworks(_ camera: CameraSource) async {
+        func follow(_ peers: [CameraCodec: [RateLimit]], at now: UInt64) {
+            guard camera.follow(peers, of: ObjectIdentifier(self), at: now) else { return }
+            self.context.control.enqueue { camera.applyRates() }
+        }
+        while (try? await Task.sleep(for: .milliseconds(50))) != nil {
+            let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+            var peers: [CameraCodec: [RateLimit]] = [:]
+            for connection in self.connections {
+                guard let (codec, limit) = connection.followNetwork(at: now) else { continue }
+                peers[codec, default: []].append(limit)
+            }
+            follow(peers, at: now)
+        }
+        follow([:], at: UInt64(clamping: Runtime.monotonicNanoseconds))
+    }
+
     // MARK: Actions
 
     private func perform(_ action: SessionAction, in group: inout DiscardingTaskGroup) {
         switch action {
-        case .openConnection(let id, let peer, _):
-            // Whether it offers or answers shows in what it is told next.
-            self.open(id, peer, in: &group)
+        case .openConnection(let id, let peer, let role):
+            self.open(id, peer, role, in: &group)
         case .createOffer(let id):
             self.command(id, .createOffer)
         case .applyOffer(let id, let sdp):
@@ -236,10 +279,12 @@ public final class RoomSession: Sendable {
             self.command(id, .applyAnswer(sdp))
         case .addCandidate(let id, let candidate):
             self.command(id, .addCandidate(candidate))
-        case .closeConnection(let id, let reason):
-            self.close(id, reason: reason)
+        case .closeConnection(let id, let reason, let end):
+            self.close(id, reason: reason, when: end)
         case .send(let command):
             self.signaller.send(command)
+        case .useICEServers(let servers):
+            self.context.servers.offer(servers)
         case .startTimer(let id, let duration):
             self.startTimer(id, duration)
         case .cancelTimer(let id):
@@ -262,25 +307,33 @@ public final class RoomSession: Sendable {
         }
     }
 
-    private func open(_ id: ConnectionID, _ peer: PeerID, in group: inout DiscardingTaskGroup) {
+    private func open(_ id: ConnectionID, _ peer: PeerID, _ role: CallRole, in group: inout DiscardingTaskGroup) {
         let (commands, continuation) = AsyncStream.makeStream(
             of: ConnectionCommand.self,
             bufferingPolicy: .bufferingOldest(1024)
         )
-        let connection = PeerConnection(id: id, peer: peer, context: self.context, logger: self.logger) {
+        var context = self.context
+        // Whether it offers or answers shows in what it is told next.
+        if role == .publisher { context.policy = context.policy.sendingOnly }
+        let connection = PeerConnection(id: id, peer: peer, context: context, logger: self.logger) {
             [weak self] event in
+            if event == .connected { self?.beginListening(id) }
             self?.input(.connection(id, event))
         }
-        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         self.state.withLock {
-            $0.connections[id] = Connection(
-                connection: connection,
-                commands: continuation,
-                liveness: LivenessPolicy(startedAt: now, limit: Self.silenceLimit)
-            )
+            $0.connections[id] = Connection(connection: connection, commands: continuation)
         }
         continuation.yield(.open)
         group.addTask { await self.serve(connection, id, commands) }
+    }
+
+    /// From now on the peer has to be heard.
+    private func beginListening(_ id: ConnectionID) {
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        self.state.withLock { state in
+            guard state.connections[id] != nil, state.connections[id]?.liveness == nil else { return }
+            state.connections[id]?.liveness = LivenessPolicy(startedAt: now, limit: Self.silenceLimit)
+        }
     }
 
     private func command(_ id: ConnectionID, _ command: ConnectionCommand) {
@@ -289,9 +342,10 @@ public final class RoomSession: Sendable {
     }
 
     /// Ends the stream of commands; whoever serves the connection closes it then.
-    private func close(_ id: ConnectionID, reason: String) {
+    private func close(_ id: ConnectionID, reason: String, when end: ConnectionEnd) {
         let commands = self.state.withLock { state in
             state.connections[id]?.closeReason = reason
+            state.connections[id]?.end = end
             return state.connections[id]?.commands
         }
         commands?.finish()
@@ -313,7 +367,10 @@ public final class RoomSession: Sendable {
             }
         }
         let sent = connection.sent
-        let reason = self.state.withLock { $0.connections[id]?.closeReason ?? "" }
+        let (reason, end) = self.state.withLock { state in
+            (state.connections[id]?.closeReason ?? "", state.connections[id]?.end ?? .atOnce)
+        }
+        if end == .quiet { await connection.takeWhatIsOnItsWay() }
         await connection.close(reason: reason)
         self.state.withLock { state in
             state.connections[id] = nil
@@ -332,14 +389,29 @@ public final class RoomSession: Sendable {
         switch fact {
         case .peerLeft(let peer): self.noteLeaving(peer, "left")
         case .peerGivenUp(let peer, _): self.noteLeaving(peer, "given up")
+        case .peerNamed(let peer, let name): self.noteName(peer, name)
         default: break
         }
     }
 
     /// Journals that a participant is gone; a file is written, so not on the session's own thread.
     private func noteLeaving(_ peer: PeerID, _ reason: String) {
-        guard let recorder = self.context.recorder else { return }
-        self.context.control.enqueue { recorder.left(participant: peer.rawValue, reason: reason) }
+        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
+        guard recorder != nil || outputs != nil else { return }
+        self.context.control.enqueue {
+            recorder?.left(participant: peer.rawValue, reason: reason)
+            outputs?.left(participant: peer.rawValue)
+        }
+    }
+
+    /// Journals a name; a file is written, so not on the session's own thread.
+    private func noteName(_ peer: PeerID, _ name: String) {
+        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
+        guard recorder != nil || outputs != nil else { return }
+        self.context.control.enqueue {
+            recorder?.named(participant: peer.rawValue, name)
+            outputs?.named(participant: peer.rawValue, name)
+        }
     }
 
     private func log(_ fact: SessionFact) {
@@ -365,6 +437,17 @@ public final class RoomSession: Sendable {
             self.logger.notice("peer joined", metadata: .tagged([.peerID: "\(peer)"]))
         case .peerLeft(let peer):
             self.logger.notice("peer left", metadata: .tagged([.peerID: "\(peer)"]))
+        case .peerNamed(let peer, let name):
+            self.logger.info("peer has a name", metadata: .tagged([.peerID: "\(peer)", .detail: "\(name)"]))
+        case .publishPointArrived(let peer):
+            self.logger.info("the server takes what we send", metadata: .tagged([.peerID: "\(peer)"]))
+        case .publishPointLeft(let peer):
+            self.logger.info("the server takes nothing from us any more", metadata: .tagged([.peerID: "\(peer)"]))
+        case .publishingFailed(let peer, let reason):
+            self.logger.error(
+                "what we send does not reach the room",
+                metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"])
+            )
         case .peerConnected(let peer, let id):
             self.logger.notice("peer connected", metadata: .tagged([.peerID: "\(peer)", .connectionID: "\(id)"]))
         case .peerDisconnected(let peer, let id):
@@ -407,15 +490,36 @@ extension RoomSessionStatus {
         case .joined:
             self.hasJoined = true
             self.isJoined = true
+        case .peerNamed(let peer, let name):
+            self.note(name, of: peer)
+        case .publishPointArrived(let peer):
+            self.publishPoint = peer
+            self.isPublishing = false
+        case .publishPointLeft:
+            self.publishPoint = nil
+            self.isPublishing = false
+        case .publishingFailed(_, let reason):
+            self.isPublishing = false
+            self.count("publishing_failed")
+            self.lastRefusal = reason
+        case .peerConnected(let peer, _) where peer == self.publishPoint,
+            .peerRecovered(let peer, _) where peer == self.publishPoint:
+            self.isPublishing = true
+        case .peerStale(let peer, _) where peer == self.publishPoint,
+            .callRebuilt(let peer, _, _) where peer == self.publishPoint,
+            .callFailed(let peer, _, _) where peer == self.publishPoint:
+            self.isPublishing = false
+            self.count("publishing_lost")
         case .peerJoined(let peer):
             self.presentPeers.insert(peer)
         case .peerLeft(let peer):
             self.presentPeers.remove(peer)
             self.connectedPeers.remove(peer)
+            self.names[peer] = nil
         case .peerConnected(let peer, _), .peerRecovered(let peer, _):
             self.presentPeers.insert(peer)
             self.connectedPeers.insert(peer)
-            self.everConnected.insert(peer)
+            self.hasConnected = true
         case .peerStale(let peer, _):
             self.count("peer_stale")
             self.presentPeers.remove(peer)
@@ -459,6 +563,12 @@ extension RoomSessionStatus {
         case .peerDisconnected:
             self.count("peer_disconnected")
         }
+    }
+
+    /// Keeps the names of as many peers as a room may have.
+    private mutating func note(_ name: String, of peer: PeerID) {
+        guard self.names[peer] != nil || self.names.count < 256 else { return }
+        self.names[peer] = name
     }
 
     private mutating func count(_ what: String) {

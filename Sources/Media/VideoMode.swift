@@ -1,57 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// How a camera codes its pictures; the first of two that are as good otherwise is taken.
+enum VideoCoding: String, Sendable, Hashable, CaseIterable {
+    case raw = "video/x-raw"
+    case jpeg = "image/jpeg"
+    case h264 = "video/x-h264"
+}
+
 /// A size, rate and coding in which a camera can be asked for pictures.
 struct VideoMode: Sendable, Hashable {
-    var isJPEG: Bool
+    var coding: VideoCoding
     var width: Int
     var height: Int
-    var framesPerSecond: Int
+    var rate: FrameRate
 
-    /// Sizes that cameras have.
-    private static let usualSizes = [
-        (160, 120), (176, 144), (320, 180), (320, 240), (352, 288), (424, 240), (640, 360), (640, 480), (800, 448),
-        (800, 600), (848, 480), (960, 540), (960, 720), (1024, 576), (1024, 768), (1280, 720), (1280, 800),
-        (1280, 960), (1280, 1024), (1600, 896), (1600, 1200), (1920, 1080), (2304, 1536), (2560, 1440), (3840, 2160),
-    ]
-    private static let usualRates = [5, 10, 15, 20, 24, 25, 30, 50, 60]
     /// Beyond this, uncompressed pictures do not fit through USB 2 at a good rate.
     private static let largestRawArea = 640 * 480
 
     /// The caps that ask a camera for this mode.
     var caps: String {
-        "\(self.isJPEG ? "image/jpeg" : "video/x-raw"),width=\(self.width),height=\(self.height),"
-            + "framerate=\(self.framesPerSecond)/1"
+        "\(self.coding.rawValue),width=\(self.width),height=\(self.height),"
+            + "framerate=\(self.rate.numerator)/\(self.rate.denominator)"
     }
 
-    /// The mode nearest to what is asked for, of those for which `canGive` says yes; `nil` if it never does.
+    /// The mode nearest to what is asked for of those that a device offers; `nil` if it offers none.
     ///
-    /// A larger picture is better than a smaller one, and the rate counts before the coding, the size before the rate.
-    static func nearest(
-        width: Int,
-        height: Int,
-        framesPerSecond: Int,
-        canGive: (VideoMode) -> Bool
-    ) -> VideoMode? {
-        let sizes = Self.sorted([(width, height)] + Self.usualSizes) { size in
-            let missing = max(0, width - size.0) + max(0, height - size.1)
-            return (missing, abs(size.0 - width) + abs(size.1 - height))
-        }
-        let rates = Self.sorted([framesPerSecond] + Self.usualRates) { rate in
-            (max(0, framesPerSecond - rate), abs(rate - framesPerSecond))
-        }
-        for (width, height) in sizes {
-            let codings = width * height <= Self.largestRawArea ? [false, true] : [true, false]
-            for rate in rates {
-                for isJPEG in codings {
-                    let mode = VideoMode(isJPEG: isJPEG, width: width, height: height, framesPerSecond: rate)
-                    if canGive(mode) { return mode }
-                }
+    /// A larger picture is better than a smaller one; the size counts before the rate, the rate before the coding.
+    static func nearest(width: Int, height: Int, framesPerSecond: Int, of offers: [OfferedMode]) -> VideoMode? {
+        offers.flatMap { offer -> [VideoMode] in
+            offer.rates(near: framesPerSecond).map { rate in
+                VideoMode(
+                    coding: offer.coding,
+                    width: offer.width.nearest(width),
+                    height: offer.height.nearest(height),
+                    rate: rate
+                )
             }
+        }.min { left, right in
+            left.cost(width, height, framesPerSecond).lexicographicallyPrecedes(
+                right.cost(width, height, framesPerSecond)
+            )
         }
-        return nil
     }
 
-    private static func sorted<Value>(_ values: [Value], _ distance: (Value) -> (Int, Int)) -> [Value] {
-        values.sorted { distance($0) < distance($1) }
+    /// What is wrong with the mode, worst first.
+    private func cost(_ width: Int, _ height: Int, _ framesPerSecond: Int) -> [Double] {
+        let missing = max(0, width - self.width) + max(0, height - self.height)
+        let excess = abs(self.width - width) + abs(self.height - height)
+        let rate = self.rate.value - Double(framesPerSecond)
+        let order: [VideoCoding] =
+            self.width * self.height <= Self.largestRawArea ? [.raw, .jpeg, .h264] : [.jpeg, .h264, .raw]
+        // Rates such as 29.97 are as good as 30.
+        let missingRate = rate < -0.1 ? -rate : 0
+        return [
+            Double(missing), Double(excess), missingRate, max(0, rate),
+            Double(order.firstIndex(of: self.coding) ?? order.count),
+        ]
     }
 }

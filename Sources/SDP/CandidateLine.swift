@@ -65,6 +65,8 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
         self.extensions = stride(from: 8, to: words.count - 1, by: 2).map {
             Extension(name: words[$0], value: words[$0 + 1])
         }
+        // With its prefix, so that what is taken can be read again.
+        guard self.description.utf8.count <= SDPLimits.candidateBytes else { return nil }
     }
 
     /// The value of an extension.
@@ -86,6 +88,19 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
         guard CandidateLine.isAddress(address) else { return nil }
         var copy = self
         copy.address = address
+        return copy
+    }
+
+    /// The same candidate without the address behind it, in the form that browsers use (RFC 8828 section 5.2).
+    var hidingBase: CandidateLine {
+        var copy = self
+        copy.extensions = self.extensions.map { each in
+            switch each.name {
+            case "raddr": Extension(name: each.name, value: self.address.contains(":") ? "::" : "0.0.0.0")
+            case "rport": Extension(name: each.name, value: "0")
+            default: each
+            }
+        }
         return copy
     }
 

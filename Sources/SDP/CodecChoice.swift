@@ -5,9 +5,18 @@ extension NegotiationPolicy {
     ///
     /// First in our order, or the peer's if the policy says so. Where we also send, a codec that can be both received
     /// and sent goes before one that can only be received. Within H.264: constrained baseline with packetisation mode 1,
-    /// then mode 0, then other profiles; profiles are compared, levels are not (protocols.md F3).
-    func choose(kind: MediaKind, from media: MediaDescription, sends: Bool) -> NegotiatedCodec? {
-        let formats = media.rtpFormats
+    /// then mode 0, then other profiles; profiles are compared, levels are not.
+    ///
+    /// Formats whose payload type means something else in `meanings` are passed over.
+    func choose(
+        kind: MediaKind,
+        from media: MediaDescription,
+        sends: Bool,
+        beside meanings: [UInt8: String]
+    ) -> NegotiatedCodec? {
+        let formats = media.rtpFormats.filter { format in
+            format.meaning.map { meanings[format.payloadType, default: $0] == $0 } ?? false
+        }
         let received = self.received(kind)
         let sent = sends ? self.sent(kind) : []
         var order = received.isEmpty ? sent : received
@@ -42,7 +51,6 @@ extension NegotiationPolicy {
         let rtx = formats.first {
             $0.isRTX && $0.associatedPayloadType == format.payloadType && $0.clockRate == codec.clockRate
         }
-        let extensions = media.headerExtensions.filter { (1...14).contains($0.key) && $0.value == transportCCURI }
         return NegotiatedCodec(
             codec: codec,
             payloadType: format.payloadType,
@@ -51,10 +59,18 @@ extension NegotiationPolicy {
             packetizationMode: format.packetizationMode,
             rtxPayloadType: self.usesRTX && usesNACK ? rtx?.payloadType : nil,
             transportCCID: self.usesTransportCC && format.feedback.contains("transport-cc")
-                ? extensions.keys.min() : nil,
+                ? media.extensionID(of: transportCCURI) : nil,
+            audioLevelID: self.audioLevelID(of: media),
             usesNACK: usesNACK,
             usesPLI: isVideo && format.feedback.contains("nack pli")
         )
+    }
+
+    /// The header extension in which a peer's m-line tells how loud its sound is; nil if it does not, or nobody wants to
+    /// know.
+    func audioLevelID(of media: MediaDescription) -> UInt8? {
+        guard media.kind == .audio, !self.receivedAudio.isEmpty else { return nil }
+        return media.extensionID(of: audioLevelURI)
     }
 
     /// Whether we may send this: the codec can be encoded, and the peer takes what our payloaders make.
@@ -64,7 +80,22 @@ extension NegotiationPolicy {
     }
 }
 
+extension MediaDescription {
+    /// The lowest id of a header extension that fits into a header of one byte (RFC 8285 section 4.2).
+    fileprivate func extensionID(of uri: String) -> UInt8? {
+        self.headerExtensions.filter { (1...14).contains($0.key) && $0.value == uri }.keys.min()
+    }
+}
+
 extension RTPFormat {
+    /// What the payload type stands for, as `OuterFormat.meaning` says it; nil for formats that we do not know.
+    fileprivate var meaning: String? {
+        if self.isRTX {
+            return self.associatedPayloadType.map { OuterFormat.rtx(0, for: $0, clockRate: self.clockRate).meaning }
+        }
+        return self.codec.map { "\($0.rawValue)/\($0.clockRate)" + (self.channels > 1 ? "/\(self.channels)" : "") }
+    }
+
     /// How well a variant of a codec suits us, 0 best; nil if it cannot be taken.
     fileprivate var rank: Int? {
         switch self.codec {
@@ -89,11 +120,13 @@ extension RTPFormat {
 enum OfferedFormats {
     /// The header extension id of the transport-wide sequence number in our offers.
     static let transportCCID: UInt8 = 3
+    /// That of the level of sound.
+    static let audioLevelID: UInt8 = 4
 
     /// The formats of an m-line that offers these codecs in this order.
     static func formats(for codecs: [Codec], policy: NegotiationPolicy) -> [OuterFormat] {
         codecs.flatMap { codec in
-            self.variants(of: codec).flatMap { variant -> [OuterFormat] in
+            self.variants(of: codec, policy).flatMap { variant -> [OuterFormat] in
                 var feedback = policy.usesTransportCC ? ["transport-cc"] : []
                 if codec.kind == .video { feedback += ["nack", "nack pli"] }
                 let channels = codec == .opus ? "/2" : ""
@@ -110,7 +143,10 @@ enum OfferedFormats {
         }
     }
 
-    private static func variants(of codec: Codec) -> [(payloadType: UInt8, parameters: String)] {
+    private static func variants(
+        of codec: Codec,
+        _ policy: NegotiationPolicy
+    ) -> [(payloadType: UInt8, parameters: String)] {
         switch codec {
         case .vp8: [(96, "")]
         case .vp9: [(98, "profile-id=0")]
@@ -119,7 +155,7 @@ enum OfferedFormats {
                 (102, "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
                 (104, "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
             ]
-        case .opus: [(111, "minptime=10;useinbandfec=1")]
+        case .opus: [(111, policy.opusParameters)]
         case .pcmu: [(0, "")]
         case .pcma: [(8, "")]
         }

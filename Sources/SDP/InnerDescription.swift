@@ -4,7 +4,7 @@ extension NegotiationState {
     /// The peer's side as webrtcbin is told it: one codec per m-line, directions pinned, one transport.
     ///
     /// `fmtp` is left out but for retransmissions: webrtcbin compares it field by field with the payloader's caps, and
-    /// a level or a `sprop-*` field that differs turns the m-line into `recvonly` (gstreamer.md facts 16, 17, 33).
+    /// a level or a `sprop-*` field that differs turns the m-line into `recvonly`.
     func makeInner(remote: RemoteSession, candidates: [CandidateLine], version: UInt64) -> SessionDescription {
         var lines = [
             SDPLine("v", "0"),
@@ -39,7 +39,7 @@ extension NegotiationState {
         if self.phase == .offering, let id = codec.transportCCID {
             lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
         }
-        let formats = codec.outerFormats + self.spareFormats(inner, beside: codec)
+        let formats = codec.outerFormats(self.policy) + self.spareFormats(inner, beside: codec)
         for var format in formats {
             if format.codec != nil { format.parameters = "" }
             lines += format.lines

@@ -16,6 +16,8 @@ public struct NegotiatedCodec: Sendable, Hashable {
     public var rtxPayloadType: UInt8?
     /// The header extension id of the transport-wide sequence number, 1 to 14; nil if not negotiated.
     public var transportCCID: UInt8?
+    /// The header extension id in which the peer tells how loud its sound is (RFC 6464), 1 to 14; nil if it does not.
+    public var audioLevelID: UInt8?
     /// Whether lost packets are asked for again (`nack`).
     public var usesNACK: Bool
     /// Whether keyframes can be asked for (`nack pli`).

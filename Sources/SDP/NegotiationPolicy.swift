@@ -10,12 +10,21 @@ public struct NegotiationPolicy: Sendable, Hashable {
     public var sentVideo: [Codec]
     /// Audio codecs that can be encoded, preferred first; empty: no audio is sent.
     public var sentAudio: [Codec]
-    /// Whether transport-wide congestion control feedback is negotiated (gstreamer.md facts 19, 72).
+    /// Whether transport-wide congestion control feedback is negotiated.
     public var usesTransportCC: Bool
     /// Whether retransmissions are negotiated for video (RFC 4588).
     public var usesRTX: Bool
     /// Whether TCP candidates of the peer are used.
     public var usesICETCP: Bool
+    /// Whether the peer is told relayed candidates of ours only, and nothing of what is behind them.
+    public var sendsRelayedOnly = false
+    /// Whether data channels are taken that the peer offers beside its media; we offer none.
+    public var takesDataChannels = false
+    /// Whether our descriptions ask for, and so promise, in-band error correction of Opus (`useinbandfec`, RFC 7587
+    /// section 6.1).
+    public var usesOpusFEC = true
+    /// Whether they do for Opus that pauses in silence (`usedtx`).
+    public var usesOpusDTX = false
     /// Whether the peer's order of codecs decides, instead of ours.
     public var honoursOfferOrder: Bool
     /// The media stream id of what we send, a token.
@@ -53,6 +62,11 @@ public struct NegotiationPolicy: Sendable, Hashable {
         copy.receivedVideo = moved(self.receivedVideo)
         copy.sentVideo = moved(self.sentVideo)
         return copy
+    }
+
+    /// The `fmtp` value of Opus in our descriptions.
+    var opusParameters: String {
+        "minptime=10;useinbandfec=\(self.usesOpusFEC ? 1 : 0)" + (self.usesOpusDTX ? ";usedtx=1" : "")
     }
 
     /// What is received of a kind.

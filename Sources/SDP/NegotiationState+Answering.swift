@@ -8,6 +8,10 @@ public enum OnOffer: Sendable, Hashable {
     case reply(outer: String)
     /// Throw this peer connection and state away, and feed the same offer to new ones.
     case rebuild(RebuildReason)
+    /// Send `outer` to the peer: it refuses every m-line, for this reason (RFC 3264 section 6).
+    ///
+    /// Nothing was negotiated: a later offer of the peer, which may add what we take, finds the state as it was.
+    case decline(outer: String, reason: String)
 }
 
 /// Why an offer cannot be answered from the peer connection that is there.
@@ -19,7 +23,7 @@ public enum RebuildReason: String, Sendable, Hashable, CaseIterable {
     /// The m-line that stands for the BUNDLE group was stopped: Chromium then drops the transport and starts another,
     /// although its offer still shows the old ICE credentials.
     case transportStopped
-    /// Both sides offered; we are polite (protocols.md 1.5).
+    /// Both sides offered; we are polite.
     case glare
     /// The new m-lines do not fit beside those that webrtcbin has: too many, or a payload type with two meanings.
     case noRoom
@@ -29,12 +33,12 @@ extension NegotiationState {
     /// Takes an offer of the peer, first or later.
     ///
     /// An ICE restart of the same session and certificate is applied, not rebuilt: the DTLS association survives it on
-    /// the peer's side (gstreamer.md fact 24).
+    /// the peer's side. `restartsICE` then tells that the agent has to begin anew before `inner` is set.
     /// - Throws: `.garbage`, `.tooLarge`, `.sdesOnly`, `.noFingerprint`, `.noICE`, `.noMedia`, `.noBundle`: the offer is
     ///   at fault and nothing has changed. `.echo`: it is our own offer. `.wrongState`: an answer is still to be created.
     public mutating func offerReceived(_ text: String) throws(SDPError) -> OnOffer {
-        let offer = try SessionDescription(parsing: text)
-        guard !self.isEcho(offer) else { throw SDPError(.echo, "our own offer came back") }
+        let received = try SessionDescription(parsing: text)
+        guard !self.isEcho(received) else { throw SDPError(.echo, "our own offer came back") }
         switch self.phase {
         case .answering:
             throw SDPError(.wrongState, "an offer came while the answer to the one before is not made yet")
@@ -45,10 +49,9 @@ extension NegotiationState {
         }
         if let answer = self.lastOuterAnswer, text == self.lastRemoteOffer { return .reply(outer: answer) }
 
-        var next = self
-        next.sections = try next.planSections(offer)
+        var (next, offer) = try self.planned(received)
         guard let tag = next.bundleTag, offer.media.indices.contains(tag) else {
-            guard let role = self.ourRole else { throw SDPError(.noMedia, self.noMediaMessage(next)) }
+            guard let role = self.ourRole else { return try self.decline(offer, next) }
             // The peer stopped all it had and waits for an answer; its transport goes with its media.
             next.hasLostTransport = true
             next.lastRemoteOffer = text
@@ -66,6 +69,7 @@ extension NegotiationState {
             if self.hasLostTransport || next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
         }
         guard next.innerLines.count <= SDPLimits.mediaLines, next.payloadTypesAgree else { return .rebuild(.noRoom) }
+        next.restartsICE = self.localICE != nil && self.remote.map { $0.ice != session.ice } ?? false
         next.remote = session
 
         let bare = next.makeInner(remote: session, candidates: [], version: 0).text
@@ -87,11 +91,17 @@ extension NegotiationState {
     }
 
     /// Takes webrtcbin's answer to the inner offer.
-    /// - Parameter inner: the text that create-answer made.
+    /// - Parameters:
+    ///   - inner: the text that create-answer made.
+    ///   - renewed: our new credentials after a restart of ICE. webrtcbin 1.22 goes on with those of its last answer, or
+    ///     makes new ones if the description before was an offer: what holds is put in their place, here and later.
     /// - Returns: `inner` for set-local-description, `outer` for the peer.
     /// - Throws: `.unexpectedInner` if webrtcbin refused an m-line or said something that was not asked: rebuild.
     ///   `.wrongState` if no answer is awaited.
-    public mutating func answerCreated(inner: String) throws(SDPError) -> (inner: String, outer: String) {
+    public mutating func answerCreated(
+        inner: String,
+        ice renewed: ICECredentials? = nil
+    ) throws(SDPError) -> (inner: String, outer: String) {
         guard self.phase == .answering else { throw SDPError(.wrongState, "no answer is awaited") }
         var answer = try SessionDescription(parsing: inner)
         guard answer.media.count == self.innerLines.count else {
@@ -100,6 +110,8 @@ extension NegotiationState {
                 "webrtcbin answered \(answer.media.count) of \(self.innerLines.count) m-lines"
             )
         }
+        if let credentials = renewed ?? self.localICE { answer.replaceICECredentials(with: credentials) }
+        self.restartsICE = false
         for index in self.innerLines.indices {
             try self.take(&answer.media[index], of: answer, at: index)
         }
@@ -172,10 +184,16 @@ extension NegotiationState {
         }
     }
 
-    private func noMediaMessage(_ next: NegotiationState) -> String {
+    /// Refuses a first offer of which nothing is taken: only a data channel, only codecs that we do not have.
+    private func decline(_ offer: SessionDescription, _ next: NegotiationState) throws(SDPError) -> OnOffer {
+        guard let first = offer.media.first else { throw SDPError(.noMedia, "the offer has no m-lines") }
         let reasons = next.refusedMedia.map { "m-line \($0.outerIndex) (\($0.media.excerpt(16))): \($0.reason)" }
-        return "no audio or video that we can take; "
-            + (reasons.isEmpty ? "there are no m-lines" : reasons.joined(separator: "; "))
+        var next = next
+        let outer = next.makeOuter(setup: offer.setup(of: first) == .active ? .passive : .active)
+        return .decline(
+            outer: outer,
+            reason: "no audio or video that we can take; \(reasons.joined(separator: "; "))"
+        )
     }
 }
 

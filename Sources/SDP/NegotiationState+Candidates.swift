@@ -14,7 +14,7 @@ public enum OnRemoteCandidate: Sendable, Hashable {
 public enum CandidateRefusal: String, Sendable, Hashable, CaseIterable {
     /// It does not parse.
     case malformed
-    /// No description of the peer is applied yet: the driver queues candidates until then (protocols.md 1.3).
+    /// No description of the peer is applied yet: the driver queues candidates until then.
     case tooEarly
     /// It belongs to an ICE session that is over: its `ufrag` is not the description's.
     case stale
@@ -30,13 +30,13 @@ extension NegotiationState {
     /// Judges a candidate that the peer trickled.
     ///
     /// All go to webrtcbin's m-line 0, whose transport carries everything. `mid` is believed if an m-line has it,
-    /// `mLineIndex` otherwise, 0 if neither is there (protocols.md 1.1).
+    /// `mLineIndex` otherwise, 0 if neither is there.
     public func innerCandidate(_ line: String, mLineIndex: Int?, mid: String?) -> OnRemoteCandidate {
         guard let candidate = CandidateLine(line) else { return .ignore(.malformed) }
         guard self.remote != nil else { return .ignore(.tooEarly) }
         let named = mid.flatMap { mid in self.sections.firstIndex { $0.mid == mid } }
         let index = named ?? mLineIndex ?? 0
-        if let section = self.sections[checked: index], section.taken == nil, !section.isBundled {
+        if let section = self.sections[checked: index], !section.isUsed, !section.isBundled {
             return .ignore(.unusedMedia)
         }
         switch self.verdict(on: candidate) {
@@ -57,17 +57,19 @@ extension NegotiationState {
     /// - Parameters:
     ///   - innerMLineIndex: webrtcbin's m-line index; only 0, the transport of everything, is sent.
     ///   - line: webrtcbin's text in any of the forms that `CandidateLine` reads.
-    /// - Returns: `mid` is never empty: peers without mids get the media word (protocols.md 1.2).
+    /// - Returns: `mid` is never empty: peers without mids get the media word.
     public func outerCandidate(innerMLineIndex: Int, line: String) -> (mLineIndex: Int, mid: String, line: String)? {
         guard innerMLineIndex == 0, let tag = self.bundleTag, let section = self.sections[checked: tag],
-            let candidate = CandidateLine(line), self.isSendable(candidate)
+            let candidate = CandidateLine(line).flatMap(self.sendable)
         else { return nil }
         return (tag, section.mid ?? section.media, candidate.description)
     }
 
-    /// Whether a candidate of ours is one that the peer should try.
-    func isSendable(_ candidate: CandidateLine) -> Bool {
-        candidate.component == 1 && (self.policy.usesICETCP || !candidate.isTCP)
+    /// A candidate of ours as the peer is told it; nil if it should not try it.
+    func sendable(_ candidate: CandidateLine) -> CandidateLine? {
+        guard candidate.component == 1, self.policy.usesICETCP || !candidate.isTCP else { return nil }
+        guard self.policy.sendsRelayedOnly else { return candidate }
+        return candidate.kind == .relayed ? candidate.hidingBase : nil
     }
 
     enum Verdict: Hashable {

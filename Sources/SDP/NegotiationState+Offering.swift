@@ -180,6 +180,7 @@ extension NegotiationState {
         codec.transportCCID = codec.transportCCID.flatMap { id in
             media.headerExtensions[id] == transportCCURI && format.feedback.contains("transport-cc") ? id : nil
         }
+        codec.audioLevelID = codec.audioLevelID.flatMap { media.headerExtensions[$0] == audioLevelURI ? $0 : nil }
         self.innerLines[taken.innerIndex].codec = codec
         self.innerLines[taken.innerIndex].add(media.sources)
         taken.remoteDirection = answer.direction(of: media)
@@ -210,6 +211,8 @@ extension NegotiationState {
             packetizationMode: own.packetizationMode,
             rtxPayloadType: rtx?.payloadType,
             transportCCID: format.feedback.contains("transport-cc") ? OfferedFormats.transportCCID : nil,
+            audioLevelID: codec.kind == .audio && !self.policy.receivedAudio.isEmpty
+                ? OfferedFormats.audioLevelID : nil,
             usesNACK: format.feedback.contains("nack"),
             usesPLI: format.feedback.contains("nack pli")
         )

@@ -24,14 +24,41 @@ extension NegotiationState {
                 section.use = .refused(reason: "its mid is used twice")
             } else if group != nil, !isBundled {
                 section.use = .refused(reason: "it is not in the BUNDLE group")
+            } else if media.kind == nil {
+                section.use = self.plan(data: media, hasGroup: group != nil, isBundled: isBundled, beside: sections)
             } else {
                 section.use = self.plan(media, of: offer, previous: self.sections[checked: index], section: section)
             }
             sections.append(section)
         }
+        let hasMedia = sections.contains { $0.taken != nil }
+        for index in sections.indices where sections[index].dataChannels != nil {
+            // The transport is webrtcbin's, which has none without media.
+            if !hasMedia { sections[index].use = .refused(reason: "there are no media beside it") }
+        }
         let order = group?.compactMap { mid in sections.firstIndex { $0.mid == mid } } ?? Array(sections.indices)
-        self.bundleTag = order.first { sections[$0].taken != nil }
+        self.bundleTag = order.first { sections[$0].isUsed }
         return sections
+    }
+
+    /// Decides on an m-line that is neither audio nor video.
+    private func plan(
+        data media: MediaDescription,
+        hasGroup: Bool,
+        isBundled: Bool,
+        beside sections: [Section]
+    ) -> Section.Use {
+        guard self.policy.takesDataChannels, media.media == "application" else {
+            return .refused(reason: "only audio and video are taken")
+        }
+        guard let channels = media.dataChannels, media.port != 0 || media.isBundleOnly && isBundled else {
+            return .refused(reason: "it is no open m-line of data channels")
+        }
+        guard hasGroup else { return .refused(reason: "it is not in the BUNDLE group") }
+        guard !sections.contains(where: { $0.dataChannels != nil }) else {
+            return .refused(reason: "there are data channels already")
+        }
+        return .dataChannels(channels)
     }
 
     /// Refuses what has no transport that we speak.
@@ -82,11 +109,21 @@ extension NegotiationState {
         {
             taken.innerIndex = before.innerIndex
             self.innerLines[before.innerIndex].add(sources)
+            // An answer names no extension that its offer does not.
+            self.innerLines[before.innerIndex].codec?.audioLevelID = self.policy.audioLevelID(of: media)
         } else {
             let mayCarryOurTrack =
                 self.isOurTrackFree(kind) && (remoteDirection.receives || !offer.hasListener(kind))
-            guard let codec = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack) else {
-                return .refused(reason: "it offers no codec that we take")
+            // Payload types mean one thing on a transport (RFC 9143 section 9.1), but aiortc numbers each m-line as if it
+            // were alone. A new m-line has to fit beside the others; one that was in use is worth a new connection.
+            let meanings = previous?.taken == nil ? self.payloadTypeMeanings : [:]
+            let choice = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: meanings)
+            guard let codec = choice else {
+                let alone = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: [:])
+                return .refused(
+                    reason: alone == nil
+                        ? "it offers no codec that we take" : "its payload types mean something else on another m-line"
+                )
             }
             var inner = InnerLine(
                 mid: "m\(self.innerLines.count)",
@@ -139,21 +176,24 @@ extension NegotiationState {
     func hasStoppedTransport(of before: NegotiationState) -> Bool {
         guard let tag = before.bundleTag, let old = before.sections[checked: tag], old.isBundled else { return false }
         guard let new = self.sections[checked: tag], new.mid == old.mid, new.media == old.media else { return true }
-        return new.taken == nil
+        return !new.isUsed
     }
 
     /// Whether each payload type means one thing on the whole transport, as webrtcbin needs.
     var payloadTypesAgree: Bool {
         var meanings: [UInt8: String] = [:]
-        for codec in self.innerLines.compactMap(\.codec) {
-            for format in codec.outerFormats {
-                let meaning = format.codec == nil ? "\(format.map) \(format.parameters)" : format.map
-                if let known = meanings.updateValue(meaning, forKey: format.payloadType), known != meaning {
-                    return false
-                }
+        for format in self.innerLines.compactMap(\.codec).flatMap({ $0.outerFormats(self.policy) }) {
+            if let known = meanings.updateValue(format.meaning, forKey: format.payloadType), known != format.meaning {
+                return false
             }
         }
         return true
+    }
+
+    /// What webrtcbin was told of payload types so far, those of our own offer included.
+    private var payloadTypeMeanings: [UInt8: String] {
+        let formats = self.innerLines.flatMap { $0.offered + ($0.codec?.outerFormats(self.policy) ?? []) }
+        return Dictionary(formats.map { ($0.payloadType, $0.meaning) }) { _, last in last }
     }
 }
 

@@ -3,9 +3,9 @@
 /// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
 /// which sees inner ones.
 ///
-/// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line
-/// (gstreamer.md facts 2, 11–34). Inner descriptions therefore only ever grow: one codec per m-line, directions
-/// pinned, no m-line stopped or reused. Everything else is told to the peer only.
+/// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line.
+/// Inner descriptions therefore only ever grow: one codec per m-line, directions pinned, no m-line stopped or
+/// reused. Everything else is told to the peer only.
 ///
 ///          offerReceived                 offerCreated
 ///     ┌──────────────────── stable ────────────────────┐
@@ -36,6 +36,9 @@ public struct NegotiationState: Sendable {
     var innerLines: [InnerLine] = []
     var remote: RemoteSession?
     var localICE: ICECredentials?
+    /// Whether the offer that is being answered begins ICE anew (RFC 8839 section 4.4.1.1.1): the agent has to as well,
+    /// before it is given the offer.
+    public internal(set) var restartsICE = false
     /// Our DTLS role, once an answer settled it.
     var ourRole: Setup?
     /// The peer's last offer, and our answer to it.
@@ -101,6 +104,11 @@ public struct NegotiationState: Sendable {
         }
     }
 
+    /// Our SCTP port, if data channels are negotiated; webrtcbin is not told of them.
+    public var dataChannelPort: UInt16? {
+        self.sections.contains { $0.dataChannels != nil } ? DataChannelMedia.port : nil
+    }
+
     /// The m-line whose description names a source.
     public func media(forSSRC ssrc: UInt32) -> NegotiatedMedia? {
         self.negotiatedMedia.first { $0.remoteSources.contains { $0.ssrc == ssrc } }
@@ -115,7 +123,7 @@ public struct NegotiationState: Sendable {
         return users.count == 1 ? users.first : nil
     }
 
-    /// Whether a text is an offer of ours that a server sent back to us (protocols.md 1.4).
+    /// Whether a text is an offer of ours that a server sent back to us.
     public func isEcho(of text: String) -> Bool {
         guard let description = try? SessionDescription(parsing: text) else { return false }
         return self.isEcho(description)
@@ -142,6 +150,7 @@ struct RemoteSession: Sendable, Hashable {
 struct Section: Sendable, Hashable {
     enum Use: Sendable, Hashable {
         case taken(TakenMedia)
+        case dataChannels(DataChannelMedia)
         case refused(reason: String)
     }
 
@@ -158,6 +167,13 @@ struct Section: Sendable, Hashable {
     var taken: TakenMedia? {
         if case .taken(let taken) = self.use { taken } else { nil }
     }
+
+    var dataChannels: DataChannelMedia? {
+        if case .dataChannels(let channels) = self.use { channels } else { nil }
+    }
+
+    /// Whether it has a part in the transport.
+    var isUsed: Bool { self.taken != nil || self.dataChannels != nil }
 }
 
 /// How an outer m-line is used now.

@@ -18,6 +18,9 @@ struct OuterFormat: Sendable, Hashable {
         return lines
     }
 
+    /// What the payload type stands for on the whole transport.
+    var meaning: String { self.codec == nil ? "\(self.map) \(self.parameters)" : self.map }
+
     /// The retransmission format for a payload type (RFC 4588 section 8.6).
     static func rtx(_ payloadType: UInt8, for media: UInt8, clockRate: Int) -> OuterFormat {
         OuterFormat(payloadType: payloadType, map: "rtx/\(clockRate)", parameters: "apt=\(media)", feedback: [])
@@ -27,9 +30,12 @@ struct OuterFormat: Sendable, Hashable {
 /// The URI of the transport-wide sequence number header extension.
 let transportCCURI = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 
+/// The URI of the header extension with the level of a packet's sound (RFC 6464 section 4).
+let audioLevelURI = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+
 extension NegotiatedCodec {
     /// The formats that an answer with this codec lists: itself and its retransmissions.
-    var outerFormats: [OuterFormat] {
+    func outerFormats(_ policy: NegotiationPolicy) -> [OuterFormat] {
         var feedback: [String] = []
         if self.transportCCID != nil { feedback.append("transport-cc") }
         if self.usesNACK { feedback.append("nack") }
@@ -38,7 +44,7 @@ extension NegotiatedCodec {
         let media = OuterFormat(
             payloadType: self.payloadType,
             map: "\(self.codec.rawValue)/\(self.clockRate)\(channels)",
-            parameters: self.answeredParameters,
+            parameters: self.answeredParameters(policy),
             feedback: feedback,
             codec: self.codec
         )
@@ -47,7 +53,7 @@ extension NegotiatedCodec {
     }
 
     /// What we say about our side of the codec, given what the peer said about its own.
-    private var answeredParameters: String {
+    private func answeredParameters(_ policy: NegotiationPolicy) -> String {
         let theirs = RTPFormat(payloadType: 0, map: "", parameters: self.parameters, feedback: [])
         switch self.codec {
         case .h264:
@@ -55,7 +61,7 @@ extension NegotiatedCodec {
             return
                 "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
         case .vp9: return theirs.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
-        case .opus: return "minptime=10;useinbandfec=1"
+        case .opus: return policy.opusParameters
         case .vp8, .pcmu, .pcma: return ""
         }
     }
@@ -81,9 +87,9 @@ extension NegotiationState {
         return SessionDescription(lines: lines, media: media).text
     }
 
-    /// Indices of the taken, bundled m-lines; the transport's own m-line first (RFC 9143 section 7.3).
+    /// Indices of the used, bundled m-lines; the transport's own m-line first (RFC 9143 section 7.3).
     var bundleOrder: [Int] {
-        let members = self.sections.indices.filter { self.sections[$0].isBundled && self.sections[$0].taken != nil }
+        let members = self.sections.indices.filter { self.sections[$0].isBundled && self.sections[$0].isUsed }
         guard let tag = self.bundleTag, members.contains(tag) else { return members }
         return [tag] + members.filter { $0 != tag }
     }
@@ -97,6 +103,15 @@ extension NegotiationState {
         }
         lines += self.ourFingerprints.map { .attribute("fingerprint", $0.description) }
         lines.append(.attribute("setup", setup.rawValue))
+        if let channels = section.dataChannels {
+            return MediaDescription(
+                media: section.media,
+                port: 9,
+                protocolName: section.protocolName,
+                formats: channels.formats,
+                lines: lines + channels.lines
+            )
+        }
         guard let taken = section.taken, self.innerLines.indices.contains(taken.innerIndex) else {
             lines.append(.attribute(Direction.inactive.rawValue))
             return MediaDescription(
@@ -108,11 +123,14 @@ extension NegotiationState {
             )
         }
         let inner = self.innerLines[taken.innerIndex]
-        let formats = inner.codec?.outerFormats ?? inner.offered
+        let formats = inner.codec?.outerFormats(self.policy) ?? inner.offered
         lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
         let transportCC =
             inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
         if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
+        let hearsLevels = inner.kind == .audio && !self.policy.receivedAudio.isEmpty
+        let audioLevel = inner.codec.map(\.audioLevelID) ?? (hearsLevels ? OfferedFormats.audioLevelID : nil)
+        if let id = audioLevel { lines.append(.attribute("extmap", "\(id) \(audioLevelURI)")) }
         lines.append(.attribute(taken.ourDirection.rawValue))
         if taken.ourDirection.sends {
             lines.append(.attribute("msid", "\(self.policy.streamID) \(self.trackID(of: inner.kind))"))
@@ -165,7 +183,7 @@ extension NegotiationState {
 
     private func trackID(of kind: MediaKind) -> String { "\(self.policy.streamID)-\(kind.rawValue)" }
 
-    /// Puts gathered candidates into a description of ours before it is sent (protocols.md 1.2).
+    /// Puts gathered candidates into a description of ours before it is sent.
     ///
     /// They stand on the m-line of the BUNDLE transport, where RFC 9143 wants them.
     /// - Parameters:
@@ -176,7 +194,7 @@ extension NegotiationState {
             description.media.indices.contains(tag)
         else { return outer }
         let lines = candidates.prefix(SDPLimits.candidates).compactMap(CandidateLine.init)
-            .filter(self.isSendable)
+            .compactMap(self.sendable)
             .map { SDPLine("a", $0.description) }
         description.media[tag].lines += lines + (isComplete ? [.attribute("end-of-candidates")] : [])
         return description.text

@@ -3,8 +3,8 @@
 extension SessionDescription {
     /// Parses text from anybody.
     ///
-    /// Takes CR LF, LF or CR CR LF line ends and blank lines; drops repeated and non-numeric payload types
-    /// (protocols.md F, Q-F1); keeps unknown lines.
+    /// Takes CR LF, LF or CR CR LF line ends and blank lines; drops repeated and non-numeric payload
+    /// types; keeps unknown lines.
     /// - Throws: `SDPError` `.garbage` or `.tooLarge`, naming the line.
     public init(parsing text: String) throws(SDPError) {
         guard text.utf8.count <= SDPLimits.bytes else {

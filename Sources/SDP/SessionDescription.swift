@@ -134,6 +134,19 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
         return ICECredentials(ufrag: ufrag, password: password)
     }
 
+    /// Puts other ICE credentials in the place of those that are there.
+    mutating func replaceICECredentials(with credentials: ICECredentials) {
+        func replaced(_ line: SDPLine) -> SDPLine {
+            switch line.attribute?.name {
+            case "ice-ufrag": .attribute("ice-ufrag", credentials.ufrag)
+            case "ice-pwd": .attribute("ice-pwd", credentials.password)
+            default: line
+            }
+        }
+        self.lines = self.lines.map(replaced)
+        for index in self.media.indices { self.media[index].lines = self.media[index].lines.map(replaced) }
+    }
+
     /// The text, every line ended by CR LF.
     public var text: String {
         var text = ""

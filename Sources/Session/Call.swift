@@ -28,14 +28,9 @@ struct Call {
     /// What a new connection begins with.
     enum Plan: Equatable {
         case offer
+        /// An offer for somebody who is not there yet: nothing is expected until the answer.
+        case standingOffer
         case answer(sdp: String)
-
-        var role: CallRole {
-            switch self {
-            case .offer: .offerer
-            case .answer: .answerer
-            }
-        }
     }
 
     /// How far the exchange of descriptions has come on a connection.
@@ -55,6 +50,8 @@ struct Call {
         let id: ConnectionID
         let role: CallRole
         var negotiation: Negotiation
+        /// Whether nobody is there yet who could answer our offer.
+        var isStanding = false
         /// The peer's description that was given to the connection last.
         var remote: DescriptionIdentity?
         /// The peer's description that is in force.
@@ -72,8 +69,10 @@ struct Call {
     }
 
     var phase = Phase.idle
-    /// Whether `peerJoined` was reported.
+    /// Whether `peerJoined` or `publishPointArrived` was reported.
     var isAnnounced = false
+    /// Whether the server takes our media here, and nobody is behind it.
+    let isPublishPoint: Bool
     /// Candidates of the peer that wait for its description.
     var held: CandidateQueue
     /// Candidates of the peer that were handed over for its current description.
@@ -95,7 +94,8 @@ struct Call {
     /// Runs from a call reset until the peer comes back.
     var returnTimer: TimerID?
 
-    init(candidateLimit: Int) {
+    init(candidateLimit: Int, isPublishPoint: Bool) {
+        self.isPublishPoint = isPublishPoint
         self.held = CandidateQueue(limit: candidateLimit)
         self.handed = CandidateQueue(limit: candidateLimit)
         self.outgoing = CandidateQueue(limit: candidateLimit)
@@ -109,6 +109,14 @@ struct Call {
 
     /// Whether the record may make room for another peer: the peer vanished, or sent nothing but candidates.
     var isReplaceable: Bool {
-        if case .idle = self.phase { true } else { false }
+        if case .idle = self.phase { !self.isPublishPoint } else { false }
+    }
+
+    /// Our side of a connection that begins so.
+    func role(_ plan: Plan) -> CallRole {
+        switch plan {
+        case .offer, .standingOffer: self.isPublishPoint ? .publisher : .offerer
+        case .answer: .answerer
+        }
     }
 }

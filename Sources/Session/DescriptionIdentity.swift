@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The few lines of a session description that tell which peer connection wrote it (protocols.md 1.4).
+/// The few lines of a session description that tell which peer connection wrote it.
 ///
 /// Everything else of the text is the business of the `SDP` target.
 struct DescriptionIdentity: Equatable, Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says when a peer falls silent and when it is heard again (gstreamer.md facts 3, 47 and R6).
+/// Says when a peer falls silent and when it is heard again.
 ///
 /// Times are nanoseconds of one monotonic clock. RTCP counts as well as RTP: a peer that pauses all its tracks still
 /// sends reports.

@@ -16,6 +16,7 @@ extension RoomCalls {
         case .offerCreated(let sdp): self.offerCreated(peer, connection, sdp)
         case .answerCreated(let sdp): self.answerCreated(peer, connection, sdp)
         case .rebuildNeeded(let reason): self.rebuildNeeded(peer, connection, reason)
+        case .offerDeclined(let sdp, let reason): self.offerDeclined(peer, connection, sdp, reason)
         case .descriptionRefused(let reason): self.descriptionRefused(peer, connection, reason)
         case .negotiationFailed(let reason): self.negotiationFailed(peer, connection, reason)
         case .localCandidate(let candidate): self.localCandidate(peer, connection, candidate)
@@ -89,6 +90,22 @@ extension RoomCalls {
         }
     }
 
+    /// The peer gets the answer that refuses everything; it may offer more on the same session later.
+    private mutating func offerDeclined(
+        _ peer: PeerID,
+        _ connection: Call.Connection,
+        _ sdp: String,
+        _ reason: String
+    ) {
+        switch connection.negotiation {
+        case .creatingOffer, .awaitingAnswer, .stable: break
+        case .answering(_, nil) where connection.acceptedRemote == nil:
+            self.sendDescription(peer, sdp, .answer(to: peer, sdp: sdp))
+        case .answering: break
+        }
+        self.descriptionRefused(peer, connection, reason)
+    }
+
     private mutating func descriptionRefused(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {
         switch connection.negotiation {
         case .creatingOffer, .awaitingAnswer:
@@ -96,6 +113,8 @@ extension RoomCalls {
         case .stable:
             if connection.isConnected || connection.role == .answerer {
                 self.unexpected(peer, "descriptionRefused")
+            } else if connection.role == .publisher {
+                self.fail(peer, reason: reason)
             } else {
                 self.endFailed(peer, reason: reason)
             }
@@ -113,7 +132,7 @@ extension RoomCalls {
     private mutating func negotiationFailed(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {
         let plan: Call.Plan
         switch connection.negotiation {
-        case .creatingOffer: plan = .offer
+        case .creatingOffer: plan = connection.isStanding ? .standingOffer : .offer
         case .answering(let offer, let next): plan = .answer(sdp: next ?? offer)
         case .awaitingAnswer, .stable: return self.fail(peer, reason: reason)
         }
@@ -212,7 +231,10 @@ extension RoomCalls {
     private mutating func authenticityFailed(_ peer: PeerID, _ connection: Call.Connection, _ reason: String) {
         self.refuse(peer, connection.remote?.fingerprints ?? [])
         self.endFailed(peer, reason: reason)
-        self.emit(.report(.peerRefused(peer, reason: reason)))
+        let isPublishPoint = self.calls[peer]?.isPublishPoint == true
+        self.emit(
+            .report(isPublishPoint ? .publishingFailed(peer, reason: reason) : .peerRefused(peer, reason: reason))
+        )
     }
 
     // Failure
@@ -224,23 +246,20 @@ extension RoomCalls {
         self.emit(.report(.callFailed(peer, id, reason: reason)))
     }
 
-    /// Closes the connection and resets the call, or gives the peer up (protocols.md 1.7).
+    /// Closes the connection and resets the call, or gives the peer up.
     ///
     /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
     /// the room, so in a room with other calls we offer to this one peer instead.
-    private mutating func fail(_ peer: PeerID, reason: String, isClosed: Bool = false) {
+    mutating func fail(_ peer: PeerID, reason: String, isClosed: Bool = false) {
         self.endFailed(peer, reason: reason, isClosed: isClosed)
         self.update(peer) { _ = $0.held.takeAll() }
         guard self.isJoined, let call = self.calls[peer] else { return }
+        guard !call.isPublishPoint else { return self.resetPublishing(peer, call, reason) }
         guard call.resets < self.configuration.maximumResets else {
             self.update(peer) { $0.phase = .givenUp }
             return self.emit(.report(.peerGivenUp(peer, reason: reason)))
         }
-        if call.resetsTimer == nil {
-            let timer = self.startTimer(.resets, peer, self.configuration.resetWindow)
-            self.update(peer) { $0.resetsTimer = timer }
-        }
-        self.update(peer) { $0.resets += 1 }
+        self.countReset(peer)
         self.emit(.report(.callReset(peer, reason: reason)))
         if self.hasOtherCalls(than: peer) {
             self.wait(peer, self.configuration.throttledWait, .offer)
@@ -249,6 +268,15 @@ extension RoomCalls {
             let timer = self.startTimer(.returning, peer, self.configuration.returnLimit)
             self.update(peer) { $0.returnTimer = timer }
         }
+    }
+
+    /// Counts a call reset in the window, and starts the window if there is none.
+    mutating func countReset(_ peer: PeerID) {
+        if let call = self.calls[peer], call.resetsTimer == nil {
+            let timer = self.startTimer(.resets, peer, self.configuration.resetWindow)
+            self.update(peer) { $0.resetsTimer = timer }
+        }
+        self.update(peer) { $0.resets += 1 }
     }
 
     /// A peer did not come back after a reset: it is gone, but its failures stay counted.
@@ -273,6 +301,13 @@ extension RoomCalls {
         }
     }
 
+    /// The window of a peer's failures ended.
+    private mutating func resetsForgotten(_ peer: PeerID) {
+        let wasGivenUp = if case .givenUp = self.calls[peer]?.phase { true } else { false }
+        self.forgetResets(peer)
+        if wasGivenUp, self.calls[peer]?.isPublishPoint == true { self.askForPublishPoint(peer) }
+    }
+
     // Timers
 
     /// A timer of a call fired; stale ones do nothing.
@@ -292,7 +327,7 @@ extension RoomCalls {
                 call.rebuilds = 0
                 call.burstTimer = nil
             }
-        case .resets: self.forgetResets(peer)
+        case .resets: self.resetsForgotten(peer)
         case .returning: self.returnMissed(peer)
         case .stop: break
         }

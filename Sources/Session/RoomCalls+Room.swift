@@ -9,6 +9,7 @@ extension RoomCalls {
     /// A peer with a call came back without leaving: its old connection is dead.
     mutating func peerArrived(_ peer: PeerID) {
         guard peer != self.ownID else { return self.ignore(.echo, peer, "our own arrival") }
+        guard self.calls[peer]?.isPublishPoint != true else { return self.publishPointArrived(peer) }
         guard self.admit(peer, announce: true) else { return }
         self.forgetResets(peer)
         self.update(peer) { _ = $0.held.takeAll() }
@@ -20,21 +21,38 @@ extension RoomCalls {
         }
     }
 
+    /// Nobody is known to be there, and we offer to whoever comes.
+    ///
+    /// A connected call goes on: only the room has forgotten the peer. One that never connected has nobody at its end.
+    mutating func peerAwaited(_ peer: PeerID) {
+        guard self.calls[peer]?.connection?.isConnected != true else { return }
+        guard self.admit(peer, announce: false), let call = self.calls[peer] else { return }
+        if case .givenUp = call.phase { return self.ignore(.givenUpPeer, peer, "awaited") }
+        if call.isAnnounced {
+            self.update(peer) { $0.isAnnounced = false }
+            self.emit(.report(.peerLeft(peer)))
+        }
+        self.update(peer) { _ = $0.held.takeAll() }
+        self.end(peer, reason: "nobody is there yet")
+        self.open(peer, .standingOffer)
+    }
+
     /// A member left.
     ///
     /// A signaller says so too when it resets a call; then the peer has some time to come back.
     mutating func peerLeft(_ peer: PeerID) {
         guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it left") }
         guard call.returnTimer == nil else { return }
-        self.remove(peer, reason: "the peer left")
+        self.remove(peer, reason: "the peer left", when: .quiet)
     }
 
-    /// A peer offers (protocols.md 1.3 to 1.5).
+    /// A peer offers.
     mutating func offerReceived(_ peer: PeerID, _ sdp: String) {
         guard let identity = self.check(sdp, from: peer) else { return }
         guard identity.origin != nil else { return self.ignore(.malformedDescription, peer, "no o= line") }
         guard !self.isRefused(peer, identity) else { return self.ignore(.refusedPeer, peer, "offer") }
         guard self.admit(peer, announce: true), let call = self.calls[peer] else { return }
+        guard !call.isPublishPoint else { return self.ignore(.refusedDescription, peer, "a publish point offers") }
         switch call.phase {
         case .idle:
             self.open(peer, .answer(sdp: sdp))
@@ -80,7 +98,7 @@ extension RoomCalls {
         connection.remote.map { identity.continues($0) } ?? true
     }
 
-    /// A peer answers (protocols.md 1.3).
+    /// A peer answers.
     mutating func answerReceived(_ peer: PeerID, _ sdp: String) {
         guard let identity = self.check(sdp, from: peer) else { return }
         guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it answers") }
@@ -90,13 +108,14 @@ extension RoomCalls {
         case .awaitingAnswer: break
         case .creatingOffer, .answering: return self.ignore(.answerWithoutOffer, peer)
         case .stable:
-            return self.ignore(connection.role == .offerer ? .duplicateAnswer : .answerWithoutOffer, peer)
+            return self.ignore(connection.role == .answerer ? .answerWithoutOffer : .duplicateAnswer, peer)
         }
         guard !self.isRefused(peer, identity) else {
             self.ignore(.refusedPeer, peer, "answer")
             return self.endFailed(peer, reason: "the peer's fingerprint failed before")
         }
         guard !self.isTwin(identity) else { return self.meetTwin(peer, yields: false) }
+        self.greet(peer)
         self.applyAnswer(peer, connection.id, sdp)
     }
 
@@ -143,6 +162,7 @@ extension RoomCalls {
         self.forgetFull()
         self.ownID = ownID
         self.emit(.report(.joined(ownID: ownID)))
+        self.announceCalls()
         for peer in self.arrivals where self.calls[peer]?.connection?.hasSentDescription == true {
             self.sendCandidates(peer)
         }
@@ -150,6 +170,7 @@ extension RoomCalls {
 
     /// We are no member at present: what is connected stays, and the rest goes if the room refuses us.
     mutating func lostRoom(closesUnconnected: Bool, reason: String) {
+        self.dropOffers(reason: reason)
         self.isJoined = false
         guard closesUnconnected else { return }
         for peer in self.arrivals where self.calls[peer]?.connection?.isConnected != true {
@@ -160,6 +181,7 @@ extension RoomCalls {
     /// Closes everything.
     mutating func endAll(reason: String) {
         self.isJoined = false
+        self.isAhead = false
         for peer in self.arrivals {
             self.remove(peer, reason: reason)
         }

@@ -14,6 +14,8 @@ struct RoomCalls {
     let configuration: SessionConfiguration
     /// Whether commands reach the room.
     var isJoined = false
+    /// Whether our offer goes out before we are a member, because the server takes us by answering it.
+    var isAhead = false
     /// Whether it was said that the room is full; each attempt would say it again.
     private var isFull = false
     /// Our own name in the room, where the protocol says it.
@@ -60,7 +62,7 @@ struct RoomCalls {
 
     /// Whether anybody else is in a call with us.
     func hasOtherCalls(than peer: PeerID) -> Bool {
-        self.owners.values.contains { $0 != peer }
+        self.owners.values.contains { $0 != peer && self.calls[$0]?.connection?.isStanding == false }
     }
 
     /// Says that the room is full, once until it takes us.
@@ -79,21 +81,29 @@ struct RoomCalls {
     /// Makes sure that the peer has a record; false, with a report, if there is no place for it.
     mutating func admit(_ peer: PeerID, announce: Bool) -> Bool {
         if self.calls[peer] == nil {
-            if self.calls.count >= self.configuration.maximumPeers {
+            if self.calls.values.count(where: { !$0.isPublishPoint }) >= self.configuration.maximumPeers {
                 guard let replaceable = self.replaceablePeer else {
                     self.ignore(.peerLimit, peer)
                     return false
                 }
                 self.remove(replaceable, reason: "its place was given to another peer")
             }
-            self.calls[peer] = Call(candidateLimit: self.configuration.maximumCandidates)
-            self.arrivals.append(peer)
+            self.keepRecord(of: peer, isPublishPoint: false)
         }
-        if announce, self.calls[peer]?.isAnnounced == false {
+        if announce, !self.isAhead, let call = self.calls[peer], !call.isAnnounced, !call.isPublishPoint {
             self.calls[peer]?.isAnnounced = true
             self.emit(.report(.peerJoined(peer)))
         }
         return true
+    }
+
+    /// Begins the record of a peer or a publish point that has none.
+    mutating func keepRecord(of peer: PeerID, isPublishPoint: Bool) {
+        self.calls[peer] = Call(
+            candidateLimit: self.configuration.maximumCandidates,
+            isPublishPoint: isPublishPoint
+        )
+        self.arrivals.append(peer)
     }
 
     /// The oldest peer without a call; one that sent nothing but candidates comes first.
@@ -103,14 +113,15 @@ struct RoomCalls {
     }
 
     /// Closes and forgets everything of the peer, except that it was refused.
-    mutating func remove(_ peer: PeerID, reason: String) {
-        self.end(peer, reason: reason)
+    mutating func remove(_ peer: PeerID, reason: String, when end: ConnectionEnd = .atOnce) {
+        self.end(peer, reason: reason, when: end)
         guard let call = self.calls.removeValue(forKey: peer) else { return }
         self.arrivals.removeAll { $0 == peer }
         self.cancel(call.burstTimer)
         self.cancel(call.resetsTimer)
         self.cancel(call.returnTimer)
-        if call.isAnnounced { self.emit(.report(.peerLeft(peer))) }
+        guard call.isAnnounced else { return }
+        self.emit(.report(call.isPublishPoint ? .publishPointLeft(peer) : .peerLeft(peer)))
     }
 
     /// Changes the record of a peer that has one.
@@ -149,13 +160,15 @@ struct RoomCalls {
         self.connectionCount &+= 1
         let id = ConnectionID(self.connectionCount)
         self.owners[id] = peer
-        self.emit(.openConnection(id, peer, plan.role))
-        let timer = self.startTimer(.connect, peer, self.configuration.connectLimit)
-        var connection = Call.Connection(id: id, role: plan.role, negotiation: .creatingOffer)
-        connection.connectTimer = timer
+        self.emit(.openConnection(id, peer, call.role(plan)))
+        var connection = Call.Connection(id: id, role: call.role(plan), negotiation: .creatingOffer)
+        connection.isStanding = plan == .standingOffer
+        if !connection.isStanding {
+            connection.connectTimer = self.startTimer(.connect, peer, self.configuration.connectLimit)
+        }
         self.update(peer) { $0.phase = .live(connection) }
         switch plan {
-        case .offer: self.emit(.createOffer(id))
+        case .offer, .standingOffer: self.emit(.createOffer(id))
         case .answer(let sdp): self.applyOffer(peer, id, sdp)
         }
     }
@@ -169,7 +182,7 @@ struct RoomCalls {
     /// Leaves the call idle: closes its connection or ends its wait.
     ///
     /// `isClosed` says that the connection is closed already.
-    mutating func end(_ peer: PeerID, reason: String, isClosed: Bool = false) {
+    mutating func end(_ peer: PeerID, reason: String, isClosed: Bool = false, when end: ConnectionEnd = .atOnce) {
         guard let call = self.calls[peer] else { return }
         switch call.phase {
         case .idle, .givenUp: break
@@ -181,7 +194,7 @@ struct RoomCalls {
             self.owners[connection.id] = nil
             if !isClosed {
                 self.closing.insert(connection.id)
-                self.emit(.closeConnection(connection.id, reason: reason))
+                self.emit(.closeConnection(connection.id, reason: reason, when: end))
             }
         }
         self.update(peer) { call in
@@ -210,6 +223,17 @@ struct RoomCalls {
         self.updateConnection(peer) { $0.negotiation = .answering(offer: sdp, next: nil) }
         self.emit(.applyOffer(id, sdp: sdp))
         self.describe(peer, id, sdp)
+    }
+
+    /// Somebody came for a standing offer: from now on it is a call like any other.
+    mutating func greet(_ peer: PeerID) {
+        _ = self.admit(peer, announce: true)
+        guard self.calls[peer]?.connection?.isStanding == true else { return }
+        let timer = self.startTimer(.connect, peer, self.configuration.connectLimit)
+        self.updateConnection(peer) { connection in
+            connection.isStanding = false
+            connection.connectTimer = timer
+        }
     }
 
     /// Gives the answer to the connection, and the held candidates that belong to it.

@@ -70,10 +70,10 @@ public struct RoomSessionStateMachine: ~Copyable {
     /// The peer of a connection; nil once the machine closed it.
     public func peer(of connection: ConnectionID) -> PeerID? {
         switch self.state {
+        case .joining(let calls): calls.owners[connection]
         case .joined(let calls): calls.owners[connection]
         case .detached(let calls): calls.owners[connection]
         case .orphaned(let calls, _): calls.owners[connection]
-        case .joining: nil
         case .stopping: nil
         case .finished: nil
         }
@@ -99,21 +99,11 @@ public struct RoomSessionStateMachine: ~Copyable {
     private static func roomEvent(_ state: consuming State, _ event: RoomEvent) -> Step {
         switch consume state {
         case .joining(var calls):
-            guard case .joined(let ownID) = event else {
-                Self.outside(event, &calls)
-                return Self.joining(calls)
-            }
-            calls.joined(ownID: ownID)
-            return Self.joined(calls)
+            return Self.joins(event, &calls) ? Self.joined(calls) : Self.joining(calls)
         case .joined(var calls):
             return Self.inside(event, &calls) ? Self.joined(calls) : Self.detached(calls)
         case .detached(var calls):
-            guard case .joined(let ownID) = event else {
-                Self.outside(event, &calls)
-                return Self.detached(calls)
-            }
-            calls.joined(ownID: ownID)
-            return Self.joined(calls)
+            return Self.joins(event, &calls) ? Self.joined(calls) : Self.detached(calls)
         case .orphaned(var calls, let outcome):
             Self.outside(event, &calls)
             return Self.orphaned(calls, outcome)
@@ -125,11 +115,31 @@ public struct RoomSessionStateMachine: ~Copyable {
         }
     }
 
+    /// Handles an event while we are no member; true if we are one now.
+    private static func joins(_ event: RoomEvent, _ calls: inout RoomCalls) -> Bool {
+        switch event {
+        case .joined(let ownID):
+            calls.joined(ownID: ownID)
+            return true
+        case .peerArrived, .publishPointArrived:
+            calls.offerWanted(event)
+            return false
+        default:
+            Self.outside(event, &calls)
+            return false
+        }
+    }
+
     /// Handles an event while we are a member; false if we are none any more.
     private static func inside(_ event: RoomEvent, _ calls: inout RoomCalls) -> Bool {
         switch event {
         case .joined(let ownID): calls.joined(ownID: ownID)
         case .peerArrived(let peer): calls.peerArrived(peer)
+        case .peerAwaited(let peer): calls.peerAwaited(peer)
+        case .publishPointArrived(let peer): calls.publishPointArrived(peer)
+        case .publishPointRefused(let peer, let reason): calls.publishPointRefused(peer, reason)
+        case .peerNamed(let peer, let name): calls.peerNamed(peer, name)
+        case .iceServersReceived(let servers): calls.emit(.useICEServers(servers))
         case .offerReceived(let peer, let sdp): calls.offerReceived(peer, sdp)
         case .answerReceived(let peer, let sdp): calls.answerReceived(peer, sdp)
         case .candidateReceived(let peer, let candidate): calls.candidateReceived(peer, candidate)
@@ -151,6 +161,7 @@ public struct RoomSessionStateMachine: ~Copyable {
             calls.lostRoom(closesUnconnected: true, reason: "the room is full")
             calls.reportFull()
         case .joinFailed(let reason):
+            calls.dropOffers(reason: reason)
             calls.emit(.report(.joinFailed(reason: reason)))
         case .signallingLost(let reason):
             calls.lostRoom(closesUnconnected: false, reason: reason)
@@ -168,7 +179,11 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
         case .joined: calls.ignore(.notJoined, nil, "joined")
-        case .peerArrived(let peer): calls.ignore(.notJoined, peer, "arrival")
+        case .peerArrived(let peer), .peerAwaited(let peer), .publishPointArrived(let peer):
+            calls.ignore(.notJoined, peer, "arrival")
+        case .publishPointRefused(let peer, _): calls.ignore(.notJoined, peer, "refusal")
+        case .peerNamed: break
+        case .iceServersReceived(let servers): calls.emit(.useICEServers(servers))
         case .offerReceived(let peer, _): calls.ignore(.notJoined, peer, "offer")
         case .answerReceived(let peer, _): calls.ignore(.notJoined, peer, "answer")
         case .candidateReceived(let peer, _): calls.ignore(.notJoined, peer, "candidate")
@@ -211,7 +226,8 @@ public struct RoomSessionStateMachine: ~Copyable {
         _ event: ConnectionEvent
     ) -> Step {
         switch consume state {
-        case .joining(let calls):
+        case .joining(var calls):
+            calls.connectionEvent(id, event)
             return Self.joining(calls)
         case .joined(var calls):
             calls.connectionEvent(id, event)
@@ -232,7 +248,8 @@ public struct RoomSessionStateMachine: ~Copyable {
 
     private static func timerFired(_ state: consuming State, _ timer: TimerID) -> Step {
         switch consume state {
-        case .joining(let calls):
+        case .joining(var calls):
+            calls.timerFired(timer)
             return Self.joining(calls)
         case .joined(var calls):
             calls.timerFired(timer)

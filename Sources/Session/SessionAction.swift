@@ -16,10 +16,12 @@ public enum SessionAction: Equatable, Sendable {
     case applyAnswer(ConnectionID, sdp: String)
     /// Gives a candidate of the peer to the connection.
     case addCandidate(ConnectionID, ICECandidate)
-    /// Takes the connection down; ends with `closed`. No other action for it follows.
-    case closeConnection(ConnectionID, reason: String)
+    /// Takes the connection down, now or when it is quiet; ends with `closed`. No other action for it follows.
+    case closeConnection(ConnectionID, reason: String, when: ConnectionEnd)
     /// Sends a command to the room.
     case send(RoomCommand)
+    /// Uses these STUN and TURN servers, beside those of the configuration, for connections opened from now on.
+    case useICEServers([ICEServer])
     /// Starts a timer.
     case startTimer(TimerID, Duration)
     /// Stops a timer; it does no harm if it fires all the same.
@@ -38,4 +40,11 @@ public enum SessionOutcome: Equatable, Sendable {
     case left
     /// The signaller gave up, and no peer is connected any more.
     case failed(SignallingError)
+}
+
+/// When a connection that is to end is taken down.
+public enum ConnectionEnd: Sendable, Hashable {
+    case atOnce
+    /// Soon after nothing comes any more: the peer is gone, but what it sent last may be on its way.
+    case quiet
 }

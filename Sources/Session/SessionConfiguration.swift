@@ -6,15 +6,15 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var sends = true
     /// Peers served at the same time, 1 and up; more are ignored and reported.
     public var maximumPeers = 16
-    /// Candidates held or handed over for one description of one peer, 0 and up (protocols.md 1.3).
+    /// Candidates held or handed over for one description of one peer, 0 and up.
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.
     public var maximumDescriptionLength = 262_144
-    /// Longest time from opening a connection to its first `connected` (protocols.md A5, T).
+    /// Longest time from opening a connection to its first `connected`.
     public var connectLimit: Duration = .seconds(15)
-    /// Longest time that ICE may look for another path (protocols.md 1.7).
+    /// Longest time that ICE may look for another path.
     public var disconnectLimit: Duration = .seconds(15)
-    /// Time from `mediaSilent` to closing: 10 s + 20 s (gstreamer.md R6).
+    /// Time from `mediaSilent` to closing: 10 s + 20 s.
     public var staleLimit: Duration = .seconds(20)
     /// Longest time from `stop` to `finished`.
     public var stopLimit: Duration = .seconds(2)

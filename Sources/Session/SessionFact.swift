@@ -20,6 +20,14 @@ public enum SessionFact: Equatable, Sendable {
     case peerJoined(PeerID)
     /// A peer left, or its place was given to another one after it vanished.
     case peerLeft(PeerID)
+    /// A member goes by this name; one line of text, at most 256 bytes.
+    case peerNamed(PeerID, String)
+    /// The server takes our media here. No participant: the facts of its connection follow under the same id.
+    case publishPointArrived(PeerID)
+    /// The server takes our media there no more.
+    case publishPointLeft(PeerID)
+    /// Our media do not reach the place where the server takes them.
+    case publishingFailed(PeerID, reason: String)
     /// Media can flow.
     case peerConnected(PeerID, ConnectionID)
     /// ICE looks for another path.

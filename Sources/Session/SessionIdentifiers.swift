@@ -57,6 +57,8 @@ public struct TimerID: Hashable, Sendable {
 public enum CallRole: Hashable, Sendable {
     /// We offer.
     case offerer
+    /// We offer to send only, to a place that stands for nobody.
+    case publisher
     /// The peer offers.
     case answerer
 }

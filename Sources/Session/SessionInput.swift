@@ -24,6 +24,8 @@ public enum ConnectionEvent: Equatable, Sendable {
     case answerCreated(sdp: String)
     /// The offer just given is good, but only a fresh peer connection can take it.
     case rebuildNeeded(reason: String)
+    /// The peer's offer is good, but we take nothing of it; `sdp` tells the peer so. The connection was not touched by it.
+    case offerDeclined(sdp: String, reason: String)
     /// The description just given cannot be taken by any connection; this one was not touched by it.
     case descriptionRefused(reason: String)
     /// A step of the negotiation failed; the connection is not to be used any more.

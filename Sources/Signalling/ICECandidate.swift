@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One trickled ICE candidate, as every protocol's message is normalised to (protocols.md 1.1).
+/// One trickled ICE candidate, as every protocol's message is normalised to.
 public struct ICECandidate: Hashable, Sendable {
     /// The attribute value, beginning with `candidate:` (RFC 8839 section 5.1), without CR or LF.
     ///

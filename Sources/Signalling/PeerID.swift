@@ -13,8 +13,7 @@ public struct PeerID: Hashable, Sendable, Codable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// The only other member of a two-party room whose server does not say who sent a message
-    /// (protocols.md A4: `message` carries room and data only).
+    /// The only other member of a two-party room whose server does not say who sent a message.
     public static let unidentified = PeerID("peer")
 
     /// The name as the server spelt it.

@@ -2,7 +2,12 @@
 
 extension RoomURL {
     /// A room on a Socket.IO server.
-    public struct SocketIO: Hashable, Sendable, CustomStringConvertible {
+    public struct SocketIO: RoomAddress {
+        /// Over HTTP and over HTTPS.
+        public static let schemes = ["socketio+http", "socketio+https"]
+        /// As logs and metrics name the protocol.
+        public static let protocolName = "socketio"
+
         /// How Engine.IO packets travel.
         public enum Transport: String, Hashable, Sendable, CaseIterable {
             /// Polls, then upgrades to WebSocket.
@@ -15,7 +20,7 @@ extension RoomURL {
 
         /// Which Engine.IO revision is spoken.
         public enum Version: String, Hashable, Sendable, CaseIterable {
-            /// Finds out (protocols.md A1.6).
+            /// Finds out.
             case automatic = "auto"
             /// Revision 3: Socket.IO 1.x and 2.x.
             case v3 = "3"
@@ -48,6 +53,11 @@ extension RoomURL {
             self.host = host
             self.port = port ?? Self.defaultPort(isSecure: isSecure)
             self.room = room
+        }
+
+        /// A machine before its first attempt.
+        public func makeMachine(_ options: SignallingOptions) -> SocketIOMachine {
+            SocketIOMachine(self, options: options)
         }
 
         /// Host and port as a `Host` header has them (RFC 9110 section 7.2).
@@ -100,7 +110,10 @@ extension RoomURL.SocketIO {
     private static let keys = "transport, eio, path, dialect, insecure"
 
     /// Reads the parts that mean something for Socket.IO.
-    init(_ parts: RoomURLParts, isSecure: Bool) throws(SignallingError) {
+    ///
+    /// - Throws: `SignallingError` with code `invalidURL`.
+    public init(_ parts: RoomURLParts) throws(SignallingError) {
+        let isSecure = parts.scheme == "socketio+https"
         let component = parts.path.lastIndex(of: "/").map { parts.path[$0...].dropFirst() } ?? ""
         guard !component.isEmpty else { throw RoomURLParts.error("room: missing; it is the last part of the path") }
         guard let room = RoomURL.PercentCoding.decode(component) else {

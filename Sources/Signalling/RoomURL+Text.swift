@@ -2,9 +2,9 @@
 
 extension RoomURL {
     /// Percent-encoding (RFC 3986 section 2.1).
-    enum PercentCoding {
+    public enum PercentCoding {
         /// The decoded text; nil if a sequence is wrong or the bytes are not UTF-8.
-        static func decode(_ text: Substring) -> String? {
+        public static func decode(_ text: Substring) -> String? {
             var bytes: [UInt8] = []
             var source = text.utf8.makeIterator()
             while let byte = source.next() {
@@ -21,7 +21,7 @@ extension RoomURL {
         }
 
         /// Encodes everything but unreserved characters (RFC 3986 section 2.3) and the given ones.
-        static func encode(_ text: String, keeping kept: String = "") -> String {
+        public static func encode(_ text: String, keeping kept: String = "") -> String {
             var result = ""
             for byte in text.utf8 {
                 switch byte {
@@ -37,6 +37,11 @@ extension RoomURL {
                 }
             }
             return result
+        }
+
+        /// Keeps what is printable ASCII as it was written, and encodes the rest.
+        static func ascii(_ text: some StringProtocol) -> String {
+            Self.encode(String(text), keeping: String(decoding: UInt8(0x21)...UInt8(0x7E), as: UTF8.self))
         }
 
         private static func digit(_ byte: UInt8) -> UInt8? {

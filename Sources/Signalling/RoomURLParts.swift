@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A room URL cut into its generic parts (RFC 3986 section 3), before a protocol looks at them.
-struct RoomURLParts {
+public struct RoomURLParts {
     /// A URL that is right, for messages.
     static let example = "socketio+https://rtc.example.org/123123"
-    private static let maximumLength = 2048
+    /// Longest URL taken, in bytes, as it was written and in its shortest form, where characters beyond ASCII are three
+    /// times as long.
+    static let maximumLength = 2048
 
+    /// In lower case.
+    let scheme: String
+    /// The decoded name that stands before the host; nil without one.
+    ///
+    /// Never a password.
+    let user: String?
     /// In lower case; IPv6 addresses without brackets.
     let host: String
     let port: Int?
@@ -13,6 +21,8 @@ struct RoomURLParts {
     let path: Substring
     /// Decoded; a key without `=` has the value nil.
     let query: [(key: String, value: String?)]
+    /// The query as it was written, without its question mark; empty if there is none.
+    let rawQuery: Substring
 
     /// The scheme in lower case, before anything else of the text is looked at.
     static func scheme(of text: String) throws(SignallingError) -> String {
@@ -29,25 +39,41 @@ struct RoomURLParts {
     }
 
     /// Cuts a text whose scheme was found.
-    init(_ text: String, scheme: String) throws(SignallingError) {
+    init(_ text: String, scheme: String, takesUser: Bool = false) throws(SignallingError) {
+        self.scheme = scheme
         var rest = text.dropFirst(scheme.count + 3)
-        if rest.contains("#") { throw Self.error("fragment: # has no meaning here; write %23 for it in a room name") }
+        // Scalars: a mark that joins the character before it would hide that.
+        guard !rest.unicodeScalars.contains("#") else {
+            throw Self.error("fragment: # has no meaning here; write %23 for it in a room name")
+        }
         var queryText: Substring?
-        if let mark = rest.firstIndex(of: "?") {
-            queryText = rest[mark...].dropFirst()
+        if let mark = rest.unicodeScalars.firstIndex(of: "?") {
+            queryText = rest[rest.unicodeScalars.index(after: mark)...]
             rest = rest[..<mark]
         }
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let slash = rest.unicodeScalars.firstIndex(of: "/") ?? rest.endIndex
         self.path = rest[slash...]
-        let authority = rest[..<slash]
-        guard !authority.contains("@") else {
-            throw Self.error("user information: a name or password before @ is not taken")
-        }
+        var authority = rest[..<slash]
+        self.user = try Self.user(&authority, isTaken: takesUser)
         (self.host, self.port) = try Self.hostAndPort(authority)
-        self.query = try Self.query(queryText ?? "")
+        self.rawQuery = queryText ?? ""
+        self.query = try Self.query(self.rawQuery)
     }
 
-    private static func hostAndPort(_ authority: Substring) throws(SignallingError) -> (String, Int?) {
+    /// Cuts the user off the authority.
+    private static func user(_ authority: inout Substring, isTaken: Bool) throws(SignallingError) -> String? {
+        guard let mark = authority.lastIndex(of: "@") else { return nil }
+        let text = authority[..<mark]
+        authority = authority[mark...].dropFirst()
+        guard isTaken else { throw Self.error("user information: a name or password before @ is not taken") }
+        guard !text.contains(":") else { throw Self.error("user information: a password has no place in a URL") }
+        guard let user = RoomURL.PercentCoding.decode(text), !user.isEmpty else {
+            throw Self.error("user information: the name before @ is empty or has a wrong % sequence")
+        }
+        return user
+    }
+
+    static func hostAndPort(_ authority: Substring) throws(SignallingError) -> (String, Int?) {
         let host: String
         let portText: Substring
         if authority.hasPrefix("[") {

@@ -6,8 +6,23 @@
 public enum RoomEvent: Sendable, Equatable {
     /// We are a member. `ownID` is nil where the protocol does not say it. Sent again after each re-join.
     case joined(ownID: PeerID?)
-    /// A member joined and the protocol makes us the offerer (protocols.md 1.5).
+    /// A member joined and the protocol makes us the offerer.
+    ///
+    /// Before `joined`: the server takes us by answering our offer; nobody is reported as there until it did.
     case peerArrived(PeerID)
+    /// The protocol wants our offer before anybody is known to be there: it is kept for whoever comes.
+    ///
+    /// We offer, and the answer may take for ever; with it the peer has arrived. Media that flow go on undisturbed.
+    case peerAwaited(PeerID)
+    /// The server takes our media here: we offer, to send only. It stands for nobody, so it is no participant.
+    case publishPointArrived(PeerID)
+    /// The server does not take our media for now; the signaller asks again by itself, and names the place anew.
+    case publishPointRefused(PeerID, reason: String)
+    /// The name that a member wants others to see; untrusted text, at most 256 bytes.
+    case peerNamed(PeerID, String)
+    /// STUN and TURN servers of the signalling server, for peer connections that are opened from now on; they replace
+    /// what an earlier event gave, and come in addition to those of the configuration.
+    case iceServersReceived([ICEServer])
     /// A peer offers. `sdp` is unparsed text from the peer.
     case offerReceived(from: PeerID, sdp: String)
     /// A peer answers. `sdp` is unparsed text from the peer.
@@ -43,8 +58,7 @@ public enum RoomCommand: Sendable, Equatable {
     case answer(to: PeerID, sdp: String)
     /// Trickles one of our candidates to a peer, after the description it belongs to.
     case candidate(to: PeerID, ICECandidate)
-    /// Ends the call with a peer whose media failed and makes it start anew, the way the protocol knows
-    /// (protocols.md 1.7, "call reset").
+    /// Ends the call with a peer whose media failed and makes it start anew, the way the protocol knows.
     case resetCall(PeerID)
     /// Another recorder is there already: leaves a room that takes no more than two members, so that people find a
     /// place, and looks again later. Has no effect in other rooms, or if the policy does not wait for full rooms.
@@ -76,11 +90,11 @@ public protocol Signaller: Sendable {
 public struct JoinPolicy: Sendable, Hashable {
     /// Limit for one connection attempt, including TLS and the first handshake.
     public var connectTimeout: Duration
-    /// Attempts before giving up; nil means for ever, with exponential back-off and jitter (protocols.md A3).
+    /// Attempts before giving up; nil means for ever, with exponential back-off and jitter.
     public var attempts: Int?
     /// Wait between counted attempts.
     public var attemptInterval: Duration
-    /// Whether a full room is waited for (protocols.md A6) or ends the run with `SignallingError.Code.full`.
+    /// Whether a full room is waited for or ends the run with `SignallingError.Code.full`.
     public var waitsWhenFull: Bool
     /// About how long a full room is left alone before the next try; nil leaves it to the protocol.
     public var fullWait: Duration?

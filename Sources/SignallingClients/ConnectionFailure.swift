@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import AsyncHTTPClient
+internal import HTTPRequests
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -15,12 +15,12 @@ enum ConnectionFailure {
             return error
         case let error as NIOConnectionError:
             return self.connectionError(error, address: address)
-        case let error as HTTPClientError:
-            return self.clientError(error, address: address)
+        case let error as HTTPClient.Failure:
+            return self.requestError(error, address: address)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             return self.tlsFailed(error, address: address)
         case let error as IOError:
-            return self.ioError(error, address: address)
+            return self.notConnected(error.errnoCode, error, address: address)
         case let error as ChannelError:
             if case .connectTimeout = error { return self.timedOut(address: address) }
             return self.lost(error, address: address)
@@ -31,35 +31,46 @@ enum ConnectionFailure {
 
     private static func connectionError(_ error: NIOConnectionError, address: String) -> SignallingError {
         if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
-            return SignallingError(
-                .unreachable,
-                "The server name \(error.host) was not found: check its spelling and this host's name resolution.",
-                blame: .configuration
-            )
+            return self.nameNotFound(error.host)
         }
         guard let first = error.connectionErrors.first else { return self.timedOut(address: address) }
         return self.error(for: first.error, address: address)
     }
 
-    private static func clientError(_ error: HTTPClientError, address: String) -> SignallingError {
+    private static func requestError(_ error: HTTPClient.Failure, address: String) -> SignallingError {
         switch error {
-        case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
-            .getConnectionFromPoolTimeout:
-            self.timedOut(address: address)
-        case .remoteConnectionClosed:
+        case .nameNotFound: self.nameNotFound(String(address.prefix { $0 != ":" }))
+        case .notConnected(let number): self.notConnected(number, error, address: address)
+        case .timedOut: self.timedOut(address: address)
+        case .tls(let words): self.tlsFailed(words, address: address)
+        case .closedWithoutAnswer:
             SignallingError(
                 .unreachable,
                 "The server at \(address) closed the connection without an answer: check that it speaks "
                     + "HTTP on that port, and whether it wants TLS.",
                 blame: .peer
             )
-        default:
-            self.lost(error, address: address)
+        case .tooLarge:
+            SignallingError(
+                .protocolViolation,
+                "The server at \(address) answered with more than \(HTTPAnswer.maximumBodyBytes) bytes.",
+                blame: .peer
+            )
+        case .other(let words): self.lost(words, address: address)
+        case .malformedRequest, .cancelled: self.lost(error, address: address)
         }
     }
 
-    private static func ioError(_ error: IOError, address: String) -> SignallingError {
-        switch error.errnoCode {
+    private static func nameNotFound(_ host: String) -> SignallingError {
+        SignallingError(
+            .unreachable,
+            "The server name \(host) was not found: check its spelling and this host's name resolution.",
+            blame: .configuration
+        )
+    }
+
+    private static func notConnected(_ number: Int32, _ error: any Error, address: String) -> SignallingError {
+        switch number {
         case 111:
             SignallingError(
                 .unreachable,
@@ -77,7 +88,7 @@ enum ConnectionFailure {
         }
     }
 
-    private static func tlsFailed(_ error: any Error, address: String) -> SignallingError {
+    private static func tlsFailed(_ error: Any, address: String) -> SignallingError {
         SignallingError(
             .tlsFailed,
             "TLS with the server at \(address) failed: check that it speaks TLS on that port, and that its certificate "
@@ -94,7 +105,7 @@ enum ConnectionFailure {
         )
     }
 
-    private static func lost(_ error: any Error, address: String) -> SignallingError {
+    private static func lost(_ error: Any, address: String) -> SignallingError {
         SignallingError(
             .unreachable,
             "The connection to the server at \(address) failed (\(self.shortened(error))).",
@@ -102,7 +113,7 @@ enum ConnectionFailure {
         )
     }
 
-    private static func shortened(_ error: any Error) -> String {
+    private static func shortened(_ error: Any) -> String {
         String("\(error)".prefix(160))
     }
 }

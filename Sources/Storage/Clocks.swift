@@ -10,6 +10,14 @@ extension UTCTime {
         clock_gettime(CLOCK_REALTIME, &time)
         return UTCTime(nanosecondsSince1970: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
+
+    /// What the wall clock would have shown, as it is set now, at an instant of the monotonic clock.
+    public static func at(monotonicNanoseconds: Int64) -> UTCTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let age = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) &- monotonicNanoseconds
+        return UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 &- age)
+    }
 }
 
 /// This run of this host's kernel: processes with the same one share the monotonic clock of journal entries.

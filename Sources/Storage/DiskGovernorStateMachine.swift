@@ -76,6 +76,19 @@ public struct DiskGovernorStateMachine: ~Copyable {
         }
     }
 
+    /// Whether a measurement is wanted at once and an alarm with it, after a write failed.
+    ///
+    /// The failure may come between two measurements of a disk that fills fast, and then what follows is the measurement's
+    /// business. It may also have a reason that no measurement shows, such as a quota or a broken disk: recorders try again
+    /// by themselves then, and people have to know.
+    public func alarmsAboutFailedWrite() -> Bool {
+        switch self.level {
+        case .normal, .low: true
+        // Nothing should be written: this one was under way.
+        case .critical: false
+        }
+    }
+
     /// The configuration has another minimum; it counts from the next measurement on.
     public mutating func minimumChanged(_ minimumFree: Int64) {
         self.minimumFree = max(0, minimumFree)

@@ -144,6 +144,11 @@ public final class File: Sendable, Source {
         }
     }
 
+    /// Removes the file if it is still in its place; best effort.
+    public func remove() {
+        if self.isStillAtPath() { _ = unlink(self.path) }
+    }
+
     /// Returns when the content is on the disk.
     public func synchronise() throws(StorageError) {
         guard retrying({ fdatasync(self.descriptor) }) == 0 else {
@@ -158,11 +163,35 @@ public final class File: Sendable, Source {
         return false
     }
 
+    /// Whether another process holds the file's exclusive lock; takes a shared one for the moment.
+    public func isLocked() -> Bool {
+        guard retrying({ flock(self.descriptor, LOCK_SH | LOCK_NB) }) == 0 else { return errno == EWOULDBLOCK }
+        _ = flock(self.descriptor, LOCK_UN)
+        return false
+    }
+
     /// Whether the path still leads to this very file, and not to one that took its place.
     public func isStillAtPath() -> Bool {
         var (here, there) = (stat(), stat())
         return fstat(self.descriptor, &here) == 0 && stat(self.path, &there) == 0
             && here.st_ino == there.st_ino && here.st_dev == there.st_dev
+    }
+
+    /// Writes a small file in the place of an older one, at once: readers see the old or the new.
+    public static func replace(_ path: String, with bytes: [UInt8]) throws(StorageError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // A name of its own for each writer: two at once must not share a half-written file.
+        let name = ".\(parts.last ?? "")-\(RecordingID.random())"
+        let temporary = (parts.dropLast() + [Substring(name)]).joined(separator: "/")
+        do throws(StorageError) {
+            let file = try File(temporary, .create)
+            try file.write(bytes, at: 0)
+            try file.synchronise()
+            try Self.rename(temporary, to: path)
+        } catch {
+            _ = unlink(temporary)
+            throw error
+        }
     }
 
     /// Puts a file in the place of another, at once.

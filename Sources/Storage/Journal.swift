@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Matroska
 public import Timeline
 
 /// A recording's journal as read back.
@@ -9,6 +10,10 @@ public struct Journal: Sendable, Hashable {
     public var entries: [JournalEntry]
     /// Lines that are torn, of a later version, or of a kind that this version does not know.
     public var skippedLines: Int
+    /// How its lines hang together.
+    public var chain = JournalChain()
+    /// The file; `nil` if there is none.
+    public var digest: Certificate.FileDigest?
 
     /// A journal with each part given.
     public init(entries: [JournalEntry] = [], skippedLines: Int = 0) {
@@ -32,8 +37,33 @@ public struct Journal: Sendable, Hashable {
     /// Reads the journal of a recording; an absent file gives an empty one.
     public static func read(_ folder: RecordingFolder) throws(StorageError) -> Journal {
         var journal = Journal()
-        journal.skippedLines = try Self.scan(folder, including: .everything) { journal.entries.append($0) }
+        let file: HashingFile
+        do throws(StorageError) {
+            file = HashingFile(try File(folder.journalPath, .read))
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return journal
+        }
+        let lines = try Self.scan(file, path: folder.journalPath, .everything) { journal.entries.append($0) }
+        journal.skippedLines = lines.skipped
+        journal.chain = lines.chain
+        do {
+            journal.digest = .init(name: "journal.jsonl", bytes: file.count, sha256: try file.sha256())
+        } catch {
+            throw StorageError(error, reading: folder.journalPath)
+        }
         return journal
+    }
+
+    /// How a recording began, by the first line of its journal; `nil` if that does not tell or is not there.
+    public static func beginning(of folder: RecordingFolder) -> RecordingStarted? {
+        guard let file = try? File(folder.journalPath, .read),
+            let bytes = try? file.read(offset: 0, count: Self.chunkSize),
+            let line = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first,
+            let entry = try? JSONDecoder().decode(JournalEntry.self, from: Data(line)),
+            case .recordingStarted(let record) = entry.record
+        else { return nil }
+        return record
     }
 
     /// Hands over the records of a recording's journal one after the other; returns how many lines were skipped.
@@ -51,16 +81,25 @@ public struct Journal: Sendable, Hashable {
             guard error.code == .notFound else { throw error }
             return 0
         }
+        return try Self.scan(file, path: file.path, selection, body).skipped
+    }
+
+    private static func scan(
+        _ file: some Source,
+        path: String,
+        _ selection: Selection,
+        _ body: (JournalEntry) -> Void
+    ) throws(StorageError) -> JournalLines {
         var lines = JournalLines(selection: selection)
         var line: [UInt8] = []
         var offset: UInt64 = 0
-        while lines.count < Self.maximumEntryCount {
+        let size = file.count
+        while lines.count < Self.maximumEntryCount, offset < size {
             let chunk: [UInt8]
             do {
-                chunk = try file.read(offset: offset, count: Self.chunkSize)
+                chunk = try file.read(offset: offset, count: Int(min(UInt64(Self.chunkSize), size - offset)))
             } catch {
-                throw error as? StorageError
-                    ?? StorageError(.inputOutput, "cannot read \(file.path): \(error)", path: file.path)
+                throw StorageError(error, reading: path)
             }
             if chunk.isEmpty { break }
             offset += UInt64(chunk.count)
@@ -75,7 +114,7 @@ public struct Journal: Sendable, Hashable {
         }
         lines.take(line, body)
         lines.finish(body)
-        return lines.skipped
+        return lines
     }
 }
 
@@ -86,6 +125,10 @@ private struct JournalLines {
     var count = 0
     /// Lines that could not be decoded.
     var skipped = 0
+    /// Only with `everything`.
+    var chain = JournalChain()
+    /// Lines so far, empty ones too.
+    private var number = 0
     /// The last line if it was passed over.
     private var passedOver: [UInt8]?
     private let decoder = JSONDecoder()
@@ -100,6 +143,7 @@ private struct JournalLines {
     }
 
     mutating func take(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
+        self.number += 1
         guard !line.isEmpty else { return }
         self.count += 1
         if self.selection == .events, Self.isClockRecord(line) {
@@ -115,7 +159,9 @@ private struct JournalLines {
     }
 
     private mutating func decode(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
-        if let entry = try? self.decoder.decode(JournalEntry.self, from: Data(line)) {
+        let entry = try? self.decoder.decode(JournalEntry.self, from: Data(line))
+        if self.selection == .everything { self.chain.take(line, number: self.number, isRecord: entry != nil) }
+        if let entry {
             body(entry)
         } else {
             self.skipped += 1

@@ -8,13 +8,8 @@ public struct Manifest: Sendable, Hashable, Codable {
     /// The version that this code writes.
     public static let currentVersion = 1
 
-    /// Whether everything that came is there.
-    public enum Verdict: String, Sendable, Hashable, Codable {
-        /// The recording ended by itself and every file is whole.
-        case complete
-        /// It was cut off, or a file is damaged or missing; the warnings of the export say what.
-        case incomplete
-    }
+    /// What the recording is worth.
+    public typealias Verdict = Certificate.Verdict
 
     /// A participant of the call.
     public struct Participant: Sendable, Hashable, Codable {
@@ -123,6 +118,16 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var start: UTCTime?
     /// The host that recorded, if the journal tells.
     public var host: String?
+    /// The name under which others saw the recorder in the room, if it had one.
+    public var displayName: String?
+    /// The id of the first of the recordings that follow each other without a gap, if it is one of them.
+    public var series: String?
+    /// Which of the series it is, from 1.
+    public var segment: Int?
+    /// Words to find it by.
+    public var tags: [String]?
+    /// What people wrote about it.
+    public var notes: String?
     /// The parts, oldest first; `nil` in manifests of versions that knew none.
     public var parts: [Part]?
     /// Everybody who was there, in order of appearance.
@@ -131,8 +136,12 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var tracks: [Track] = []
     /// Exports made so far.
     public var exports: [Export] = []
-    /// Whether everything is there.
+    /// What it is worth.
     public var verdict: Verdict
+    /// The files as they were when the recording was closed, or made; `nil` in manifests of versions that hashed none.
+    public var files: [Certificate.FileDigest]?
+    /// How the verdict came about, without the hashes, which are in `files`; `nil` in manifests of older versions.
+    public var certificate: Certificate?
 
     /// A manifest without participants, tracks and exports.
     public init(room: String, id: RecordingID, start: UTCTime? = nil, host: String? = nil, verdict: Verdict) {
@@ -174,16 +183,6 @@ public struct Manifest: Sendable, Hashable, Codable {
         guard let data = try? encoder.encode(self) else {
             throw StorageError(.invalid, "the manifest cannot be written as JSON", path: folder.manifestPath)
         }
-        // A name of its own for each writer: two at once must not share a half-written file.
-        let temporary = "\(folder.path)/.manifest-\(RecordingID.random()).json"
-        do throws(StorageError) {
-            let file = try File(temporary, .create)
-            try file.write(Array(data) + [UInt8(ascii: "\n")], at: 0)
-            try file.synchronise()
-            try File.rename(temporary, to: folder.manifestPath)
-        } catch {
-            try? FileManager.default.removeItem(atPath: temporary)
-            throw error
-        }
+        try File.replace(folder.manifestPath, with: Array(data) + [UInt8(ascii: "\n")])
     }
 }

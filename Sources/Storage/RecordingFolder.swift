@@ -28,6 +28,8 @@ public struct RecordingFolder: Sendable, Hashable {
     public var manifestPath: String { self.path + "/manifest.json" }
     /// The folder of the track files.
     public var tracksPath: String { self.path + "/tracks" }
+    /// What the recording is worth, for people.
+    public var certificatePath: String { self.path + "/certificate.txt" }
     /// Where the export goes unless somebody asks for another place.
     public var exportPath: String { self.path + "/call.mkv" }
 
@@ -87,14 +89,22 @@ public struct RecordingFolder: Sendable, Hashable {
         let root = Self.recordings(of: storage)
         var folders: [RecordingFolder] = []
         for room in try Self.entries(of: root) where !Self.isLink(root + "/" + room) {
-            for name in try Self.entries(of: root + "/" + room) {
-                guard let folder = RecordingFolder(named: "\(root)/\(room)/\(name)"), !Self.isLink(folder.path),
-                    !Self.isLink(folder.tracksPath)
-                else { continue }
-                folders.append(folder)
-            }
+            folders += try Self.list(room: root + "/" + room)
         }
         return folders.sorted { ($0.compactStart, $0.id.rawValue) < ($1.compactStart, $1.id.rawValue) }
+    }
+
+    /// The recordings in the same room's folder, this one included, oldest first; symbolic links are left out.
+    public func ofSameRoom() throws(StorageError) -> [RecordingFolder] {
+        let room = self.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        return try Self.list(room: room).sorted {
+            ($0.compactStart, $0.id.rawValue) < ($1.compactStart, $1.id.rawValue)
+        }
+    }
+
+    private static func list(room: String) throws(StorageError) -> [RecordingFolder] {
+        try Self.entries(of: room).compactMap { RecordingFolder(named: "\(room)/\($0)") }
+            .filter { !Self.isLink($0.path) && !Self.isLink($0.tracksPath) }
     }
 
     /// The recording whose id begins with `name`, or whose folder is at the path `name`.
@@ -126,6 +136,15 @@ public struct RecordingFolder: Sendable, Hashable {
     public func trackNumbers() throws(StorageError) -> [Int] {
         try Self.entries(of: self.tracksPath).compactMap { name in
             name.split(separator: "-", maxSplits: 1).first.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        }
+    }
+
+    /// Bytes of all track files; those of whose size the system does not tell are left out.
+    public func trackBytes() throws(StorageError) -> UInt64 {
+        try Self.entries(of: self.tracksPath).reduce(0) { sum, name in
+            var status = stat()
+            guard lstat("\(self.tracksPath)/\(name)", &status) == 0 else { return sum }
+            return sum &+ UInt64(clamping: status.st_size)
         }
     }
 

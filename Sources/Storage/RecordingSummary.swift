@@ -104,7 +104,7 @@ private struct JournalEvents {
             self.host = record.host
             self.start = self.start ?? record.utc
             self.anchor = (record.utc, entry.monotonicNanoseconds)
-            self.parts += 1
+            self.parts += self.parts < .max ? 1 : 0
             self.isFinished = false
         case .partStarted(let record):
             self.host = record.host
@@ -133,7 +133,9 @@ private struct JournalEvents {
             self.tracks[index].bytes = record.bytes
             self.tracks[index].keyframes = record.keyframes
         case .recordingFinished: self.isFinished = true
-        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .marker: break
+        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackDamaged,
+            .trackMended, .chatMessage, .detailsChanged, .marker:
+            break
         }
         if let anchor = self.anchor {
             let passed = entry.monotonicNanoseconds.subtractingReportingOverflow(anchor.monotonicNanoseconds)

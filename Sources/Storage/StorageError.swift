@@ -51,6 +51,11 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         self.errorNumber = errorNumber
     }
 
+    /// The error for what a source of bytes threw.
+    init(_ error: any Error, reading path: String) {
+        self = error as? StorageError ?? StorageError(.inputOutput, "cannot read \(path): \(error)", path: path)
+    }
+
     /// The error for an `errno` after doing `action` (for example "write") to `path`.
     init(errorNumber: Int32, action: String, path: String) {
         self.code =

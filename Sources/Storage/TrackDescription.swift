@@ -23,6 +23,8 @@ public struct TrackDescription: Sendable, Hashable {
     public var payloadType: Int?
     /// The media section's identification tag.
     public var mid: String?
+    /// The peer connection, by a number that is unique in this part of the recording.
+    public var connection: UInt64?
 
     /// A track with each part given; `channels` is 2 for Opus and 1 for G.711 when left out.
     public init(
@@ -34,7 +36,8 @@ public struct TrackDescription: Sendable, Hashable {
         channels: Int? = nil,
         ssrc: UInt32? = nil,
         payloadType: Int? = nil,
-        mid: String? = nil
+        mid: String? = nil,
+        connection: UInt64? = nil
     ) {
         self.number = number
         self.participant = participant
@@ -45,6 +48,7 @@ public struct TrackDescription: Sendable, Hashable {
         self.ssrc = ssrc
         self.payloadType = payloadType
         self.mid = mid
+        self.connection = connection
     }
 
     /// Pictures or sound.
@@ -53,6 +57,11 @@ public struct TrackDescription: Sendable, Hashable {
         case .video: .video
         case .audio: .audio
         }
+    }
+
+    /// The number that the track's file carries and no other file does: a file in the place of another is told by it.
+    public static func uid(number: Int, in folder: RecordingFolder) -> UInt64 {
+        fnv1a("\(folder.id)/\(number)".utf8) | 1
     }
 
     /// The file's name in the recording's `tracks` folder, for example `001-alice-video.mkv`.

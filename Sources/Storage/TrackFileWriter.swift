@@ -28,6 +28,8 @@ public final class TrackFileWriter {
     /// ffmpeg, mkvmerge and matroskademux take it as well as 1 ms.
     public static let timestampScaleNanoseconds: UInt64 = 100_000
     private static let maximumUnitSize = 32 << 20
+    /// Bytes that are free beside a file's first unit where a file begins.
+    private static let leastFree: Int64 = 1 << 16
     private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
     private static let longestStepAheadNanoseconds: Int64 = 86_400_000_000_000
     private static let longestFileNanoseconds = 100 * longestStepAheadNanoseconds
@@ -58,6 +60,8 @@ public final class TrackFileWriter {
     private var state = State.waiting
     private var sampler: ClockAnchorSampler
     private var parameterSets: H264ParameterSets?
+    /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
+    private var inherited: UnitInspection?
     /// H.264 with length prefixes, reused from unit to unit.
     private var converted: [UInt8] = []
 
@@ -71,10 +75,32 @@ public final class TrackFileWriter {
         self.sampler = ClockAnchorSampler(clock: self.clock)
     }
 
+    /// Whether the file can take units: it was not closed, and no write to it failed.
+    public var takesUnits: Bool {
+        switch self.state {
+        case .waiting, .writing: true
+        case .closed: false
+        }
+    }
+
+    /// Begins the file with any unit, as pictures like those of the file of the same track before it.
+    ///
+    /// Before the first `write`. What comes before the first keyframe cannot be decoded.
+    public func go(on other: TrackFileWriter) {
+        guard other.statistics.units > 0 else { return }
+        self.inherited = UnitInspection(
+            isKeyframe: true,
+            // A file that went on without a keyframe may have had none.
+            width: other.statistics.width ?? other.inherited?.width,
+            height: other.statistics.height ?? other.inherited?.height,
+            parameterSets: other.parameterSets ?? other.inherited?.parameterSets
+        )
+    }
+
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
     ///
-    /// After an error that names the track's file, the file holds whole units only, but no index, and takes no more;
-    /// the track may go on under another number. After one that names the journal, writing may go on.
+    /// After an error the file holds whole units only, but no index, and takes no more: the track may go on under another
+    /// number. If the file could not be begun, it is not there, and the next unit tries again.
     ///
     /// - Parameters:
     ///   - unit: the bytes; only read during the call.
@@ -123,7 +149,7 @@ public final class TrackFileWriter {
                 self.statistics.refused += 1
                 return .needsKeyframe
             }
-            try self.open(header, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+            try self.open(header, room: payload.count, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         case .writing:
             let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
             let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
@@ -132,7 +158,7 @@ public final class TrackFileWriter {
             else { return .discontinuity }
         }
         try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
-        try self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         return .written(isKeyframe: inspection.isKeyframe)
     }
 
@@ -159,12 +185,12 @@ public final class TrackFileWriter {
             for patch in finish.patches.suffix(1) { try open.file.write(patch.bytes, at: patch.offset) }
             try open.file.synchronise()
         } catch {
-            // Both are best effort: what matters is in the file, and the first error is the one to tell.
+            // Best effort: what matters is in the file, and the first error is the one to tell.
             try? open.file.truncate(to: open.writer.offset)
-            try? self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: monotonicNanoseconds)
+            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: monotonicNanoseconds)
             throw error
         }
-        try self.journalEnd(reason: reason, monotonicNanoseconds: monotonicNanoseconds)
+        self.journalEnd(reason: reason, monotonicNanoseconds: monotonicNanoseconds)
     }
 
     private var absolutePath: String { self.folder.path + "/" + self.relativePath }
@@ -172,12 +198,13 @@ public final class TrackFileWriter {
     /// The track entry for a file that begins with this unit; `nil` if it cannot begin with it.
     private func matroskaTrack(_ first: UnitInspection) -> Track? {
         let name = self.track.participantName ?? self.track.participant
-        let uid = fnv1a("\(self.folder.id)/\(self.track.number)".utf8) | 1
+        let uid = TrackDescription.uid(number: self.track.number, in: self.folder)
         switch self.track.codec {
         case .opus: return .opus(uid: uid, channels: self.track.channels, name: name)
         case .pcmu, .pcma:
             return .g711(uid: uid, codec: self.track.codec, channels: self.track.channels, name: name)
         case .vp8, .vp9, .h264:
+            let first = first.isKeyframe ? first : self.inherited ?? first
             guard first.isKeyframe, let width = first.width, let height = first.height else { return nil }
             var codecPrivate: [UInt8] = []
             if self.track.codec == .h264 {
@@ -195,10 +222,18 @@ public final class TrackFileWriter {
         }
     }
 
-    private func open(_ header: Track, rtpTime: Int64, arrivalNanoseconds: Int64) throws(StorageError) {
+    /// Creates the file.
+    ///
+    /// - Parameter room: bytes of the first unit: where there is none for it, nothing is left behind.
+    private func open(
+        _ header: Track,
+        room: Int,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(StorageError) {
         let info = SegmentInfo(
             title: header.name,
-            dateUTCNanosecondsSince2001: UTCTime.now().nanosecondsSince2001,
+            dateUTCNanosecondsSince2001: UTCTime.at(monotonicNanoseconds: arrivalNanoseconds).nanosecondsSince2001,
             timestampScaleNanoseconds: Self.timestampScaleNanoseconds
         )
         let writer: Writer
@@ -207,7 +242,6 @@ public final class TrackFileWriter {
         } catch {
             throw StorageError(.invalid, "\(self.relativePath): \(error.message)", path: self.absolutePath)
         }
-        // First the record: a file that nobody knows is worse than a record of a file that is not there.
         let opened = TrackOpened(
             track: self.track.number,
             participant: self.track.participant,
@@ -218,13 +252,23 @@ public final class TrackFileWriter {
             ssrc: self.track.ssrc,
             payloadType: self.track.payloadType,
             mid: self.track.mid,
+            connection: self.track.connection,
             file: self.relativePath,
             firstRTPTime: rtpTime
         )
-        try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
-        self.state = .closed
+        // A disk that is full often takes a file's head, but none of its units: each new attempt would leave one behind.
+        guard try DiskSpace.measure(self.folder.tracksPath).freeBytes >= Int64(room) + Self.leastFree else {
+            throw StorageError(.noSpace, "no space left for \(self.relativePath)", path: self.absolutePath)
+        }
         let file = try File(self.absolutePath, .create)
-        try file.write(writer.header(), at: 0)
+        do throws(StorageError) {
+            try file.write(writer.header(), at: 0)
+            // Before the first unit: units that nobody knows are worse than a record of a file that has none.
+            try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
+        } catch {
+            file.remove()
+            throw error
+        }
         self.state = .writing(OpenFile(file: file, writer: writer, firstRTPTime: rtpTime))
         self.statistics.firstRTPTime = rtpTime
     }
@@ -257,9 +301,9 @@ public final class TrackFileWriter {
         do throws(StorageError) {
             try withRawBytes(head) { head throws(StorageError) in try open.file.write(head, payload, at: end) }
         } catch {
-            // Both are best effort: a reader stops at a torn unit, and does without the record.
+            // Best effort: a reader stops at a torn unit.
             try? open.file.truncate(to: end)
-            try? self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
+            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
             throw error
         }
         open.lastTicks = ticks
@@ -272,14 +316,10 @@ public final class TrackFileWriter {
     }
 
     /// Journals what a unit that is in the file tells.
-    private func note(
-        _ inspection: UnitInspection,
-        rtpTime: Int64,
-        arrivalNanoseconds: Int64
-    ) throws(StorageError) {
+    private func note(_ inspection: UnitInspection, rtpTime: Int64, arrivalNanoseconds: Int64) {
         let sample = ClockSample(rtpTime: rtpTime, monotonicNanoseconds: arrivalNanoseconds)
         if let anchor = self.sampler.observe(sample) {
-            try self.journal.append(
+            self.journal.note(
                 .clockAnchor(ClockAnchor(track: self.track.number, rtpTime: anchor.rtpTime)),
                 monotonicNanoseconds: anchor.monotonicNanoseconds
             )
@@ -290,7 +330,7 @@ public final class TrackFileWriter {
             inspection.width != nil
             && (inspection.width, inspection.height) != (self.statistics.width, self.statistics.height)
         guard hasNewSets || hasNewSize else { return }
-        let isFirst = self.statistics.width == nil
+        let isFirst = self.statistics.width == nil && self.inherited == nil
         self.parameterSets = inspection.parameterSets ?? self.parameterSets
         self.statistics.width = inspection.width ?? self.statistics.width
         self.statistics.height = inspection.height ?? self.statistics.height
@@ -301,10 +341,10 @@ public final class TrackFileWriter {
             height: self.statistics.height,
             parameterSets: hasNewSets && !isFirst
         )
-        try self.journal.append(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
+        self.journal.note(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
     }
 
-    private func journalEnd(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
+    private func journalEnd(reason: String, monotonicNanoseconds: Int64) {
         let closed = TrackClosed(
             track: self.track.number,
             units: self.statistics.units,
@@ -313,6 +353,6 @@ public final class TrackFileWriter {
             lastRTPTime: self.statistics.lastRTPTime ?? 0,
             reason: reason
         )
-        try self.journal.append(.trackClosed(closed), monotonicNanoseconds: monotonicNanoseconds)
+        self.journal.note(.trackClosed(closed), monotonicNanoseconds: monotonicNanoseconds)
     }
 }

@@ -76,7 +76,7 @@ final class WebhookChannel: Sendable {
 
     /// Makes attempts until `stop` or cancellation.
     func run() async {
-        var sender = WebhookSender(resolve: self.environment.resolve, timeLimit: self.environment.timeLimit)
+        let sender = WebhookSender(resolve: self.environment.resolve, timeLimit: self.environment.timeLimit)
         var failures = 0
         var resumption = UTCTime(nanosecondsSince1970: .min)
         var timer: Scheduled<Void>?
@@ -87,7 +87,7 @@ final class WebhookChannel: Sendable {
             do {
                 while !self.isStopped, self.environment.now() >= resumption, let delivery = try await self.dueDelivery()
                 {
-                    let succeeded = try await self.perform(delivery, &sender, isFirstFailure: failures == 0)
+                    let succeeded = try await self.perform(delivery, sender, isFirstFailure: failures == 0)
                     failures = succeeded ? 0 : failures + 1
                     resumption = succeeded ? resumption : self.pause(after: failures)
                 }
@@ -100,7 +100,6 @@ final class WebhookChannel: Sendable {
             timer = next.map { self.wake(at: $0) }
         }
         timer?.cancel()
-        await sender.close()
     }
 
     private var isStopped: Bool { self.state.withLock(\.isStopped) || Task.isCancelled }
@@ -112,7 +111,7 @@ final class WebhookChannel: Sendable {
     /// Makes one attempt and notes what came of it; true if the receiver answered as it should.
     private func perform(
         _ delivery: DeliveryEntry,
-        _ sender: inout WebhookSender,
+        _ sender: WebhookSender,
         isFirstFailure: Bool
     ) async throws -> Bool {
         let (webhook, policy) = self.state.withLock { ($0.webhook, $0.policy) }

@@ -2,7 +2,7 @@
 
 public import Catalogue
 public import ConfigurationFile
-import Crypto
+internal import Digests
 import FoundationEssentials
 public import Logging
 import NIOCore
@@ -231,6 +231,6 @@ public final class WebhookDispatcher: Sendable {
 
     /// The name of a webhook in the catalogue, which shall not hold a URL: it may be a secret.
     private static func key(_ url: String) -> String {
-        hexadecimal(SHA256.hash(data: Array(url.utf8)).prefix(8))
+        String(SHA256Digest(of: url.utf8).hexadecimal.prefix(16))
     }
 }

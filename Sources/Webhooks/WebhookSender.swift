@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AsyncHTTPClient
 import Catalogue
 import ConfigurationFile
+import Glibc
+internal import HTTPRequests
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import Timeline
 
 /// Makes the attempts of one webhook, one at a time.
 ///
 /// The receiver's name is resolved before each attempt, the address checked, and the connection made to that very
-/// address, so that a name that changes between the check and the connection changes nothing. One connection is kept for
-/// the next attempt as long as the address stays.
+/// address, so that a name that changes between the check and the connection changes nothing.
 struct WebhookSender {
     /// What came of an attempt.
     enum Outcome: Sendable, Hashable {
@@ -34,7 +33,6 @@ struct WebhookSender {
 
     private let resolve: Resolver
     private let timeLimit: Duration
-    private var client: (address: String, client: HTTPClient)?
 
     /// - Parameter resolve: For tests, another way than the system's.
     init(resolve: @escaping Resolver = Self.systemResolver, timeLimit: Duration = Self.timeLimit) {
@@ -50,7 +48,7 @@ struct WebhookSender {
     }
 
     /// Sends a delivery once.
-    mutating func attempt(
+    func attempt(
         _ delivery: DeliveryEntry,
         to webhook: WebhookConfiguration,
         policy: TargetPolicy,
@@ -69,91 +67,67 @@ struct WebhookSender {
             return .failed("the host's name was not found")
         }
         if let refusal = policy.refusal(of: address, target: target) { return .failed("refused: \(refusal)") }
-        let client = await self.client(for: address, target: target)
-        let request = Self.request(delivery, to: target, secret: webhook.secret.value, now: now)
-        do {
-            // The body of the answer is not read: dropping it closes the connection unless it was empty.
-            let response = try await client.execute(request, timeout: TimeAmount(self.timeLimit))
-            return Self.outcome(status: response.status)
-        } catch is CancellationError {
-            return .cancelled
+        let request = Self.request(
+            delivery,
+            to: target,
+            at: address,
+            secret: webhook.secret.value,
+            now: now,
+            timeLimit: self.timeLimit
+        )
+        do throws(HTTPClient.Failure) {
+            let answer = try await HTTPClient(connectTimeout: self.timeLimit).send(request)
+            return Self.outcome(status: answer.status)
         } catch {
-            return (error as? HTTPClientError) == .cancelled ? .cancelled : .failed(Self.sentence(error))
+            return error == .cancelled ? .cancelled : .failed(Self.sentence(error))
         }
     }
 
-    /// Closes the connection; once, after the last attempt.
-    mutating func close() async {
-        guard let client = self.client?.client else { return }
-        self.client = nil
-        // Its connections are closed either way; there is nobody to tell.
-        try? await client.shutdown()
-    }
-
-    static func request(
+    private static func request(
         _ delivery: DeliveryEntry,
         to target: TargetURL,
+        at address: SocketAddress,
         secret: String,
-        now: UTCTime
-    ) -> HTTPClientRequest {
+        now: UTCTime,
+        timeLimit: Duration
+    ) -> HTTPClient.Request {
         let timestamp = String(now.nanosecondsSince1970 / 1_000_000_000)
-        var request = HTTPClientRequest(url: target.text)
-        request.method = .POST
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.headers.add(name: "User-Agent", value: "tapedeck")
-        request.headers.add(name: "Tapedeck-Event", value: delivery.event)
-        request.headers.add(name: "Tapedeck-Delivery", value: delivery.id)
-        request.headers.add(name: "Tapedeck-Timestamp", value: timestamp)
-        request.headers.add(
-            name: "Tapedeck-Signature",
-            value: WebhookSignature.header(secret: secret, timestamp: timestamp, body: delivery.body)
-        )
-        request.body = .bytes(ByteBuffer(bytes: delivery.body))
+        var request = HTTPClient.Request("POST", target.text)
+        let headers = [
+            ("Content-Type", "application/json"), ("Tapedeck-Event", delivery.event),
+            ("Tapedeck-Delivery", delivery.id), ("Tapedeck-Timestamp", timestamp),
+            (
+                "Tapedeck-Signature",
+                WebhookSignature.header(secret: secret, timestamp: timestamp, body: delivery.body)
+            ),
+        ]
+        request.headers = headers.map { HTTPClient.Header($0.0, $0.1) }
+        request.body = [UInt8](delivery.body)
+        request.timeout = timeLimit
+        request.readsBody = false
+        request.address = address.ipAddress.map { $0.contains(":") ? "[\($0)]" : $0 }
         return request
     }
 
-    static func outcome(status: HTTPResponseStatus) -> Outcome {
-        switch status.code {
+    private static func outcome(status: Int) -> Outcome {
+        switch status {
         case 200..<300: .delivered
         case 410: .gone
-        case 300..<400: .failed("the receiver answered \(status.code); redirects are not followed")
-        default: .failed("the receiver answered \(status.code)")
+        case 300..<400: .failed("the receiver answered \(status); redirects are not followed")
+        default: .failed("the receiver answered \(status)")
         }
     }
 
-    private mutating func client(for address: SocketAddress, target: TargetURL) async -> HTTPClient {
-        let pinned = address.ipAddress ?? target.host
-        if let client = self.client, client.address == pinned { return client.client }
-        await self.close()
-        var configuration = HTTPClient.Configuration()
-        if !target.isAddress { configuration.dnsOverride = [target.writtenHost: pinned] }
-        configuration.redirectConfiguration = .disallow
-        configuration.httpVersion = .http1Only
-        configuration.decompression = .disabled
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1
-        // Attempts are ours to count.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = TimeAmount(self.timeLimit)
-        let client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-            configuration: configuration
-        )
-        self.client = (pinned, client)
-        return client
-    }
-
     /// What is known to hold neither the URL nor the answer's text.
-    private static func sentence(_ error: any Error) -> String {
+    private static func sentence(_ error: HTTPClient.Failure) -> String {
         switch error {
-        case let error as HTTPClientError:
-            switch error {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout:
-                "the receiver did not answer in time"
-            default: "the request failed: \(error.shortDescription)"
-            }
-        case is NIOConnectionError: "the connection was refused or there is no way to the receiver"
-        case let error as IOError: "the connection failed: error \(error.errnoCode) of the system"
-        default: "the request failed: \(type(of: error))"
+        case .timedOut: "the receiver did not answer in time"
+        case .notConnected(let number) where number != 0: "the connection failed: \(String(cString: strerror(number)))"
+        case .notConnected, .nameNotFound: "the connection was refused or there is no way to the receiver"
+        case .closedWithoutAnswer: "the receiver closed the connection without an answer"
+        case .tls(let words), .other(let words): "the request failed: \(words)"
+        case .malformedRequest(let part): "the request cannot be sent: \(part)"
+        case .tooLarge, .cancelled: "the request failed"
         }
     }
 }

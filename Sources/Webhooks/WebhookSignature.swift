@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+internal import Digests
 import FoundationEssentials
 
 /// Says that a delivery is ours and unaltered: `v1=` and the HMAC-SHA-256 (RFC 2104) in hexadecimal digits.
@@ -11,15 +11,6 @@ public enum WebhookSignature {
     /// The value of the signature's header.
     public static func header(secret: String, timestamp: String, body: [UInt8]) -> String {
         let signed = Array(timestamp.utf8) + [UInt8(ascii: ".")] + body
-        let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: Array(secret.utf8)))
-        return "v1=" + hexadecimal(code)
+        return "v1=" + hexadecimal(MessageAuthentication.sha256(signed, key: Array(secret.utf8)))
     }
-}
-
-/// Two lower-case digits for each byte.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { byte in
-        let digits = String(byte, radix: 16)
-        return digits.count == 1 ? "0" + digits : digits
-    }.joined()
 }

@@ -8,6 +8,7 @@ import Media
 import Observability
 import Session
 import Signalling
+import SignallingClients
 import Worker
 
 /// `tapedeck camera`.
@@ -17,25 +18,34 @@ struct CameraCommand: AsyncParsableCommand {
         abstract: "Is a camera peer: sends a picture and sound to everybody in a room.",
         discussion: """
             The test picture carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
-            A file is repeated until the end; bars keep the shape of its pictures. A device that fails is tried again \
-            while the call goes on.
+            A file is repeated until the end; bars keep the shape of its pictures. A device that fails or gives nothing is \
+            replaced by a slate within a second, and taken back when it works, while the call goes on.
 
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video v4l2:/dev/video0 --audio alsa:default
+            Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --count 20 --size 640x360 --duration 5m
             """
     )
 
     @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
     var url: String
 
-    @Option(help: "Picture: test, v4l2:/dev/video0, file:PATH or none.")
-    var video: VideoInput = .test
+    @Option(
+        help: ArgumentHelp(
+            "Picture: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
+            discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT.",
+            valueName: "capture"
+        )
+    )
+    var video: CaptureInput = .test
 
-    @Option(help: "Sound: test, alsa:default, file:PATH or none.")
-    var audio: AudioInput = .test
+    @Option(help: ArgumentHelp("Sound: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
+    var audio: CaptureInput = .test
 
-    @Option(help: "Preferred video codec, vp8 or h264; peers that cannot do it get the other one.")
+    @Option(
+        help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own); peers that cannot do it get another one."
+    )
     var codec: PreferredCodec = .vp8
 
     @Option(help: "Picture size in pixels, even numbers of at least 320x180.")
@@ -44,29 +54,85 @@ struct CameraCommand: AsyncParsableCommand {
     @Option(help: "Frames a second, 1 to 60.")
     var fps = 30
 
-    @Option(help: "Video bit rate, for example 1500k or 2M.")
-    var bitrate = BitRate(bitsPerSecond: 1_500_000)
+    @Option(
+        help: ArgumentHelp(
+            "Video bit rate, for example 1500k or 2M; fixed, whatever the network takes, but for --min-bitrate.",
+            discussion: "Without it the rate follows the network, up to 1500k."
+        )
+    )
+    var bitrate: BitRate?
+
+    @Option(help: "Video bit rate that the camera goes down to where the network takes no more; 100k if left out.")
+    var minBitrate: BitRate?
+
+    @Option(help: "Sound bit rate of Opus, 6k to 510k.")
+    var audioBitrate = AudioBitRate(bitsPerSecond: 64_000)
+
+    @Flag(inversion: .prefixedNo, help: "Opus repeats speech in the next packet, in case one is lost; mono.")
+    var audioFec = true
+
+    @Flag(inversion: .prefixedNo, help: "Opus sends next to nothing while it is silent.")
+    var audioDtx = false
+
+    @Flag(help: "Devices stay open while nobody receives them; they are closed 3 s after the last peer otherwise.")
+    var keepOpen = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What others see us as, where the protocol tells; 1 to 64 characters.",
+            discussion: "The test beep has a pitch of its own for each name: 500 to 3480 Hz, 1000 Hz without one."
+        )
+    )
+    var name = TestTone.usualName
 
     @Option(help: "Stop after this long; for ever if left out.")
     var duration: TimeArgument?
 
+    @Option(
+        help: ArgumentHelp(
+            "How many peers to be, 1 to 60, as a load: each joins by itself, all send what one encoder makes.",
+            discussion: "They join one by one; --duration begins with the last. Ends with 3 if not all could join."
+        )
+    )
+    var count = 1
+
+    @OptionGroup var captures: CaptureOptions
     @OptionGroup var network: NetworkOptions
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
-        _ = try RoomArgument.parse(self.url)
+        let url = try RoomArgument.parse(self.url)
+        try RoomArgument.check(url.checkSending)
         guard (1...60).contains(self.fps) else { throw ValidationError("--fps takes 1 to 60, not \(self.fps)") }
+        guard (1...60).contains(self.count) else { throw ValidationError("--count takes 1 to 60, not \(self.count)") }
+        guard (1...64).contains(self.name.count) else { throw ValidationError("--name takes 1 to 64 characters") }
+        guard self.count == 1 || self.trace.traceSignalling == nil else {
+            throw ValidationError("--trace-signalling traces one peer: leave --count out")
+        }
         guard self.video != .none || self.audio != .none else {
             throw ValidationError("with --video none and --audio none there is nothing to send")
+        }
+        let most = self.bitrate?.bitsPerSecond ?? CameraSettings().bitsPerSecond
+        guard self.minBitrate.map({ $0.bitsPerSecond <= most }) ?? true else {
+            throw ValidationError("--min-bitrate takes no more than --bitrate")
         }
     }
 
     /// What came of it; printed as JSON for scripts.
     private struct Result: Encodable {
+        /// Peers that were to be in the room.
+        var peers: Int
+        /// Those that were members of it.
+        var joined: Int
+        /// Those whose media somebody took.
+        var connected: Int
         var framesCaptured: UInt64
         var framesEncoded: [String: UInt64]
         var framesSent: [String: UInt64]
         var audioPacketsSent: [String: UInt64]
+        /// The encoders that ran at the end, as `encode/x264enc`, by codec.
+        var encoders: [String: String]
         var counters: [String: Int]
     }
 
@@ -85,75 +151,155 @@ struct CameraCommand: AsyncParsableCommand {
         var settings = CameraSettings()
         settings.video = self.video
         settings.audio = self.audio
+        settings.parameters = try self.captures.values()
         settings.width = self.size.width
         settings.height = self.size.height
         settings.framesPerSecond = self.fps
-        settings.bitsPerSecond = self.bitrate.bitsPerSecond
+        settings.bitsPerSecond = self.bitrate?.bitsPerSecond ?? settings.bitsPerSecond
+        settings.minimumBitsPerSecond =
+            (self.minBitrate ?? self.bitrate)?.bitsPerSecond ?? settings.minimumBitsPerSecond
+        settings.audioBitsPerSecond = self.audioBitrate.bitsPerSecond
+        settings.usesAudioFEC = self.audioFec
+        settings.usesAudioDTX = self.audioDtx
+        settings.keepsOpen = self.keepOpen
+        settings.name = self.name
         let control = ControlThread(name: "control")
-        let camera = try await CaptureArgument.camera(settings, control: control, logger: logger)
-        let session = RoomSession(
-            signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
-            context: try RoomConnection.context(
-                url: url,
-                network: self.network.settings,
-                control: control,
-                recorder: nil,
-                camera: camera,
-                preferred: self.codec.codec
-            ),
+        let camera = try await CaptureArgument.camera(
+            settings,
+            from: try self.captures.files.catalogue(),
+            control: control,
             logger: logger
         )
-        async let ended = session.run()
-        await self.waitForEnd(of: session, camera, Interrupts())
-        let counts = camera.frameCounts
-        session.stop()
-        let outcome = await ended
-        try await control.run("stopping the camera") { camera.stop() }
-        if case .failed(let error) = outcome { throw error }
-        func named(_ counts: [CameraCodec: UInt64]) -> [String: UInt64] {
-            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
+        let trace = try self.trace.file()
+        let sessions = try (1...self.count).map { number in
+            try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
         }
-        let status = session.status
-        let result = Result(
-            framesCaptured: counts.captured,
-            framesEncoded: named(counts.encoded),
-            framesSent: named(status.sent.filter { $0.key != .opus }),
-            audioPacketsSent: named(status.sent.filter { $0.key == .opus }),
-            counters: status.counters
+        let (outcomes, counts, encoders) = await self.run(sessions, camera, Interrupts())
+        try await control.run("stopping the camera") { camera.stop() }
+        let failures = outcomes.compactMap { outcome -> SignallingError? in
+            if case .failed(let error) = outcome { error } else { nil }
+        }
+        if let error = failures.first, failures.count == self.count { throw error }
+        try self.show(Self.result(sessions.map(\.status), counts, encoders))
+        guard let error = failures.first else { return }
+        throw CommandFailure(
+            error.code == .invalidURL ? .usage : .notJoined,
+            "\(failures.count) of \(self.count) peers failed: \(error.message)"
         )
-        if self.common.json {
-            try Output.json(result)
-        } else {
-            for (codec, count) in result.framesSent.sorted(by: { $0.key < $1.key }) {
-                Output.result("\(codec): \(count) frames sent")
+    }
+
+    /// One peer of the room; all send what the one camera makes.
+    private func session(
+        _ number: Int,
+        _ url: RoomURL,
+        control: ControlThread,
+        camera: CameraSource,
+        trace: TraceFile?,
+        logger: Logger
+    ) throws -> RoomSession {
+        let stay = RoomStay(
+            url: url,
+            untilEmpty: false,
+            preferred: self.codec,
+            wait: .zero,
+            network: self.network,
+            trace: trace,
+            logger: self.count == 1 ? logger : logger.forSession()
+        )
+        var options = stay.signalling(sends: true)
+        options.receives = false
+        options.displayName = self.count == 1 ? self.name : "\(self.name)-\(number)"
+        var configuration = SessionConfiguration()
+        // The others of the load are peers too, although nothing flows between them.
+        configuration.maximumPeers += self.count - 1
+        return try stay.session(options, control: control, outputs: nil, camera: camera, configuration: configuration)
+    }
+
+    private typealias FrameCounts = (captured: UInt64, encoded: [CameraCodec: UInt64])
+
+    /// Has the peers join one after the other, waits for a reason to leave, and ends all of them.
+    private func run(
+        _ sessions: [RoomSession],
+        _ camera: CameraSource,
+        _ interrupts: Interrupts
+    ) async -> (outcomes: [SessionOutcome], counts: FrameCounts, encoders: [CameraCodec: String]) {
+        await withTaskGroup(of: SessionOutcome.self) { group in
+            for session in sessions where !interrupts.came {
+                group.addTask { await session.run() }
+                if sessions.count > 1 { await self.pace(session, interrupts) }
             }
-            for (codec, count) in result.audioPacketsSent { Output.result("\(codec): \(count) packets sent") }
+            await self.waitForEnd(of: sessions, camera, interrupts)
+            let (counts, encoders) = (camera.frameCounts, camera.encoders)
+            for session in sessions { session.stop() }
+            var outcomes: [SessionOutcome] = []
+            for await outcome in group { outcomes.append(outcome) }
+            return (outcomes, counts, encoders)
         }
     }
 
-    private func waitForEnd(of session: RoomSession, _ camera: CameraSource, _ interrupts: Interrupts) async {
+    /// Until the next peer may join: this one did, or 2 s passed; 200 ms at least, in which calls begin.
+    private func pace(_ session: RoomSession, _ interrupts: Interrupts) async {
+        let started = ContinuousClock.now
+        repeat {
+            try? await Task.sleep(for: .milliseconds(200))
+            let status = session.status
+            if interrupts.came || status.hasJoined || status.hasEnded { return }
+        } while ContinuousClock.now - started < .seconds(2)
+    }
+
+    private static func result(
+        _ statuses: [RoomSessionStatus],
+        _ counts: FrameCounts,
+        _ encoders: [CameraCodec: String]
+    ) -> Result {
+        func named(_ counts: [CameraCodec: UInt64]) -> [String: UInt64] {
+            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
+        }
+        let sent = statuses.reduce(into: [CameraCodec: UInt64]()) { sent, status in
+            sent.merge(status.sent, uniquingKeysWith: +)
+        }
+        return Result(
+            peers: statuses.count,
+            joined: statuses.count(where: \.hasJoined),
+            connected: statuses.count { status in status.sent.values.contains { $0 > 0 } },
+            framesCaptured: counts.captured,
+            framesEncoded: named(counts.encoded),
+            framesSent: named(sent.filter { $0.key != .opus }),
+            audioPacketsSent: named(sent.filter { $0.key == .opus }),
+            encoders: Dictionary(uniqueKeysWithValues: encoders.map { ($0.key.rawValue, $0.value) }),
+            counters: statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
+        )
+    }
+
+    private func show(_ result: Result) throws {
+        if self.common.json { return try Output.json(result) }
+        if self.count > 1 {
+            Output.result("\(result.joined) of \(result.peers) peers joined, \(result.connected) sent")
+        }
+        for (codec, count) in result.framesSent.sorted(by: { $0.key < $1.key }) {
+            Output.result("\(codec): \(count) frames sent")
+        }
+        for (codec, count) in result.audioPacketsSent { Output.result("\(codec): \(count) packets sent") }
+    }
+
+    private func waitForEnd(of sessions: [RoomSession], _ camera: CameraSource, _ interrupts: Interrupts) async {
         var lines = LiveLines()
         let started = ContinuousClock.now
         var lastDrawn = started
-        while !interrupts.came, !session.status.hasEnded {
+        while !interrupts.came, !sessions.allSatisfy(\.status.hasEnded) {
             let now = ContinuousClock.now
             if let duration = self.duration?.duration, now - started >= duration { return }
             if now - lastDrawn >= .seconds(1), !self.common.json {
                 lastDrawn = now
-                let status = session.status
-                lines.draw(["\(status.connectedPeers.count) peers, \(camera.frameCounts.captured) frames captured"])
+                let peers = sessions.reduce(0) { count, session in
+                    let status = session.status
+                    return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
+                }
+                lines.draw(["\(peers) peers, \(camera.frameCounts.captured) frames captured"])
             }
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
-}
-
-/// A preferred video codec on the command line.
-enum PreferredCodec: String, ExpressibleByArgument, CaseIterable {
-    case vp8
-    case h264
-
-    var codec: CameraCodec { self == .vp8 ? .vp8 : .h264 }
 }
 
 /// `1280x720`.
@@ -186,12 +332,34 @@ struct BitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
+        guard let bits = Self.bits(argument, in: 50_000...50_000_000) else { return nil }
+        self.init(bitsPerSecond: bits)
+    }
+
+    /// The bits a second of a text; nil if it is none, or out of a range.
+    fileprivate static func bits(_ argument: String, in range: ClosedRange<Double>) -> Int? {
         let factors: [Character: Double] = ["k": 1000, "K": 1000, "m": 1_000_000, "M": 1_000_000]
         let factor = argument.last.flatMap { factors[$0] }
         guard let number = Double(factor == nil ? argument[...] : argument.dropLast()),
-            case let bits = number * (factor ?? 1), (50_000...50_000_000).contains(bits)
+            case let bits = number * (factor ?? 1), range.contains(bits)
         else { return nil }
-        self.init(bitsPerSecond: Int(bits))
+        return Int(bits)
+    }
+
+    var defaultValueDescription: String { "\(self.bitsPerSecond / 1000)k" }
+}
+
+/// The same for sound: 6k to 510k.
+struct AudioBitRate: ExpressibleByArgument {
+    var bitsPerSecond: Int
+
+    init(bitsPerSecond: Int) {
+        self.bitsPerSecond = bitsPerSecond
+    }
+
+    init?(argument: String) {
+        guard let bits = BitRate.bits(argument, in: 6000...510_000) else { return nil }
+        self.init(bitsPerSecond: bits)
     }
 
     var defaultValueDescription: String { "\(self.bitsPerSecond / 1000)k" }

@@ -1,63 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
+import ConfigurationFile
 import GStreamer
 import Logging
 public import Media
+import PipelineCatalogue
 
-extension VideoInput: ExpressibleByArgument {
-    /// `test`, `v4l2:/dev/video0`, `file:PATH` or `none`.
+extension CaptureInput: ExpressibleByArgument {
+    /// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
     public init?(argument: String) {
         self.init(argument)
     }
 }
 
-extension AudioInput: ExpressibleByArgument {
-    /// `test`, `alsa:default`, `file:PATH` or `none`.
-    public init?(argument: String) {
-        self.init(argument)
+extension PreferredCodec: ExpressibleByArgument {}
+
+/// Where pipeline files are.
+struct PipelineOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A folder of pipeline files to use beside and before those of the program.",
+            discussion: "It has folders capture, encode, record and output; `tapedeck pipelines` lists what there is.",
+            valueName: "directory"
+        )
+    )
+    var pipelines: String?
+
+    /// Every pipeline file; fails with every problem of the folder.
+    func catalogue() throws(CommandFailure) -> PipelineCatalogue {
+        do throws(ConfigurationError) {
+            return try PipelineCatalogue.load(directory: self.pipelines)
+        } catch {
+            throw CommandFailure(.usage, "the pipeline files have errors\n\(error)")
+        }
     }
 }
 
-/// What the recorder sends into the room: a source of pictures, of sound, or of both.
-struct SentSource: ExpressibleByArgument, Sendable {
-    var video: VideoInput
-    var audio: AudioInput
+/// Pipeline files and what is set on those that capture.
+struct CaptureOptions: ParsableArguments {
+    @OptionGroup var files: PipelineOptions
+
+    @Option(
+        name: .customLong("parameter"),
+        help: ArgumentHelp(
+            "Sets a parameter of a capture file, for example pattern=ball; may be given several times.",
+            valueName: "name=value"
+        )
+    )
+    var parameters: [ParameterArgument] = []
+
+    /// The parameters by name.
+    func values() throws -> [String: String] {
+        try Dictionary(self.parameters.map { ($0.name, $0.value) }) { _, _ in
+            throw ValidationError("--parameter is given twice with one name")
+        }
+    }
+}
+
+/// `NAME=VALUE`.
+struct ParameterArgument: ExpressibleByArgument, Sendable {
+    var name: String
+    var value: String
 
     init?(argument: String) {
-        let video = VideoInput(argument)
-        let audio = AudioInput(argument)
-        guard video != nil || audio != nil else { return nil }
-        self.video = video ?? .none
-        self.audio = audio ?? .none
-    }
-
-    /// Several sources as one; throws if two of them give the same kind.
-    static func settings(_ sources: [SentSource]) throws -> CameraSettings? {
-        let videos = sources.map(\.video).filter { $0 != .none }
-        let audios = sources.map(\.audio).filter { $0 != .none }
-        guard videos.count <= 1, audios.count <= 1 else {
-            throw ValidationError("--send takes one source of pictures and one of sound")
-        }
-        guard !videos.isEmpty || !audios.isEmpty else { return nil }
-        var settings = CameraSettings()
-        settings.video = videos.first ?? .none
-        settings.audio = audios.first ?? .none
-        return settings
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        self.name = String(parts[0])
+        self.value = String(parts[1])
     }
 }
 
 /// Composition: from what was named on the command line to a camera.
 enum CaptureArgument {
+    /// What the recorder sends into the room: several sources as one; throws if two of them give the same kind.
+    static func settings(
+        _ sources: [CaptureInput],
+        _ parameters: [String: String],
+        from pipelines: PipelineCatalogue
+    ) throws -> CameraSettings? {
+        var settings = CameraSettings()
+        settings.video = .none
+        settings.audio = .none
+        settings.parameters = parameters
+        for source in sources where source != .none {
+            guard let file = pipelines.file(.capture, source.name) else {
+                let known = pipelines.files(.capture).map(\.name).joined(separator: ", ")
+                throw ValidationError("there is no capture \"\(source.name)\" to send; there is: \(known)")
+            }
+            for (media, path) in [(PipelineMedia.video, \CameraSettings.video), (.audio, \CameraSettings.audio)]
+            where file.gives[media] != nil {
+                guard settings[keyPath: path] == .none else {
+                    throw ValidationError("--send takes one source of pictures and one of sound")
+                }
+                settings[keyPath: path] = source
+            }
+        }
+        return settings.sendsVideo || settings.sendsAudio ? settings : nil
+    }
+
     /// A camera whose files and devices were opened once; fails before anybody joins a room.
     static func camera(
         _ settings: CameraSettings,
+        from pipelines: PipelineCatalogue,
         control: ControlThread,
         logger: Logger
     ) async throws -> CameraSource {
-        let checked = try await control.run("opening what is to be sent", deadline: .seconds(40)) {
-            try settings.checked(logger: logger)
+        try await control.run("opening what is to be sent", deadline: .seconds(40)) {
+            let checked = try settings.checked(from: pipelines, logger: logger)
+            let camera = CameraSource(settings: checked, pipelines: pipelines, logger: logger)
+            try camera.open()
+            return camera
         }
-        return CameraSource(settings: checked, logger: logger)
     }
 }

@@ -7,12 +7,14 @@ import RoomServer
 import Signalling
 import Storage
 
-/// The exit codes of design.md 1.2.
+/// The exit codes that users see.
 enum ExitCode: Int32 {
+    case success = 0
     case usage = 2
     case notJoined = 3
     case noMedia = 4
     case incomplete = 5
+    case belowThreshold = 6
     case interrupted = 130
 }
 

@@ -3,8 +3,11 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Media
 import Observability
+import Session
 import Signalling
+import SignallingClients
 import Worker
 
 /// What every command takes.
@@ -46,6 +49,34 @@ enum LogFormatArgument: String, ExpressibleByArgument, CaseIterable {
     var format: LogFormat? { LogFormat(rawValue: self.rawValue) }
 }
 
+/// STUN and TURN servers, and what they ask for.
+struct ICEServerOptions: ParsableArguments {
+    @Option(
+        name: .customLong("ice-server"),
+        help: ArgumentHelp(
+            "A STUN or TURN server, as stun:HOST:PORT, turn:HOST:PORT?transport=udp (or tcp) or turns:HOST:PORT.",
+            discussion: """
+                May be given several times. The password of TURN servers is taken from TAPEDECK_TURN_PASSWORD in the \
+                environment.
+                """
+        )
+    )
+    var urls: [String] = []
+
+    @Option(help: "The user name for the TURN servers; TAPEDECK_TURN_USERNAME in the environment if left out.")
+    var turnUsername: String?
+
+    /// The user name for the TURN servers.
+    func username(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        self.turnUsername ?? environment["TAPEDECK_TURN_USERNAME"]
+    }
+
+    /// The password of the TURN servers.
+    static func password(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        environment["TAPEDECK_TURN_PASSWORD"]
+    }
+}
+
 /// How peers reach us.
 struct NetworkOptions: ParsableArguments {
     @Option(
@@ -60,12 +91,73 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: "Local UDP ports for media, for example 40000-49999.")
     var portRange: PortRange?
 
-    var settings: NetworkSettings {
+    @OptionGroup var iceServers: ICEServerOptions
+
+    @Flag(help: "Send and receive media through TURN servers only: peers learn no address of this host.")
+    var relayOnly = false
+
+    @Flag(help: "Do not use STUN and TURN servers that the room's server offers.")
+    var ignoreOfferedServers = false
+
+    mutating func validate() throws {
+        _ = try self.settings()
+    }
+
+    /// What the options mean; the password comes from the environment.
+    func settings(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> NetworkSettings {
         var settings = NetworkSettings()
         settings.hostAddresses = self.hostAddresses
         settings.portRange = self.portRange?.ports
+        settings.relaysOnly = self.relayOnly
+        settings.offered.usesOffered = !self.ignoreOfferedServers
+        do {
+            settings.servers = try self.iceServers.urls.map { url in
+                try WebRTCServer(
+                    url,
+                    username: self.iceServers.username(environment),
+                    credential: ICEServerOptions.password(environment)
+                )
+            }
+        } catch let problem as WebRTCServer.Problem {
+            let place = "--turn-username and TAPEDECK_TURN_PASSWORD in the environment"
+            throw ValidationError("--ice-server: \(problem.message) (\(place))")
+        }
+        if self.relayOnly, self.ignoreOfferedServers, !settings.servers.contains(where: { $0.url.kind == .turn }) {
+            throw ValidationError("--relay-only needs a TURN server: give one with --ice-server")
+        }
         return settings
     }
+}
+
+/// What is kept for a bug report.
+struct TraceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write every signalling message to this file, without secrets, for `tapedeck replay` and bug reports.",
+            discussion: "What is there before is kept as FILE.1.",
+            valueName: "file"
+        )
+    )
+    var traceSignalling: String?
+
+    /// The file, made at once.
+    func file() throws -> TraceFile? {
+        try self.traceSignalling.map { try TraceFile(path: $0, program: Self.program) }
+    }
+
+    /// Where each room of a process has its file.
+    var settings: TraceSettings? {
+        self.traceSignalling.map { TraceSettings(path: $0, program: Self.program) }
+    }
+
+    /// The same choice for a worker process.
+    var arguments: [String] {
+        self.traceSignalling.map {
+            ["--trace-signalling", $0.hasPrefix("/") ? $0 : "\(FileManager.default.currentDirectoryPath)/\($0)"]
+        } ?? []
+    }
+
+    private static var program: String { "tapedeck \(Tapedeck.version)" }
 }
 
 /// Two port numbers with a dash between them.
@@ -104,6 +196,31 @@ struct TimeArgument: ExpressibleByArgument, Sendable {
     var defaultValueDescription: String { "\(self.duration.components.seconds)s" }
 }
 
+/// How large a recording gets: a time from 2s, or a size from 1MB, in powers of 1000.
+struct SegmentArgument: ExpressibleByArgument, Sendable {
+    var limit: SegmentPolicy.Limit
+
+    init?(argument: String) {
+        let units: [(String, UInt64)] = [
+            ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
+        ]
+        if let (suffix, factor) = units.first(where: { argument.hasSuffix($0.0) }) {
+            guard let number = UInt64(argument.dropLast(suffix.count)) else { return nil }
+            let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+            guard !overflow, (1_000_000...1_000_000_000_000).contains(bytes) else { return nil }
+            self.limit = .bytes(bytes)
+        } else {
+            guard let time = TimeArgument(argument: argument)?.duration, time >= .seconds(2) else { return nil }
+            self.limit = .time(UInt64(time / .nanoseconds(1)))
+        }
+    }
+}
+
+extension RoomURL {
+    /// For people, files and logs: without what may be a secret.
+    var shown: String { Redaction.url(self.description) }
+}
+
 /// A room on the command line.
 enum RoomArgument {
     /// Parses a room URL; what is wrong with it is the failure's message.
@@ -113,5 +230,21 @@ enum RoomArgument {
         } catch {
             throw ValidationError(error.message)
         }
+    }
+
+    /// Makes what is wrong with the use of a room a failure like that of its URL.
+    static func check(_ body: () throws(SignallingError) -> Void) throws {
+        do {
+            try body()
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    /// The room's password, PIN or token from the environment, where process lists do not show it; nil without one.
+    static func secret(for url: RoomURL) -> String? {
+        let environment = ProcessInfo.processInfo.environment
+        let names = [type(of: url.address).secretVariable, "TAPEDECK_ROOM_SECRET"].compactMap { $0 }
+        return names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
 }

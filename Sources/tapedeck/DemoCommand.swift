@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import ConfigurationFile
 import Export
 import Foundation
 import GStreamer
 import Logging
 import Media
 import Observability
-import RoomServer
+import PipelineCatalogue
 import Session
 import Signalling
 import Worker
@@ -54,65 +55,56 @@ struct DemoCommand: AsyncParsableCommand {
     private func call() async throws -> RecordResult {
         try Runtime.initialise()
         let logger = self.common.logger
-        let server = RoomServer(
-            configuration: RoomServerConfiguration(host: "127.0.0.1", port: 0, roomCapacity: 3),
-            logger: logger
-        )
-        let (addresses, listening) = AsyncStream.makeStream(of: RoomServer.Address.self)
         let interrupts = Interrupts()
-        return try await withThrowingTaskGroup(of: RecordResult?.self) { group in
-            group.addTask {
-                do {
-                    try await server.run { listening.yield($0) }
-                } catch is CancellationError {}
-                return nil
-            }
-            group.addTask {
-                for await address in addresses {
-                    return try await self.record(at: address, interrupts, logger)
-                }
-                return nil
-            }
-            var result: RecordResult?
-            while result == nil, let next = try await group.next() { result = next }
-            group.cancelAll()
-            try await group.waitForAll()
-            guard let result else { throw CommandFailure(.notJoined, "the room server ended before the call") }
-            return result
+        return try await LocalRooms.serve(roomCapacity: 3, for: "the call", logger: logger) { server in
+            try await self.record(at: server, interrupts, logger)
         }
     }
 
     private func record(
-        at address: RoomServer.Address,
+        at server: String,
         _ interrupts: Interrupts,
         _ logger: Logger
     ) async throws -> RecordResult {
-        let url = try RoomArgument.parse("socketio+http://\(address.host):\(address.port)/demo")
+        let url = try RoomArgument.parse("socketio+http://\(server)/demo")
         let network = try NetworkOptions.parse(["--host-address", "127.0.0.1"])
         let job = RecordJob(
-            url: url,
-            duration: self.duration.duration,
-            untilEmpty: false,
+            stay: RoomStay(
+                url: url,
+                duration: self.duration.duration,
+                untilEmpty: false,
+                wait: .seconds(20),
+                network: network,
+                logger: logger.forSession()
+            ),
             output: self.output,
             directory: self.directory,
-            wait: .seconds(20),
-            network: network,
-            showsProgress: !self.common.json,
-            logger: logger.forSession()
+            showsProgress: !self.common.json
         )
         let control = ControlThread(name: "cameras")
-        let cameras = [CameraCodec.vp8, .h264].map { ($0, CameraSource(settings: CameraSettings(), logger: logger)) }
+        let pipelines = try PipelineCatalogue.load()
+        // There is no network that could be narrow, only a host that may be busy.
+        var settings = CameraSettings()
+        settings.minimumBitsPerSecond = settings.bitsPerSecond
+        let cameras = [PreferredCodec.vp8, .h264].map {
+            ($0, CameraSource(settings: settings, pipelines: pipelines, logger: logger))
+        }
         let sessions = try cameras.map { codec, camera in
             let logger = logger.forSession()
             return RoomSession(
-                signaller: RoomConnection.signaller(for: url, policy: .oneShot, logger: logger),
+                signaller: RoomConnection.signaller(
+                    for: url,
+                    options: SignallingOptions(policy: .oneShot, sends: true, receives: false),
+                    logger: logger
+                ),
                 context: try RoomConnection.context(
                     url: url,
-                    network: network.settings,
+                    network: try network.settings(),
                     control: control,
                     recorder: nil,
                     camera: camera,
-                    preferred: codec
+                    preferred: codec,
+                    logger: logger
                 ),
                 logger: logger
             )

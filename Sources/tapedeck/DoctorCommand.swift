@@ -3,6 +3,8 @@
 import ArgumentParser
 import ConfigurationFile
 import Diagnosis
+import Foundation
+import Logging
 import Signalling
 
 /// `tapedeck doctor`.
@@ -12,10 +14,13 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Looks at this host: what works, what is missing, what to install.",
         discussion: """
             Looks at GStreamer and its plugins, encoders, devices, ports, storage, clock and limits, in less than ten \
-            seconds. With --config it looks at the storage, the ports and the servers that the configuration names. \
-            Exits with 0 if rooms can be recorded, whatever else is missing, and with 2 if they cannot.
+            seconds. With --config it looks at the storage, the ports and the servers that the configuration names, and \
+            asks each STUN and TURN server for what a call needs: whether it is reached, takes user name and password, \
+            and lends an address. --ice-server asks one without a configuration. --capacity measures instead how many \
+            rooms can be recorded at a time: it fills some for about twenty seconds. Exits with 0 if rooms can be recorded, whatever else is missing, and with 2 if they cannot.
 
             Example: sudo -u tapedeck tapedeck doctor --config /etc/tapedeck/tapedeck.yaml
+            Example: sudo -u tapedeck tapedeck doctor --capacity --directory /var/lib/tapedeck
             """
     )
 
@@ -27,6 +32,11 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(help: "Local UDP ports for media; the configuration's, or 40000-49999.")
     var portRange: PortRange?
+
+    @OptionGroup var iceServers: ICEServerOptions
+
+    @Flag(help: "Measures how many rooms this host records at a time, in about twenty seconds, and nothing else.")
+    var capacity = false
 
     /// What the doctor runs itself again with, so that a driver that crashes takes no more than that process.
     @Option(help: .hidden)
@@ -42,6 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 throw CommandFailure(error)
             }
         }
+        if self.capacity { return try await self.measure() }
         let report = await Doctor(settings: try self.settings()).examine()
         if self.common.json {
             try Output.json(report)
@@ -51,19 +62,56 @@ struct DoctorCommand: AsyncParsableCommand {
         guard report.works else { throw CommandFailure(.usage, "something that recording needs is missing; see above") }
     }
 
-    private func settings() throws -> DoctorSettings {
-        var settings = DoctorSettings()
-        if let path = self.config {
-            do {
-                settings = DoctorSettings(try DaemonConfiguration.load(path: path))
-            } catch {
-                throw CommandFailure(error)
-            }
+    private func measure() async throws {
+        do {
+            let configuration = try self.configuration()
+            var logger = self.common.logger
+            // Who joins what is no news here.
+            logger.logLevel = max(logger.logLevel, .warning)
+            let job = CapacityJob(
+                directory: try self.settings().storageDirectory,
+                roomsPerWorker: configuration?.workers.roomsPerWorker ?? 1,
+                showsProgress: !self.common.json,
+                logger: logger
+            )
+            let capacity = try await job.run(interrupts: Interrupts())
+            if self.common.json { return try Output.json(capacity) }
+            for line in TextTable.lines(capacity.table) + capacity.remarks { Output.result(line) }
+        } catch {
+            throw CommandFailure(error)
         }
+    }
+
+    private func configuration() throws -> DaemonConfiguration? {
+        do {
+            return try self.config.map { try DaemonConfiguration.load(path: $0) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func settings() throws -> DoctorSettings {
+        var settings = try self.configuration().map { DoctorSettings($0) } ?? DoctorSettings()
         settings.storageDirectory = self.directory ?? settings.storageDirectory
         settings.mediaPorts = self.portRange?.ports ?? settings.mediaPorts
         settings.encoderTrial = ["doctor", "--try-encoder"]
+        settings.iceServers += try self.serversToAsk()
         return settings
+    }
+
+    /// The servers of the options; the password comes from the environment.
+    private func serversToAsk() throws -> [DoctorSettings.ICEServer] {
+        do {
+            return try self.iceServers.urls.map { text in
+                DoctorSettings.ICEServer(
+                    url: try ICEServerURL(parsing: text),
+                    username: self.iceServers.username() ?? "",
+                    credential: ICEServerOptions.password() ?? ""
+                )
+            }
+        } catch let error as SignallingError {
+            throw ValidationError("--ice-server: \(error.message)")
+        }
     }
 }
 
@@ -76,18 +124,14 @@ extension DoctorSettings {
         self.mediaPorts = configuration.ice.portRange ?? self.mediaPorts
         self.interfaceHost = configuration.api.host
         self.interfacePort = UInt16(clamping: configuration.api.port)
-        self.servers =
-            configuration.rooms.sorted { $0.key < $1.key }.map { name, room in
-                Server(purpose: "room \(name)", host: room.address.url.host)
-            } + configuration.ice.servers.flatMap(\.urls).compactMap { Server(iceURL: $0) }
-    }
-}
-
-extension RoomURL {
-    /// The server to look up.
-    fileprivate var host: String {
-        switch self {
-        case .socketIO(let room): room.host
+        self.servers = configuration.rooms.sorted { $0.key < $1.key }.map { name, room in
+            Server(purpose: "room \(name)", host: room.address.url.address.host)
+        }
+        // The configuration takes no URL that cannot be read.
+        self.iceServers = configuration.ice.servers.flatMap { server in
+            server.urls.compactMap { try? ICEServerURL(parsing: $0) }.map { url in
+                ICEServer(url: url, username: server.username ?? "", credential: server.credential?.value ?? "")
+            }
         }
     }
 }

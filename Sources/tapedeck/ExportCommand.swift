@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import ConfigurationFile
 import Export
+import Rendering
 import Storage
+import Supervision
+import Worker
 
 /// `tapedeck export`.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Makes one MKV of a recording: every track on one clock, nothing transcoded.",
+        abstract: "Makes one file of a recording: every track as it came, everybody in one picture, or the sound.",
         discussion: """
-            Works on any recording, also on one that was cut off by a crash or still goes on.
+            Works on any recording, also on one that was cut off by a crash or still goes on. The layout "tracks" puts
+            every track on one clock and transcodes nothing; "grid" and "audio" decode and encode. Its file is MKV, with a
+            chapter for each event of the call and its chat as a text track, or WebM or MP4 where the codecs allow.
+            A recording that was cut into segments (record --segment) is exported as one with --series.
 
             Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
+            Example: tapedeck export 20261121T031226Z --output call.mp4
             Example: tapedeck export 20261121T031226Z --participant Alice --from 1m30s --to 00:05:00
+            Example: tapedeck export 20261121T031226Z --series --from 2h --to 3h
+            Example: tapedeck export 20261121T031226Z --layout grid --size 1280x720 --output call-grid.mp4
+            Example: tapedeck export 20261121T031226Z --layout audio --format wav --loudness -23
             """
     )
 
@@ -23,8 +34,11 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Storage directory in which an id is looked up.")
     var directory = "."
 
-    @Option(help: "How the tracks are arranged: tracks (all side by side).")
+    @Option(help: "What is made: tracks (all, nothing transcoded), grid (everybody in one picture), audio (one sound).")
     var layout: ExportLayout = .tracks
+
+    @Flag(help: "The whole series of which the recording is a segment, on one clock: call-series.mkv beside the first.")
+    var series = false
 
     @Option(help: "Only this participant: id or name, or the beginning of one.")
     var participant: String?
@@ -38,35 +52,50 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Where the file goes; in the recording's folder if left out: call.mkv, for a part call-part.mkv.")
     var output: String?
 
+    @Option(help: "Kind of file: mkv, webm or mp4; that of --output's extension if left out, else mkv.")
+    var container: ExportContainer?
+
+    @Flag(help: "Keep pictures that cannot be decoded because packets were lost before them.")
+    var keepDamaged = false
+
+    @Flag(help: "Also write a project of OpenTimelineIO: an editor opens all tracks aligned.")
+    var project = false
+    @OptionGroup var rendering: RenderOptions
+
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
         if let to = self.to?.duration, to <= (self.from?.duration ?? .zero) {
             throw ValidationError("--to has to be later than --from")
         }
+        if self.layout != .tracks, self.project || self.keepDamaged || self.container != nil {
+            throw ValidationError("--project, --keep-damaged and --container are of the layout tracks")
+        }
+        if self.series, self.layout != .tracks {
+            throw ValidationError(
+                "--series is of the layout tracks: grid and audio are made of one segment at a time"
+            )
+        }
+        if self.series, self.project {
+            throw ValidationError("--project is of one recording: leave --series out")
+        }
+        if self.project, self.from != nil || self.to != nil {
+            throw ValidationError("--project is of a whole recording: leave --from and --to out")
+        }
+        try self.rendering.validate(RenderSettings.Layout(rawValue: self.layout.rawValue), output: self.output)
     }
 
     mutating func run() async throws {
         do {
             let folder = try RecordingFolder.find(storage: self.directory, self.id)
-            let progress = ExportProgressBar(isShown: !self.common.json)
-            let report = try Exporter.run(
-                folder: folder,
-                layout: self.layout.layout,
-                selection: ExportSelection(
-                    participant: self.participant,
-                    from: self.from?.duration,
-                    to: self.to?.duration
-                ),
-                output: self.output
-            ) {
-                progress.draw($0)
-            }
+            let report = try self.export(folder)
+            let project = self.project ? try ProjectFile.write(report, folder: folder) : nil
             let result = RecordResult(folder: folder, report: report)
             if self.common.json {
                 try Output.json(result)
             } else {
                 Output.result(result.output)
+                if let project { Output.result(project) }
                 Output.result(report.table())
                 for warning in report.warnings { Output.message("note: \(warning)") }
             }
@@ -74,11 +103,69 @@ struct ExportCommand: AsyncParsableCommand {
             throw CommandFailure(error)
         }
     }
+
+    private func export(_ folder: RecordingFolder) throws -> ExportReport {
+        let progress = ExportProgressBar(isShown: !self.common.json)
+        let selection = ExportSelection(
+            participant: self.participant,
+            from: self.from?.duration,
+            to: self.to?.duration
+        )
+        guard let layout = RenderSettings.Layout(rawValue: self.layout.rawValue) else {
+            return try TracksExport.run(
+                self.series ? try ExportSubject.series(of: folder) : .recording(folder),
+                selection: selection,
+                options: ExportOptions(
+                    keepsDamagedUnits: self.keepDamaged,
+                    container: self.container?.container ?? ExportOptions.Container(path: self.output),
+                    program: Tapedeck.program
+                ),
+                output: self.output
+            ) {
+                progress.draw($0)
+            }
+        }
+        let interrupts = Interrupts()
+        return try Renderer.run(
+            folder: folder,
+            settings: try self.rendering.settings(layout, output: self.output),
+            selection: selection,
+            output: self.output,
+            isStuck: RenderOptions.giveUp
+        ) {
+            progress.draw($0)
+            if interrupts.came { throw CommandFailure(.interrupted, "interrupted: nothing was written") }
+        }
+    }
+}
+
+/// A kind of file on the command line.
+enum ExportContainer: String, ExpressibleByArgument, CaseIterable {
+    case mkv
+    case webm
+    case mp4
+
+    /// The same, as the configuration names it.
+    init(_ container: RecordConfiguration.Container) {
+        switch container {
+        case .mkv: self = .mkv
+        case .webm: self = .webm
+        case .mp4: self = .mp4
+        }
+    }
+
+    var container: ExportOptions.Container {
+        switch self {
+        case .mkv: .matroska
+        case .webm: .webm
+        case .mp4: .mp4
+        }
+    }
 }
 
 /// A layout on the command line.
 enum ExportLayout: String, ExpressibleByArgument, CaseIterable {
     case tracks
-
-    var layout: Exporter.Layout { .tracks }
+    case grid
+    case audio
 }

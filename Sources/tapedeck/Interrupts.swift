@@ -18,7 +18,7 @@ final class Interrupts: Sendable {
         for source in sources {
             source.setEventHandler { [weak self] in
                 guard let self, self.count.add(1, ordering: .relaxed).newValue > 1 else { return }
-                exit(ExitCode.interrupted.rawValue)
+                Main.end(.interrupted)
             }
             source.activate()
         }

@@ -5,6 +5,7 @@ import Export
 import Media
 import Observability
 import Signalling
+import SignallingClients
 
 /// `tapedeck record`.
 struct RecordCommand: AsyncParsableCommand {
@@ -16,6 +17,7 @@ struct RecordCommand: AsyncParsableCommand {
 
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --duration 30s --output call.mkv
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --send v4l2:/dev/video0 --send alsa:default
+            Example: tapedeck record socketio+http://127.0.0.1:3000/standup --rtp 127.0.0.1:5004,sdp=standup.sdp
             """
     )
 
@@ -31,40 +33,110 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Where the exported file goes; beside the recording if left out.")
     var output: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Begin another recording after such a time or size, without losing anything between: 30m or 2GB.",
+            discussion: "Each is exported beside its recording when it is closed, and its result printed."
+        )
+    )
+    var segment: SegmentArgument?
+
     @Option(help: "Storage directory: the recording goes to recordings/<room>/ inside it.")
     var directory = "."
 
     @Option(
         help: ArgumentHelp(
-            "What to send: none, test, file:PATH, v4l2:/dev/video0 or alsa:default; none if left out.",
+            "What to send: none, or captures as `camera --video` takes them, such as test, file:PATH or alsa:default.",
             discussion: "May be given twice, once for pictures and once for sound."
         )
     )
-    var send: [SentSource] = []
+    var send: [CaptureInput] = []
+
+    @Option(help: "Video codec that others are asked to send, vp8, h264, vp9 or any; --send sends it too.")
+    var codec: PreferredCodec = .vp8
+
+    @Option(help: RTPArgument.help)
+    var rtp: [RTPArgument] = []
+
+    @Flag(help: "Record nothing: only send on what --rtp says.")
+    var outputsOnly = false
+
+    @Flag(inversion: .prefixedNo, help: "Record what people write into data channels.")
+    var chat = true
 
     @Option(help: "How long to wait for the first media.")
     var wait = TimeArgument(.seconds(60))
 
+    @OptionGroup var captures: CaptureOptions
     @OptionGroup var network: NetworkOptions
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
-        _ = try RoomArgument.parse(self.url)
-        _ = try SentSource.settings(self.send)
+        let url = try RoomArgument.parse(self.url)
+        if self.segment != nil, self.output != nil {
+            throw ValidationError("--segment makes several exports, --output names one: leave one of them out")
+        }
+        _ = try RTPArgument.settings(self.rtp)
+        if self.outputsOnly {
+            guard !self.rtp.isEmpty else { throw ValidationError("--outputs-only needs --rtp") }
+            guard self.segment == nil, self.output == nil else {
+                throw ValidationError("--outputs-only records nothing: leave --output and --segment out")
+            }
+        }
+        try RoomArgument.check(url.checkRecording)
+        if self.send.contains(where: { $0 != .none }) {
+            try RoomArgument.check(url.checkSending)
+            _ = try CaptureArgument.settings(self.send, self.captures.values(), from: self.captures.files.catalogue())
+        }
     }
 
-    mutating func run() async throws {
-        let job = RecordJob(
+    private func openTrace() throws -> TraceFile? {
+        do {
+            return try self.trace.file()
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func stay() throws -> RoomStay {
+        let pipelines = try self.captures.files.catalogue()
+        return RoomStay(
             url: try RoomArgument.parse(self.url),
             duration: self.duration?.duration,
             untilEmpty: self.untilEmpty,
-            output: self.output,
-            directory: self.directory,
-            sends: try SentSource.settings(self.send),
+            sends: try CaptureArgument.settings(self.send, self.captures.values(), from: pipelines),
+            pipelines: pipelines,
+            preferred: self.codec,
             wait: self.wait.duration,
             network: self.network,
-            showsProgress: !self.common.json,
+            trace: try self.openTrace(),
             logger: self.common.logger.forSession()
+        )
+    }
+
+    private func relay() async throws {
+        let job = RelayJob(stay: try self.stay(), outputs: try RTPArgument.settings(self.rtp))
+        let result = try await job.run(interrupts: Interrupts())
+        if self.common.json { return try Output.json(result) }
+        for output in result.outputs {
+            Output.result("\(output.name): \(output.packets) packets sent, \(output.droppedPackets) dropped")
+        }
+    }
+
+    mutating func run() async throws {
+        if self.outputsOnly { return try await self.relay() }
+        let job = RecordJob(
+            stay: try self.stay(),
+            output: self.output,
+            directory: self.directory,
+            outputs: try RTPArgument.settings(self.rtp),
+            recordsChat: self.chat,
+            segment: self.segment?.limit,
+            onSegment: { [common] result in
+                if common.json { try? Output.json(result) } else { Output.result(result.output) }
+            },
+            showsProgress: !self.common.json
         )
         let result = try await job.run(interrupts: Interrupts())
         if self.common.json {

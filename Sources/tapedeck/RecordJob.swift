@@ -5,8 +5,10 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import PipelineCatalogue
 import Session
 import Signalling
+import SignallingClients
 import Storage
 import Timeline
 import Worker
@@ -34,13 +36,16 @@ struct RecordResult: Encodable {
     var output: String
     var durationSeconds: Double
     var isComplete: Bool
+    var verdict: String
     var problems: [String]
     var tracks: [Track]
     var counters: [String: Int]
+    /// What was sent on, where anything was to be.
+    var outputs: [OutputResult]?
     let report: ExportReport
 
     private enum CodingKeys: String, CodingKey {
-        case recording, output, durationSeconds, isComplete = "complete", problems, tracks, counters
+        case recording, output, durationSeconds, isComplete = "complete", verdict, problems, tracks, counters, outputs
     }
 
     /// `recorded`: the tracks as the recorder knows them, if it was this process.
@@ -56,6 +61,7 @@ struct RecordResult: Encodable {
         self.durationSeconds = Double(report.durationNanoseconds) / 1e9
         self.problems = problems + report.warnings
         self.isComplete = report.isComplete && problems.isEmpty
+        self.verdict = report.verdict.rawValue
         self.counters = counters
         self.report = report
         self.tracks = report.tracks.map { track in
@@ -89,26 +95,18 @@ struct RecordResult: Encodable {
 
 /// One recording of one room, from joining to the exported file.
 struct RecordJob: Sendable {
-    var url: RoomURL
-    var duration: Duration?
-    var untilEmpty: Bool
+    var stay: RoomStay
     var output: String?
     var directory: String
-    /// What to send; nothing if left out.
-    var sends: CameraSettings?
-    var wait: Duration
-    var network: NetworkOptions
+    /// Where tracks are sent on.
+    var outputs: [RTPOutputSettings] = []
+    /// Whether what people write into data channels is recorded.
+    var recordsChat = true
+    /// How large one recording gets before the next of its series begins.
+    var segment: SegmentPolicy.Limit?
+    /// Takes what came of each recording of a series but the last.
+    var onSegment: @Sendable (RecordResult) -> Void = { _ in }
     var showsProgress: Bool
-    var logger: Logger
-
-    /// Why the recording ended.
-    private enum End {
-        case interrupted
-        case duration
-        case empty
-        case noMedia
-        case session
-    }
 
     func run(interrupts: Interrupts) async throws -> RecordResult {
         do {
@@ -121,49 +119,55 @@ struct RecordJob: Sendable {
     private func record(_ interrupts: Interrupts) async throws -> RecordResult {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
-        let camera: CameraSource?
-        if let sends = self.sends {
-            camera = try await CaptureArgument.camera(sends, control: control, logger: self.logger)
-        } else {
-            camera = nil
-        }
-        let recorder = RoomRecorder(
-            settings: RecorderSettings(
-                storage: self.directory,
-                room: RoomConnection.roomName(of: self.url),
-                host: ProcessInfo.processInfo.hostName
-            ),
-            logger: self.logger
+        let camera = try await self.stay.camera(control)
+        let options = self.stay.signalling(sends: camera != nil)
+        var settings = RecorderSettings(
+            storage: self.directory,
+            room: self.stay.url.address.room,
+            host: ProcessInfo.processInfo.hostName
         )
-        let session = RoomSession(
-            signaller: RoomConnection.signaller(for: self.url, policy: .oneShot, logger: self.logger),
-            context: try RoomConnection.context(
-                url: self.url,
-                network: self.network.settings,
-                control: control,
-                recorder: recorder,
-                camera: camera,
-                preferred: .vp8
-            ),
-            logger: self.logger
+        settings.displayName = options.displayName
+        settings.segment = self.segment
+        // One folder for each segment, which are rare; none may be dropped.
+        let (segments, feed) = AsyncStream.makeStream(of: RecordingFolder.self, bufferingPolicy: .unbounded)
+        let recorder = RoomRecorder(settings: settings, logger: self.stay.logger) { event in
+            if case .finished(let folder, _, reason: "segment") = event { feed.yield(folder) }
+        }
+        let outputs =
+            self.outputs.isEmpty
+            ? nil : RTPOutputs(self.outputs, room: self.stay.url.address.room, logger: self.stay.logger)
+        async let earlier = self.exportSegments(segments)
+        let session = try self.stay.session(
+            options,
+            control: control,
+            recorder: recorder,
+            outputs: outputs,
+            camera: camera,
+            recordsChat: self.recordsChat
         )
         let (end, outcome) = await self.watch(session, recorder, interrupts)
         try await control.run("stopping the camera") { camera?.stop() }
+        let sentOn = outputs?.status.map { OutputResult($0) }
+        try await control.run("ending the outputs") { outputs?.finish() }
         try await control.run("finishing the recording", deadline: .seconds(60)) {
             recorder.finish(reason: "\(end)")
         }
+        feed.finish()
+        let earlierProblems = try await earlier
         guard let folder = recorder.folder, recorder.tracks.contains(where: { $0.units > 0 }) else {
             if let failure = recorder.failure { throw failure }
             throw self.failure(end, outcome, session.status)
         }
         let report = try self.export(folder)
-        return RecordResult(
+        var result = RecordResult(
             folder: folder,
             report: report,
-            problems: self.problems(recorder),
+            problems: earlierProblems + self.problems(recorder),
             counters: session.status.counters,
             recorded: recorder.tracks
         )
+        result.outputs = sentOn
+        return result
     }
 
     /// Runs the session until something ends the recording.
@@ -171,49 +175,41 @@ struct RecordJob: Sendable {
         _ session: RoomSession,
         _ recorder: RoomRecorder,
         _ interrupts: Interrupts
-    ) async -> (End, SessionOutcome) {
+    ) async -> (RoomStay.End, SessionOutcome) {
         async let outcome = session.run()
         let end = await self.end(of: session, recorder, interrupts)
         session.stop()
         return (end, await outcome)
     }
 
-    /// Looks ten times a second for a reason to stop, and draws the live table once a second.
-    private func end(of session: RoomSession, _ recorder: RoomRecorder, _ interrupts: Interrupts) async -> End {
+    /// Waits for a reason to stop, and draws the live table once a second.
+    private func end(
+        of session: RoomSession,
+        _ recorder: RoomRecorder,
+        _ interrupts: Interrupts
+    ) async -> RoomStay.End {
         var live = LiveTable()
-        let started = ContinuousClock.now
-        var firstMedia: ContinuousClock.Instant?
-        while true {
-            let now = ContinuousClock.now
-            let status = session.status
-            let tracks = recorder.tracks
-            if firstMedia == nil, tracks.contains(where: { $0.units > 0 }) { firstMedia = now }
-            if interrupts.came { return .interrupted }
-            if status.hasEnded { return .session }
-            if let firstMedia {
-                if let duration = self.duration, now - firstMedia >= duration { return .duration }
-                if self.untilEmpty, status.presentPeers.isEmpty { return .empty }
-            } else if now - started >= self.wait || recorder.failure != nil {
-                return .noMedia
+        var tracks: [TrackStatus] = []
+        return await self.stay.end(
+            of: session,
+            interrupts,
+            media: {
+                tracks = recorder.tracks
+                if tracks.contains(where: { $0.units > 0 }) { return .some }
+                return recorder.failure == nil ? .none : .failed
+            },
+            meanwhile: { status, now in
+                if self.showsProgress { live.draw(tracks, status, at: now) }
             }
-            if self.showsProgress { live.draw(tracks, status, at: now) }
-            try? await Task.sleep(for: .milliseconds(100))
-        }
+        ).end
     }
 
     /// Why there is nothing to export.
-    private func failure(_ end: End, _ outcome: SessionOutcome, _ status: RoomSessionStatus) -> CommandFailure {
+    private func failure(_ end: RoomStay.End, _ outcome: SessionOutcome, _ status: RoomSessionStatus) -> CommandFailure
+    {
         if case .failed(let error) = outcome { return CommandFailure(error) }
         if end == .interrupted { return CommandFailure(.interrupted, "interrupted before anything was recorded") }
-        guard status.hasJoined else {
-            return CommandFailure(
-                .notJoined,
-                "could not join \(self.url): timed out, the room did not answer within \(self.wait)"
-            )
-        }
-        let reason = status.lastRefusal.map { " (last refused: \($0))" } ?? ""
-        let peers = status.everConnected.isEmpty ? "nobody connected" : "the peers sent nothing that can be recorded"
-        return CommandFailure(.noMedia, "joined \(self.url), but no media came: \(peers)\(reason)")
+        return self.stay.nothingCame([status], media: "media", silence: "the peers sent nothing that can be recorded")
     }
 
     private func problems(_ recorder: RoomRecorder) -> [String] {
@@ -225,8 +221,30 @@ struct RecordJob: Sendable {
         return problems
     }
 
+    /// Exports each segment when it is closed; what is missing in them.
+    private func exportSegments(_ segments: AsyncStream<RecordingFolder>) async throws -> [String] {
+        let thread = ControlThread(name: "export")
+        var problems: [String] = []
+        for await folder in segments {
+            let report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
+                try TracksExport.run(.recording(folder), options: ExportOptions(program: Tapedeck.program))
+            }
+            let result = RecordResult(folder: folder, report: report)
+            self.onSegment(result)
+            if !result.isComplete { problems.append("\(folder.path) is incomplete") }
+        }
+        return problems
+    }
+
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
         let progress = ExportProgressBar(isShown: self.showsProgress)
-        return try Exporter.run(folder: folder, layout: .tracks, output: self.output) { progress.draw($0) }
+        return try TracksExport.run(
+            .recording(folder),
+            options: ExportOptions(
+                container: ExportOptions.Container(path: self.output),
+                program: Tapedeck.program
+            ),
+            output: self.output
+        ) { progress.draw($0) }
     }
 }

@@ -2,24 +2,36 @@
 
 import ArgumentParser
 import Catalogue
+import ConfigurationFile
 import Export
+import Rendering
 import Storage
+import Supervision
+import Timeline
+import Worker
 
 /// `tapedeck repair`.
 struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Closes recordings that a crash or a power cut left unfinished, and makes the catalogue anew.",
+        abstract:
+            "Closes and exports recordings that a crash or a power cut left unfinished; makes the catalogue anew.",
         discussion: """
             Does nothing to recordings that are whole or that a process is writing, and deletes nothing that it cannot \
             read. It may be run at any time and again.
 
-            Example: tapedeck repair /var/lib/tapedeck
+            Example: tapedeck repair /var/lib/tapedeck --config /etc/tapedeck/tapedeck.yaml
             """
     )
 
     @Argument(help: "The storage directory.")
     var directory: String
+
+    @Flag(inversion: .prefixedNo, help: "Export what was closed.")
+    var export = true
+
+    @Option(help: "The daemon's configuration: says how its rooms' recordings are exported, which is call.mkv else.")
+    var config: String?
 
     @OptionGroup var common: CommonOptions
 
@@ -29,16 +41,24 @@ struct RepairCommand: AsyncParsableCommand {
         var room: String
         var files: [String]
         var unreadable: [String: String]
+        /// The first of `outputs`.
+        var output: String?
+        var outputs: [String]
+        var verdict: String?
     }
 
     mutating func run() async throws {
         do {
+            let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0
             for folder in try RecordingFolder.list(storage: self.directory) {
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)
-                    if !report.wasFinished { try self.tell(folder, report) }
+                    let room = (try? RecordingSummary.read(folder))?.room ?? ""
+                    let settings = rooms[room]?.record ?? RecordConfiguration()
+                    let exports = self.export && report.needsExport ? try self.export(folder, as: settings) : []
+                    if !report.wasFinished || !exports.isEmpty { try self.tell(folder, room, report, exports) }
                 } catch {
                     if error.code == .busy { active.insert(folder.id) }
                     failures += error.code == .busy ? 0 : 1
@@ -59,19 +79,59 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ folder: RecordingFolder, _ report: RecordingRepair.Report) throws(ExportError) {
-        let room = (try? RecordingSummary.read(folder))?.room ?? ""
+    private func export(_ folder: RecordingFolder, as settings: RecordConfiguration) throws(ExportError)
+        -> [ExportReport]
+    {
+        do {
+            return try settings.exports.map { layout in
+                switch layout {
+                case .grid: try Self.render(folder, .grid)
+                case .audio: try Self.render(folder, .audio)
+                case .tracks: try Self.remux(folder, settings)
+                }
+            }
+        } catch {
+            throw error as? ExportError ?? ExportError(.storage, "\(error)", cause: error)
+        }
+    }
+
+    private static func remux(_ folder: RecordingFolder, _ settings: RecordConfiguration) throws -> ExportReport {
+        let options = ExportOptions(
+            keepsDamagedUnits: settings.keepsDamaged,
+            container: ExportContainer(settings.container).container,
+            program: Tapedeck.program
+        )
+        let report = try TracksExport.run(.recording(folder), options: options)
+        if settings.writesProject { _ = try ProjectFile.write(report, folder: folder) }
+        return report
+    }
+
+    private static func render(_ folder: RecordingFolder, _ layout: RenderSettings.Layout) throws -> ExportReport {
+        let settings = try RenderSettings(layout: layout)
+        return try Renderer.run(folder: folder, settings: settings, isStuck: RenderOptions.giveUp)
+    }
+
+    private func tell(
+        _ folder: RecordingFolder,
+        _ room: String,
+        _ report: RecordingRepair.Report,
+        _ exports: [ExportReport]
+    ) throws(ExportError) {
         if self.common.json {
             let line = Repaired(
                 id: folder.id.rawValue,
                 folder: folder.path,
                 room: room,
                 files: report.repaired,
-                unreadable: report.unreadable
+                unreadable: report.unreadable,
+                output: exports.first?.output,
+                outputs: exports.map(\.output),
+                verdict: exports.first?.verdict.rawValue
             )
             try? Output.json(line)
         } else {
-            Output.result("\(folder.path): closed, \(report.repaired.count) files mended")
+            let result = exports.first.map { ", exported: \($0.verdict.title)" } ?? ""
+            Output.result("\(folder.path): closed, \(report.repaired.count) files mended\(result)")
             for (file, reason) in report.unreadable.sorted(by: { $0.key < $1.key }) {
                 Output.result("  \(file) is left as it is: \(reason)")
             }

@@ -7,9 +7,10 @@ import RoomServer
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs the embedded room server: Socket.IO rooms and a browser page.",
+        abstract: "Runs the embedded room server: Socket.IO and SkyRTC rooms and a browser page.",
         discussion: """
             For demos, tests and small networks. Open the printed address in a browser to join with a camera.
+            SkyRTC apps join the same rooms by WebSocket, on any path: ws://HOST:PORT/wss.
 
             Example: tapedeck serve --listen 127.0.0.1:3000 --room-size 4
             """

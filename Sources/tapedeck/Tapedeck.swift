@@ -6,22 +6,26 @@ import Foundation
 /// The command tree.
 struct Tapedeck: AsyncParsableCommand {
     static let version = "0.1.0"
+    /// What files name as their maker.
+    static let program = "tapedeck \(Self.version)"
 
     static let configuration = CommandConfiguration(
         commandName: "tapedeck",
         abstract: "Joins WebRTC rooms without a browser: records every track, sends a camera.",
         discussion: """
-            Exit codes: 0 done, 2 usage, 3 could not join, 4 joined but no media came, 5 recorded but incomplete, \
-            130 interrupted before anything was recorded.
+            Exit codes: 0 done, 2 usage, 3 could not join, 4 joined but no media came, 5 recorded but damaged or incomplete, \
+            6 probed with a score below the threshold, 130 interrupted before anything was recorded or measured.
 
             Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s
             """,
         version: "tapedeck \(Self.version)",
         subcommands: [
-            RecordCommand.self, CameraCommand.self, ServeCommand.self, RunCommand.self, RoomsCommand.self,
-            StatusCommand.self, ReloadCommand.self, RecordingsCommand.self, ExportCommand.self, RepairCommand.self,
-            DoctorCommand.self, DemoCommand.self,
-            WorkerProcessCommand.self,
+            RecordCommand.self, CameraCommand.self, ProbeCommand.self, ServeCommand.self, RunCommand.self,
+            RoomsCommand.self, StatusCommand.self, MarkCommand.self, MuteCommand.self, UnmuteCommand.self,
+            FreezeCommand.self, UnfreezeCommand.self, SwitchCommand.self, ReloadCommand.self, RecordingsCommand.self,
+            ExportCommand.self, VerifyCommand.self, RepairCommand.self, PipelinesCommand.self, DoctorCommand.self,
+            DemoCommand.self, ReplayCommand.self,
+            WorkerProcessCommand.self, RTSPProcessCommand.self,
         ]
     )
 }
@@ -40,15 +44,23 @@ enum Main {
             }
         } catch let failure as CommandFailure {
             Output.message("tapedeck: \(failure.message)")
-            exit(failure.code.rawValue)
+            Self.end(failure.code)
         } catch {
             let text = Tapedeck.fullMessage(for: error)
             // Help and version are what was asked for; everything else that the parser throws is about usage.
             guard Tapedeck.exitCode(for: error) == .success else {
                 Output.message(text)
-                exit(ExitCode.usage.rawValue)
+                Self.end(.usage)
             }
             print(text)
         }
+        Self.end(.success)
+    }
+
+    /// Ends the process without what libraries have put behind `exit`: that takes apart what a thread that did not return,
+    /// in a device's driver or a stuck pipeline, goes on using.
+    static func end(_ code: ExitCode) -> Never {
+        fflush(nil)
+        _exit(code.rawValue)
     }
 }

@@ -23,8 +23,20 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "The folder of a recording of which a file is made.")
     var export: String?
 
-    @Option(help: "How its tracks are arranged: tracks, or browser for a file that browsers play.")
+    @Option(help: "What is made: tracks, browser for a file that browsers play, grid, or audio.")
     var layout: JobLayout = .tracks
+
+    @Option(help: "Whether the whole series is exported of which the recording is a segment.")
+    var series = false
+
+    @Option(help: "Kind of file of the layout tracks: mkv, webm or mp4.")
+    var container: ExportContainer?
+
+    @Option(help: "Whether pictures that cannot be decoded stay in.")
+    var keepDamaged = false
+
+    @Option(help: "Whether a project of OpenTimelineIO is written as well.")
+    var project = false
 
     @Option(help: "Only this participant.")
     var participant: String?
@@ -38,6 +50,8 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Where the file goes; in the recording's folder if left out.")
     var output: String?
 
+    @OptionGroup var rendering: RenderOptions
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
@@ -46,8 +60,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             input: STDIN_FILENO,
             output: STDOUT_FILENO,
             host: ProcessInfo.processInfo.hostName,
-            logger: self.common.logger
-        ) { Foundation.exit(1) }
+            logger: self.common.logger,
+            traces: self.trace.settings,
+            countsObjects: ProcessInfo.processInfo.environment["TAPEDECK_COUNT_OBJECTS"] == "1"
+        ) { _exit(1) }
         // A terminal sends SIGINT to the supervisor as well, which decides.
         for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }
         let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
@@ -59,16 +75,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
 
     private func export(_ folder: String) throws {
         do {
-            let job = ExportJob(
-                folder: try RecordingFolder.open(path: folder),
-                layout: self.layout.layout,
-                selection: ExportSelection(
-                    participant: self.participant,
-                    from: self.from?.duration,
-                    to: self.to?.duration
-                ),
-                output: self.output
-            )
+            let job = try self.job(try RecordingFolder.open(path: folder))
             let result = try job.run { try? Output.json($0) }
             try Output.json(ExportJobEvent.finished(result))
         } catch {
@@ -78,17 +85,41 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             throw failure
         }
     }
+
+    private func job(_ folder: RecordingFolder) throws -> ExportJob {
+        let selection = ExportSelection(
+            participant: self.participant,
+            from: self.from?.duration,
+            to: self.to?.duration
+        )
+        if let layout = Exporter.Layout(rawValue: self.layout.rawValue) {
+            return ExportJob(
+                self.series ? try ExportSubject.series(of: folder) : .recording(folder),
+                layout: layout,
+                selection: selection,
+                options: ExportOptions(
+                    keepsDamagedUnits: self.keepDamaged,
+                    container: self.container?.container ?? ExportOptions.Container(path: self.output),
+                    program: Tapedeck.program
+                ),
+                writesProject: self.project,
+                output: self.output
+            )
+        }
+        return ExportJob(
+            folder: folder,
+            settings: try self.rendering.settings(self.layout == .grid ? .grid : .audio, output: self.output),
+            selection: selection,
+            output: self.output,
+            isStuck: RenderOptions.giveUp
+        )
+    }
 }
 
 /// A layout of an export job.
 enum JobLayout: String, ExpressibleByArgument, CaseIterable {
     case tracks
     case browser
-
-    var layout: Exporter.Layout {
-        switch self {
-        case .tracks: .tracks
-        case .browser: .browser
-        }
-    }
+    case grid
+    case audio
 }

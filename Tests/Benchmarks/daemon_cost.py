@@ -7,29 +7,22 @@ Printed, as the operating system counts it, one run each; compare only figures o
   reload     seconds until a changed configuration of 500 rooms is in force
   interface  milliseconds of GET /v1/rooms while 30 rooms record sound (ten rooms a worker; sending pictures into 30 rooms
              needs more than two cores)
+  rejoin     seconds from the end of one of eight workers until media of its room are written again
 """
 
 import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
 import urllib.request
 
+from process import cpu_seconds, resident_bytes
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TICKS = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-def resident_megabytes(pid):
-    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
 
 
 class Daemon:
@@ -63,7 +56,7 @@ class Daemon:
         used, began = cpu_seconds(self.process.pid), time.monotonic()
         time.sleep(seconds)
         share = (cpu_seconds(self.process.pid) - used) / (time.monotonic() - began)
-        return f"{resident_megabytes(self.process.pid):.1f} MB, {share * 100:.2f} % of one core"
+        return f"{resident_bytes(self.process.pid) / 1e6:.1f} MB, {share * 100:.2f} % of one core"
 
     def end(self):
         self.process.terminate()
@@ -73,6 +66,25 @@ class Daemon:
 def on_demand(count, suffix=""):
     return {f"room{number}": {"url": f"socketio+http://127.0.0.1:9/r{number}{suffix}", "join": "on-demand"}
             for number in range(count)}
+
+
+def rooms_of_a_server(tapedeck, count):
+    """A room server, and the URLs of so many of its rooms by name."""
+    server = subprocess.Popen([tapedeck, "serve", "--listen", "127.0.0.1:0", "--json"], stdout=subprocess.PIPE, text=True)
+    port = json.loads(server.stdout.readline())["port"]
+    return server, {f"room{number}": f"socketio+http://127.0.0.1:{port}/r{number}" for number in range(count)}
+
+
+def sound_into(tapedeck, urls):
+    return [subprocess.Popen([tapedeck, "camera", url, "--video", "none"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL) for url in urls]
+
+
+def end(processes):
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(30)
 
 
 def main():
@@ -97,16 +109,12 @@ def main():
         daemon.end()
 
     with tempfile.TemporaryDirectory() as folder:
-        server = subprocess.Popen([options.tapedeck, "serve", "--listen", "127.0.0.1:0", "--json"],
-                                  stdout=subprocess.PIPE, text=True)
-        port = json.loads(server.stdout.readline())["port"]
-        urls = {f"room{number}": f"socketio+http://127.0.0.1:{port}/r{number}" for number in range(50)}
+        server, urls = rooms_of_a_server(options.tapedeck, 50)
         daemon = Daemon(options.tapedeck, folder, {name: {"url": url} for name, url in urls.items()},
                         workers={"rooms_per_worker": 10})
         daemon.wait(lambda rooms: all(room["phase"] == "joined" for room in rooms))
         print(f"joined, 50 rooms: {daemon.cost(options.seconds)}", flush=True)
-        senders = [subprocess.Popen([options.tapedeck, "camera", url, "--video", "none"], stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.DEVNULL) for url in list(urls.values())[:options.rooms]]
+        senders = sound_into(options.tapedeck, list(urls.values())[:options.rooms])
         daemon.wait(lambda rooms: sum(
             room["status"]["recordingState"] == "recording" for room in rooms) >= options.rooms)
         took = []
@@ -119,13 +127,28 @@ def main():
         took.sort()
         print(f"interface, {options.rooms} rooms recording: median {took[len(took) // 2]:.1f} ms, "
               f"99 % {took[int(len(took) * 0.99)]:.1f} ms, worst {took[-1]:.1f} ms of {len(took)}", flush=True)
-        for sender in senders:
-            sender.terminate()
-        for sender in senders:
-            sender.wait(30)
+        end(senders)
         daemon.end()
-        server.terminate()
-        server.wait(30)
+        end([server])
+
+    with tempfile.TemporaryDirectory() as folder:
+        server, urls = rooms_of_a_server(options.tapedeck, 8)
+        daemon = Daemon(options.tapedeck, folder, {name: {"url": url} for name, url in urls.items()})
+        daemon.wait(lambda rooms: all(room["phase"] == "joined" for room in rooms))
+        senders = sound_into(options.tapedeck, urls.values())
+
+        def is_written(room, part):
+            recording = room["status"].get("recording") or {}
+            return recording.get("part") == part and any(track["units"] for track in room["status"]["tracks"])
+        daemon.wait(lambda rooms: all(is_written(room, 1) for room in rooms))
+        os.kill(daemon.get("/v1/rooms/room3")["worker"]["processID"], signal.SIGKILL)
+        began = time.monotonic()
+        while not is_written(daemon.get("/v1/rooms/room3"), 2):
+            time.sleep(0.02)
+        print(f"rejoin after the end of one of eight workers: {time.monotonic() - began:.2f} s", flush=True)
+        end(senders)
+        daemon.end()
+        end([server])
 
 
 if __name__ == "__main__":

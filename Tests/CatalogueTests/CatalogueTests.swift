@@ -30,7 +30,7 @@ import Timeline
         var entry = self.storage.entry(7, room: "sälar", participants: ["alice", "bob"])
         entry.end = UTCTime(nanosecondsSince1970: entry.start.nanosecondsSince1970 + 61_500_000_000)
         entry.durationSeconds = 61.5
-        entry.verdict = .incomplete
+        entry.verdict = .damaged
         entry.host = "recorder-2"
         entry.parts = 3
         entry.tracks = [

@@ -61,6 +61,17 @@ import Timeline
         #expect(counts["one"]?.queued == 1 && counts["one"]?.dead == 2)
     }
 
+    @Test func tellsWhatIsTriedNext() async throws {
+        _ = try await self.catalogue.enqueue(["a", "b", "c"].map { self.delivery($0) }, limit: 10)
+        #expect(try await self.catalogue.deliveryCounts()["one"]?.next == nil)
+        let (soon, later) = (CatalogueStorage.time(60), CatalogueStorage.time(120))
+        try await self.catalogue.deliveryFailed("a", error: "refused", due: later, deadLimit: 5)
+        try await self.catalogue.deliveryFailed("b", error: "late", due: later, deadLimit: 5)
+        try await self.catalogue.deliveryFailed("b", error: "late again", due: soon, deadLimit: 5)
+        let next = try #require(try await self.catalogue.deliveryCounts()["one"]?.next)
+        #expect(next.attempts == 2 && next.due == soon && next.error == "late again")
+    }
+
     @Test func queuesAgain() async throws {
         _ = try await self.catalogue.enqueue([self.delivery("a")], limit: 10)
         let now = CatalogueStorage.time(100_000)

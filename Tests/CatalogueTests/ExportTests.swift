@@ -25,6 +25,7 @@ import Timeline
         var export = self.export()
         export.participant = "alice"
         (export.from, export.to) = (1.5, 20)
+        export.options = ["size": "640x360"]
         try await self.catalogue.save(export)
         #expect(try await self.catalogue.pendingExports() == [export])
         export.state = .running

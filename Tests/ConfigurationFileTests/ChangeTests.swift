@@ -47,10 +47,14 @@ import Testing
             ("url: \"socketio+http://h/z\"", ConfigurationChange.RoomPart.address),
             ("url: \"socketio+http://h/a?insecure\"", .address),
             ("url: \"socketio+http://h/a\", display_name: z", .displayName),
+            ("url: \"socketio+http://h/a\", secret: z", .secret),
             ("url: \"socketio+http://h/a\", join: on-demand", .join),
             ("url: \"socketio+http://h/a\", until_empty: true", .untilEmpty),
+            ("url: \"socketio+http://h/a\", priority: 9", .priority),
             ("url: \"socketio+http://h/a\", record: none", .record),
             ("url: \"socketio+http://h/a\", send: { capture: test }", .send),
+            ("url: \"socketio+http://h/a\", outputs: [{ rtp: { host: h, video_port: 5004 } }]", .outputs),
+            ("url: \"socketio+http://h/a\", outputs: [{ pipeline: { file: hls } }]", .outputs),
             ("url: \"socketio+http://h/a\", rejoin: { after_kick: never }", .rejoin),
         ]
     )
@@ -79,7 +83,7 @@ import Testing
             ("storage: { keep: 30d }", ConfigurationChange.Section.storage), ("ice: { port_range: 5000-6000 }", .ice),
             ("api: { requests_per_second: 1 }", .api), ("webhook_hosts: [h]", .webhooks),
             ("webhooks: [{ url: \"http://h/\", secret: s3cret-s3cret-s3cret }]", .webhooks),
-            ("workers: { export_jobs: 2 }", .workers),
+            ("workers: { export_jobs: 2 }", .workers), ("rtsp: {}", .rtsp),
         ]
     )
     func sectionsChange(section: String, expected: ConfigurationChange.Section) throws {

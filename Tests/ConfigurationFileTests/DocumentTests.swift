@@ -12,7 +12,8 @@ import Yams
     static let values = FixedValues(
         variables: [
             "TURN_PASSWORD": "password", "TAPEDECK_TOKEN": "0123456789abcdef", "DASHBOARD_TOKEN": "fedcba9876543210",
-            "HOOK_SECRET": "0123456789abcdef",
+            "HOOK_SECRET": "0123456789abcdef", "WORKSHOP_PASSWORD": "password",
+            "RTSP_PASSWORD": "password",
         ]
     )
 
@@ -54,7 +55,9 @@ import Yams
         #expect(read.workers == WorkersConfiguration())
         #expect(read.rooms.keys.sorted() == ["standup", "workshop"])
         let workshop = try #require(read.rooms["workshop"])
-        #expect(workshop.record == RecordConfiguration())
+        var record = RecordConfiguration()
+        record.preferredCodec = .vp8
+        #expect(workshop.record == record)
         #expect(workshop.send == SendConfiguration())
         #expect(workshop.rejoin == RejoinRule())
     }
@@ -82,6 +85,8 @@ import Yams
         defaults["rooms"] = .object(["r": .object(room.merging(["url": url]) { first, _ in first })])
         let read = try configuration(JSONValue.object(defaults).text)
         var expected = DaemonConfiguration()
+        // The one section that means something when it is empty.
+        expected.rtsp = RTSPConfiguration()
         expected.rooms["r"] = try RoomConfiguration.parse(name: "r", definition: .object(["url": url]))
         #expect(ConfigurationChange(from: expected, to: read).isEmpty)
         #expect(defaults["storage"]?["minimum_free"] == "2GB")

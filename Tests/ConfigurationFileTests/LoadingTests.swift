@@ -11,7 +11,9 @@ import Testing
             "TURN_PASSWORD": "s3cret-of-turn", "TAPEDECK_TOKEN": "s3cret-of-the-api", "ROOM": "s3cret-room",
             "HOOK_SECRET": "s3cret-of-the-hook",
         ],
-        files: ["/run/credentials/dashboard": "s3cret-of-dashboard"]
+        files: [
+            "/run/credentials/dashboard": "s3cret-of-dashboard", "/run/credentials/weekly": "s3cret of the week, ü",
+        ]
     )
 
     static func everything() throws -> DaemonConfiguration {
@@ -40,7 +42,10 @@ import Testing
         )
         #expect(read.ice.hostAddresses == ["192.0.2.7", "2001:db8::7"])
         #expect(read.ice.portRange == 40000...49999)
+        #expect(read.ice.policy == .relay && !read.ice.usesOffered)
+        #expect(read.ice.offeredHosts == ["turn.example.org", "*.example.net"])
         #expect(read.workers.roomsPerWorker == 4)
+        #expect(read.workers.maximumRooms == 60)
         #expect(read.workers.hangLimit == .seconds(30))
         #expect(read.workers.stopLimit == .seconds(120))
         #expect(read.workers.longestRestartDelay == .seconds(3600))
@@ -84,23 +89,52 @@ import Testing
         #expect(!webhook.wants("recordings.finished"))
     }
 
+    @Test func readsTheRTSPServer() throws {
+        let rtsp = try #require(try Self.everything().rtsp)
+        #expect(rtsp.host == "::" && rtsp.port == 8555)
+        #expect(rtsp.users.map(\.name) == ["carrot", "root@example.org"])
+        #expect(rtsp.users.map(\.password.value) == ["s3cret-of-the-hook", "long-enough"])
+        #expect(rtsp.users.map(\.rooms) == [["standup"], []])
+        #expect(rtsp.tls?.key == "/etc/tapedeck/key.pem")
+        let multicast = try #require(rtsp.multicast)
+        #expect(multicast.firstAddress == "239.1.2.1" && multicast.lastAddress == "239.1.2.50")
+        #expect(multicast.ports == 6000...6099 && multicast.timeToLive == 3)
+        #expect(rtsp.participants == 3 && rtsp.maximumClients == 5)
+        #expect(rtsp.serves("standup") && !rtsp.serves("asked"))
+        #expect(try configuration("rtsp:").rtsp == nil)
+        #expect(try configuration("rtsp: {}").rtsp == RTSPConfiguration())
+    }
+
     @Test func readsRooms() throws {
         let rooms = try Self.everything().rooms
         #expect(rooms.keys.sorted() == ["asked", "standup", "weekly"])
         let standup = try #require(rooms["standup"])
-        #expect(standup.address.url == .socketIO(.init(isSecure: true, host: "rtc.example.org", room: "123123")))
+        let address = RoomURL.SocketIO(isSecure: true, host: "rtc.example.org", room: "123123")
+        #expect(standup.address.url == RoomURL(address))
         #expect(standup.displayName == "tapedeck")
         #expect(standup.join == .always)
         var record = RecordConfiguration()
         record.audio = false
+        record.chat = false
         record.automatic = false
         record.emptyAfter = .seconds(300)
+        record.preferredCodec = .h264
+        record.segment = .time(.seconds(1800))
+        record.preroll = .seconds(10)
+        record.tags = ["a", "b c"]
+        record.notes = "x"
+        record.container = .webm
+        (record.keepsDamaged, record.writesProject) = (true, true)
+        #expect(standup.priority == 80)
         #expect(standup.record == record)
         var send = SendConfiguration()
         send.capture = .v4l2("/dev/video0")
         send.audio = .alsa("hw:1,0")
+        send.open = .always
         send.preferredCodec = .h264
         (send.width, send.height, send.framesPerSecond, send.bitsPerSecond) = (640, 360, 25, 2_000_000)
+        send.minimumBitsPerSecond = 200_000
+        (send.audioBitsPerSecond, send.usesAudioFEC, send.usesAudioDTX) = (32_000, false, true)
         #expect(standup.send == send)
         #expect(standup.rejoin == RejoinRule(afterKick: nil, whenFull: .seconds(10)))
         let asked = try #require(rooms["asked"])
@@ -112,6 +146,8 @@ import Testing
         #expect(asked.address.description == "socketio+http://rtc.example.org/${ROOM}")
         let weekly = try #require(rooms["weekly"])
         #expect(weekly.displayName == "recorder")
+        #expect(weekly.secret == Secret("s3cret of the week, ü"))
+        #expect(standup.secret == nil)
         #expect(weekly.record == RecordConfiguration())
         #expect(weekly.rejoin == RejoinRule())
         #expect(weekly.join.description == "30 8 * * mon Europe/Berlin for 2h")

@@ -18,7 +18,7 @@ import Testing
             rooms:
               one:
                 jion: always
-                record: { vidoe: true, video: yes, segment: 30m }
+                record: { vidoe: true, video: yes, segment: 30 }
               two: { url: "http://h/r", send: { capture: test, fps: 1000, bitrate: 1500 } }
             """
         #expect(
@@ -37,7 +37,8 @@ import Testing
                     + "socketio+https://rtc.example.org/123123",
                 #"line 12, column 15: rooms.one.record.vidoe: unknown key; did you mean "video"?"#,
                 #"line 12, column 35: rooms.one.record.video: found "yes"; accepted: true or false"#,
-                "line 12, column 49: rooms.one.record.segment: not supported by this version; accepted: none",
+                "line 12, column 49: rooms.one.record.segment: found 30; accepted: a time from 10s to 7d or a size from "
+                    + "1MB to 1TB with its unit, such as 30m or 2GB, or none",
                 #"line 13, column 15: rooms.two.url: room URL, scheme: "http" is not a room scheme; did you mean "#
                     + "socketio+http?. A right one: socketio+https://rtc.example.org/123123",
                 "line 13, column 57: rooms.two.send.fps: found 1000; accepted: a whole number from 1 to 60",
@@ -85,6 +86,23 @@ import Testing
             ("ice: { servers: [{urls: [\"turn:h\"], username: a}] }", "ice.servers[0].credential: missing"),
             ("ice: { servers: [{urls: [\"turn:h\"], credential: a}] }", "ice.servers[0].username: missing"),
             ("ice: { host_addresses: [example.org] }", "ice.host_addresses[0]: found"),
+            ("ice: { policy: relays }", "ice.policy: found"),
+            ("ice: { policy: relay, use_offered: false }", "ice.policy: relay needs a TURN server"),
+            ("ice: { offered_hosts: [\"https://x\"] }", "ice.offered_hosts[0]: found"),
+            ("rtsp: { listen: \"0.0.0.0:8554\" }", "rtsp.listen: users are needed"),
+            ("rtsp: { listen: \"0.0.0.0:8554\", users: [] }", "rtsp.listen: users are needed"),
+            ("rtsp: { users: [{ name: \"a:b\", password: long-enough }] }", "rtsp.users[0].name: found"),
+            ("rtsp: { users: [{ name: a }] }", "rtsp.users[0].password: missing"),
+            ("rtsp: { users: [{ name: a, password: short }] }", "rtsp.users[0].password: found"),
+            ("rtsp: { rooms: [a/b] }", "rtsp.rooms[0]: found"),
+            ("rtsp: { participants: 65 }", "rtsp.participants: found"),
+            ("rtsp: { multicast: { addresses: 192.0.2.1, ports: 6000-6001 } }", "rtsp.multicast.addresses: found"),
+            (
+                "rtsp: { multicast: { addresses: \"239.1.2.3-ff15::1\", ports: 6000-6001 } }",
+                "rtsp.multicast.addresses: found"
+            ),
+            ("rtsp: { multicast: { addresses: 239.1.2.3 } }", "rtsp.multicast.ports: missing"),
+            ("rtsp: { tls: { key: /k } }", "rtsp.tls.certificate: missing"),
             ("ice: { host_addresses: 192.0.2.1 }", "ice.host_addresses: found a text"),
             ("ice: { port_range: 50000-40000 }", "ice.port_range: found"),
             ("ice: { port_range: 1-70000 }", "ice.port_range: found"),
@@ -128,6 +146,7 @@ import Testing
             ("webhooks: [{url: \"https://h/x\"}]\nwebhook_hosts: [g]", "webhooks[0].url: its host is not one of"),
             ("webhook_hosts: [\"*\"]", "webhook_hosts[0]: found"),
             ("workers: { rooms_per_worker: 0 }", "workers.rooms_per_worker: found 0"),
+            ("workers: { maximum_rooms: 0 }", "workers.maximum_rooms: found 0"),
             ("workers: { rooms_per_worker: 1.5 }", "workers.rooms_per_worker: found 1.5"),
             ("workers: { rooms_per_worker: 99999999999999999999 }", "workers.rooms_per_worker: found 9999"),
             ("workers: { hang_limit: 1s }", "workers.hang_limit: found \"1s\""),
@@ -142,12 +161,88 @@ import Testing
             ("rooms: { \"a/b\": { url: \"socketio+http://h/r\" } }", "rooms.a/b: cannot be a room's name"),
             ("rooms: { ..: { url: \"socketio+http://h/r\" } }", "rooms...: cannot be a room's name"),
             ("rooms: { a: { url: 5 } }", "rooms.a.url: found 5"),
-            ("rooms: { a: { url: \"janus+ws://h/r\" } }", "rooms.a.url: room URL, scheme: janus+ws is not supported"),
-            ("rooms: { a: { url: \"socketio+http://h/r\", outputs: [{}] } }", "rooms.a.outputs: not supported"),
-            ("rooms: { a: { url: \"socketio+http://h/r\", record: { preroll: 5s } } }", "rooms.a.record.preroll: not"),
             (
-                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid] } } }",
+                "rooms: { a: { url: \"gopher+ws://h/r\" } }",
+                "rooms.a.url: room URL, scheme: \"gopher+ws\" is not a room scheme"
+            ),
+            ("rooms: { a: { url: \"socketio+http://h/r\", outputs: [{}] } }", "rooms.a.outputs[0].rtp: missing"),
+            ("rooms: { a: { url: \"socketio+http://h/r\", outputs: {} } }", "rooms.a.outputs: found a mapping"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ pipeline: {} }] } }",
+                "rooms.a.outputs[0].pipeline.file: missing"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ pipeline: { file: ../hls } }] } }",
+                "rooms.a.outputs[0].pipeline.file: found \"../hls\""
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ pipeline: { fil: hls } }] } }",
+                "rooms.a.outputs[0].pipeline.fil: unknown key"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ pipeline: { file: hls, "
+                    + "parameters: { folder: [a] } } }] } }",
+                "rooms.a.outputs[0].pipeline.parameters.folder: found a list"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 1 }, "
+                    + "pipeline: { file: hls } }] } }",
+                "rooms.a.outputs[0].pipeline: stands beside rtp"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { video_port: 1 } }] } }",
+                "rooms.a.outputs[0].rtp.host: missing"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: \"a b\", video_port: 1 } }] } }",
+                "rooms.a.outputs[0].rtp.host: found \"a b\""
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h } }] } }",
+                "rooms.a.outputs[0].rtp.video_port: missing; accepted: video_port, audio_port or both"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 65535 } }] } }",
+                "rooms.a.outputs[0].rtp.video_port: found 65535"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "audio_port: 5005 } }] } }",
+                "rooms.a.outputs[0].rtp.audio_port: two streams want port 5005"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 65500, "
+                    + "participants: 20 } }] } }",
+                "rooms.a.outputs[0].rtp.video_port: the ports of 20 participants go beyond 65534"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "sdp_file: /etc/passwd } }] } }",
+                "rooms.a.outputs[0].rtp.sdp_file: found \"/etc/passwd\""
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "participants: 2, sdp_file: /run/a.sdp } }] } }",
+                "rooms.a.outputs[0].rtp.sdp_file: each participant has a file of its own"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "sdp_file: /run/a.sdp } }, { rtp: { host: h, video_port: 6004, sdp_file: /run/a.sdp } }] } }",
+                "rooms.a.outputs[1].rtp.sdp_file: another output writes the same file"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "srtp: true } }] } }",
+                "rooms.a.outputs[0].rtp.srtp: needs sdp_file: the keys are nowhere else"
+            ),
+            ("rooms: { a: { url: \"socketio+http://h/r\", record: { preroll: 2m } } }", "rooms.a.record.preroll: f"),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [mosaic] } } }",
                 "rooms.a.record.export[0]: f"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { container: avi } } }",
+                "rooms.a.record.container: f"
             ),
             (
                 "rooms: { a: { url: \"socketio+http://h/r\", record: { video: false, audio: false } } }",
@@ -213,6 +308,7 @@ import Testing
             "rooms: { a: { url: % } }", "rooms: { a: { join: % } }", "rooms: { a: { join: { schedule: % } } }",
             "rooms: { a: { join: { duration: % } } }", "rooms: { a: { record: % } }", "rooms: { a: { outputs: % } }",
             "rooms: { a: { record: { video: % } } }", "rooms: { a: { record: { export: % } } }",
+            "rooms: { a: { record: { container: % } } }", "rooms: { a: { record: { project: % } } }",
             "rooms: { a: { send: % } }", "rooms: { a: { send: { capture: % } } }", "rooms: { a: { rejoin: % } }",
         ]
         for place in places {

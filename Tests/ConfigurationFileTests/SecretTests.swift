@@ -50,6 +50,8 @@ import Testing
             "rooms: { a: { url: \"socketio+http://h/r?dialect=${VALUE}\" } }", "rooms: { a: { join: \"${VALUE}\" } }",
             "rooms: { a: { join: { schedule: \"${VALUE} * * * *\", duration: \"${VALUE}\", time_zone: \"${VALUE}\" } } }",
             "rooms: { a: { send: { capture: \"${VALUE}\", size: \"${VALUE}\", fps: \"${VALUE}\" } } }",
+            "rooms: { a: { url: \"socketio+http://h/r\", secret: \"${VALUE}\\t\" } }",
+            "rooms: { a: { url: \"socketio+http://h/r\", secret: [s3cret] } }",
             "storage: { directory: \"${VALUE}\", keep: \"${VALUE}\" }", "webhook_hosts: [\"${VALUE}/\"]",
             "ice: { servers: [{ urls: [\"${VALUE}\"] }] }",
             "api: { listen: \"${VALUE}\", cors_origins: [\"${VALUE}\"] }",

@@ -138,4 +138,21 @@ import Testing
         other.displayName = "tapedeck"
         #expect(book.twin(of: other) == nil)
     }
+
+    @Test func aRemovedRoomSaysWhatIsExportedUntilItsWorkerIsGone() throws {
+        var book = try Self.book(["room": "record: { export: [tracks, audio] }", "other": "record: none"])
+        #expect(book.exports(of: "room").map(\.layout) == ["tracks", "audio"])
+        book.remove("room")
+        #expect(book.entries["room"] == nil)
+        #expect(book.exports(of: "room").map(\.layout) == ["tracks", "audio"])
+        try Self.set(&book, "room", "record: { export: [grid] }")
+        #expect(book.exports(of: "room").map(\.layout) == ["grid"])
+        book.remove("room")
+        book.forget("room")
+        #expect(book.exports(of: "room").isEmpty)
+        book.remove("other")
+        #expect(book.exports(of: "other").isEmpty)
+        book.remove("unknown")
+        #expect(book.exports(of: "unknown").isEmpty)
+    }
 }

@@ -68,13 +68,4 @@ import Testing
         let data = try JSONEncoder().encode(report)
         #expect(try JSONDecoder().decode(DoctorReport.self, from: data) == report)
     }
-
-    @Test(arguments: [
-        ("stun:stun.example.org:3478", "stun.example.org"),
-        ("turns:turn.example.org?transport=tcp", "turn.example.org"),
-        ("turn:[2001:db8::1]:3478", "2001:db8::1"), ("stun:", nil), ("stun.example.org", nil), ("", nil),
-    ])
-    func `the server of an ICE URL`(_ url: String, _ host: String?) {
-        #expect(DoctorSettings.Server(iceURL: url)?.host == host)
-    }
 }

@@ -4,6 +4,7 @@
 import os
 import pathlib
 
+import network
 import pytest
 from harness import ROOT, Stage
 
@@ -17,6 +18,26 @@ def tapedeck_path():
     if not found:
         pytest.fail(f"no tapedeck at {' or '.join(map(str, candidates))}: run `swift build` or set TAPEDECK")
     return str(max(found, key=lambda path: path.stat().st_mtime))
+
+
+@pytest.fixture(scope="module")
+def net():
+    """Two hosts and a router that forwards nothing but what a test's rules say."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    with network.namespaces() as (found, reason):
+        if found is None:
+            pytest.skip(f"network namespaces cannot be made here: {reason}")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def lossy(net):
+    """The same with a router that forwards everything but what rules of its chain `lossy` drop."""
+    net.run("r", "nft", "add", "chain", "inet", "tapedeck", "lossy")
+    net.rule("forward", "jump lossy")
+    net.rule("forward", "accept")
+    return net
 
 
 @pytest.fixture

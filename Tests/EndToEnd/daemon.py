@@ -5,15 +5,22 @@ import contextlib
 import json
 import os
 import pathlib
+import sys
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Benchmarks"))
+from process import children, resident_bytes as resident  # noqa: E402, F401
+
+# Verdicts of recordings whose files are as they were written; a busy machine may lose a packet on the way.
+WHOLE = ("complete", "complete-with-gaps")
 
 
 class Daemon:
     """The daemon of a configuration; the interface listens on a port of its own."""
 
-    def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", **sections):
-        self.stage, self.name, self.log_level = stage, name, log_level
+    def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", flags=(), **sections):
+        self.stage, self.name, self.log_level, self.flags = stage, name, log_level, flags
         self.path = stage.folder / f"{name}.yaml"
         self.storage = pathlib.Path((storage or {}).get("directory", stage.folder / f"{name}-storage"))
         self.sections = {
@@ -32,7 +39,8 @@ class Daemon:
         os.replace(temporary, self.path)
 
     def start(self):
-        self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", self.log_level)
+        self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", self.log_level,
+                                           *self.flags)
         self.url = self.process.wait_for(
             "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), 20)
 
@@ -104,19 +112,3 @@ class Daemon:
 
     def worker(self, name):
         return self.room(name)["worker"]["processID"]
-
-
-def resident(pid):
-    """Resident memory of a process in bytes."""
-    fields = pathlib.Path(f"/proc/{pid}/statm").read_text().split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def children(pid):
-    """Process ids of a process's children."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                found.append(int(folder.name))
-    return found

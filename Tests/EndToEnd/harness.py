@@ -8,13 +8,18 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import urllib.request
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "Tests" / "Peers"
+sys.path.insert(0, str(PEERS))
+import janus_configuration  # noqa: E402
+
 MARK = "TAPEDECK_TEST_RUN"
 
 
@@ -77,6 +82,11 @@ class Running:
         with self.changed:
             lines = list(self.lines)
         return json_objects(lines)
+
+    def say(self, line):
+        """Writes a line to standard input."""
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
 
     def event(self, name):
         """The last fact with this event; None if there is none yet."""
@@ -151,8 +161,9 @@ class Stage:
         self.mark = uuid.uuid4().hex
         self.running = []
 
-    def start(self, name, *command):
-        environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1"}
+    def start(self, name, *command, secrets=None):
+        """Starts a process; `secrets` are variables of its environment."""
+        environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1", **(secrets or {})}
         process = Running(name, command, environment, self.folder)
         self.running.append(process)
         return process
@@ -195,13 +206,52 @@ class Stage:
         peer.wait_for_event("joined", 20)
         return peer
 
+    def whip_endpoint(self, *flags, port=0):
+        """A WHIP and WHEP endpoint; has `port`."""
+        endpoint = self.start("whip-endpoint", python("peers"), PEERS / "whip_endpoint.py", "--port", port, *flags)
+        endpoint.port = endpoint.wait_for_port()
+        return endpoint
+
+    def janus(self, rooms, reclaim_seconds=0):
+        """Debian's Janus with these VideoRooms; has `port` (WebSocket) and `http_port`. `restart` starts another."""
+        ports = free_port(), free_port()
+        folder = self.folder / f"janus-{ports[0]}"
+        return self.start_janus(janus_configuration.command(folder, *ports, rooms, reclaim_seconds), *ports)
+
+    def start_janus(self, command, port, http_port):
+        server = self.start("janus", *command)
+        server.port, server.http_port = port, http_port
+
+        def answers():
+            with contextlib.suppress(OSError):
+                with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/janus/info", timeout=2) as answer:
+                    return json.load(answer)["version_string"]
+            return None
+        server.version = server.wait_for("an answer", answers, 30)
+        return server
+
+    def restart_janus(self, server):
+        """Kills a Janus and starts it again on the same ports."""
+        server.kill()
+        return self.start_janus(server.command, server.port, server.http_port)
+
+    def janus_peer(self, server, room, display, *flags):
+        """aiortc in a VideoRoom; returns when it has joined."""
+        peer = self.start(f"peer-{display}", python("peers"), PEERS / "janus_peer.py", "--url",
+                          f"http://127.0.0.1:{server.http_port}/janus", "--room", room, "--display", display, *flags)
+        peer.wait_for_event("joined", 20)
+        return peer
+
     # Tapedeck.
 
-    def tapedeck(self, *arguments):
-        return self.start(f"tapedeck-{arguments[0]}", self.tapedeck_path, *arguments)
+    def tapedeck(self, *arguments, secrets=None):
+        """Starts it; a camera sends at a fixed rate, for a busy machine is no narrow network: those are test_rate.py's."""
+        if arguments[0] == "camera" and "--bitrate" not in arguments:
+            arguments += "--bitrate", "1500k"
+        return self.start(f"tapedeck-{arguments[0]}", self.tapedeck_path, *arguments, secrets=secrets)
 
-    def run_tapedeck(self, *arguments, timeout):
-        process = self.tapedeck(*arguments)
+    def run_tapedeck(self, *arguments, timeout, secrets=None):
+        process = self.tapedeck(*arguments, secrets=secrets)
         process.exit_code = process.wait(timeout)
         return process
 

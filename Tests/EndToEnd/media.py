@@ -100,9 +100,10 @@ def frames(path, index=0):
     return [Frame(time, counter, flash) for time, (counter, flash) in zip(times, result)]
 
 
-def samples(path, index):
+def samples(path, index, decoder=None):
     """Decoded audio at 48 kHz; sample n belongs to the file's time n / 48000, gaps are silent."""
-    raw = run("ffmpeg", "-v", "error", "-i", path, "-map", f"0:{index}", "-af",
+    # Without -copyts ffmpeg moves every time by that of the earliest packet, which the delay of Opus makes negative.
+    raw = run("ffmpeg", "-v", "error", "-copyts", *(["-c:a", decoder] if decoder else []), "-i", path, "-map", f"0:{index}", "-af",
               "aresample=48000:async=1:min_hard_comp=0.010:first_pts=0", "-ac", "1", "-f", "f32le", "-")
     return np.frombuffer(raw, np.float32)
 

@@ -8,6 +8,8 @@ import pytest
 from figures import assert_complete, assert_plays, assert_synchronous, video_packets
 from harness import record, room_url
 
+pytestmark = pytest.mark.alone
+
 ROOM = "123123"
 
 
@@ -36,7 +38,7 @@ def test_the_answer_in_json_names_files_and_tracks(stage):
     assert (stage.folder / "storage") in stage.folder.joinpath(result["recording"]).parents, json.dumps(result)
 
 
-@pytest.mark.parametrize("codec", ["vp8", "h264"])
+@pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_flash_and_beep_of_our_camera_stay_together(stage, codec):
     server = stage.room_server(5, "--websocket-only")
     url = room_url(server, ROOM, transport="websocket", eio=4)

@@ -6,6 +6,8 @@ import pytest
 from figures import MINIMUM_FRAME_SHARE, assert_complete, assert_synchronous
 from harness import record, room_url
 
+pytestmark = pytest.mark.alone
+
 ROOM = "123123"
 
 
@@ -24,7 +26,8 @@ def test_every_frame_of_aiortc_is_recorded(stage, codec):
     assert sum(abs(number) for _, number in lost) <= 0.01 * len(frames), f"lost {lost}\n{recorder.story()}"
 
 
-@pytest.mark.parametrize("codec, name", [("pcmu", "pcm_mulaw"), ("pcma", "pcm_alaw")])
+@pytest.mark.parametrize("codec, name", [
+    ("pcmu", "pcm_mulaw"), pytest.param("pcma", "pcm_alaw", marks=pytest.mark.long)])
 def test_telephone_sound_is_recorded(stage, codec, name):
     server = stage.room_server(4, "--polling-only", "--ping-timeout", "60")
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "vp8", "--audio-codec", codec,

@@ -15,6 +15,8 @@ import pytest
 from figures import assert_plays, number, video_packets
 from harness import free_port, record, room_url
 
+pytestmark = pytest.mark.alone
+
 ROOM = "123123"
 WIDTH, HEIGHT, RATE = 640, 360, 30
 SHARE = 0.95
@@ -85,7 +87,8 @@ def missing_frames(frames, length):
                for (here, before), (there, after) in zip(read, read[1:]))
 
 
-@pytest.mark.parametrize("name, codec", [("mp4", "vp8"), ("mp4", "h264"), ("webm", "h264")])
+@pytest.mark.parametrize("name, codec", [("mp4", "vp8"), ("mp4", "h264"),
+                                         pytest.param("webm", "h264", marks=pytest.mark.long)])
 def test_a_file_is_sent_over_and_over(stage, clips, name, codec):
     source = f"file:{clips[name]}"
     exported, recorder, camera = record_camera(stage, 14, "--codec", codec, *camera_flags(source, source))

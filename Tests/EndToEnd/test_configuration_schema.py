@@ -36,7 +36,10 @@ def test_the_example_is_valid(validator):
     {}, {"storage": None, "rooms": None}, {"rooms": {"r": ROOM}},
     {"rooms": {"r": {**ROOM, "join": "${JOIN}", "until_empty": "${X}", "send": {"fps": "${FPS}", "size": "${S}"}}}},
     {"api": {"listen": "[::1]:8330", "token": "${file:/run/token}"}},
-    {"storage": {"keep": "forever", "minimum_free": "500MiB"}},
+    *({"rooms": {"r": {**ROOM, "send": {"capture": capture, "parameters": {"a": 1, "b": "x", "c": True}}}}}
+      for capture in ("test", "screen", "screen::1", "mine", "mine:x", "image:/a", "rtsp://h/x", "v4l2:serial=1")),
+    {"rooms": {"r": {**ROOM, "outputs": [{"pipeline": {"file": "hls", "parameters": {"folder": "/a", "bitrate": 900}}}]}}},
+    {"pipelines": {"directory": "/etc/tapedeck/pipelines"}}, {"storage": {"keep": "forever", "minimum_free": "500MiB"}},
 ])
 def test_right_documents_are_taken(validator, document):
     assert [error.message for error in validator.iter_errors(document)] == []
@@ -55,7 +58,8 @@ def keys_of(document, path=()):
 
 def test_every_misspelt_key_of_the_example_is_refused(validator):
     example = full_example()
-    paths = [path for path in keys_of(example) if path[:-1] != ("rooms",)]
+    # Rooms and parameters have names of the operator's choice.
+    paths = [path for path in keys_of(example) if path[:-1] != ("rooms",) and "parameters" not in path[:-1]]
     assert len(paths) > 60
     for path in paths:
         broken = copy.deepcopy(example)
@@ -68,7 +72,8 @@ def test_every_misspelt_key_of_the_example_is_refused(validator):
 
 def test_every_value_of_a_wrong_type_is_refused(validator):
     example = full_example()
-    for path in keys_of(example):
+    # A parameter may be any single value, and its name any name.
+    for path in (path for path in keys_of(example) if "parameters" not in path):
         for wrong in ({"no": "such"}, 7.5):
             broken = copy.deepcopy(example)
             node = broken
@@ -89,8 +94,15 @@ def test_every_value_of_a_wrong_type_is_refused(validator):
     {"webhooks": [{"url": "https://h/", "secret": "0123456789abcdef", "events": ["recording"]}]},
     {"workers": {"rooms_per_worker": 65}}, {"rooms": {"r": {}}}, {"rooms": {"../r": ROOM}}, {"rooms": {"r": None}},
     {"rooms": {"r": {**ROOM, "join": "sometimes"}}}, {"rooms": {"r": {**ROOM, "join": {"schedule": "* * * * *"}}}},
-    {"rooms": {"r": {**ROOM, "record": {"segment": "30m"}}}}, {"rooms": {"r": {**ROOM, "outputs": [{}]}}},
+    {"rooms": {"r": {**ROOM, "record": {"segment": "30"}}}}, {"rooms": {"r": {**ROOM, "outputs": [{}]}}},
+    {"rooms": {"r": {**ROOM, "outputs": [{"pipeline": {"file": "../hls"}}]}}},
+    {"rooms": {"r": {**ROOM, "outputs": [{"rtp": {"host": "h", "video_port": 4}, "pipeline": {"file": "hls"}}]}}},
+    {"rooms": {"r": {**ROOM, "record": {"preferred_codec": "av1"}}}},
     {"rooms": {"r": {**ROOM, "send": {"preferred_codec": "av1"}}}}, {"rooms": {"r": {**ROOM, "send": {"fps": 61}}}},
+    *({"rooms": {"r": {**ROOM, "send": {"capture": capture}}}} for capture in (
+        "file", "file:a", "image:a", "v4l2", "v4l2:video0", "v4l2:name=", "rtsp", "Test", "a b", "none:x", "test:")),
+    {"rooms": {"r": {**ROOM, "send": {"parameters": {"a b": 1}}}}},
+    {"rooms": {"r": {**ROOM, "send": {"parameters": {"a": [1]}}}}}, {"pipelines": {"directory": "etc"}},
 ])
 def test_wrong_documents_are_refused(validator, document):
     assert not validator.is_valid(document)

@@ -5,6 +5,8 @@ import pytest
 from figures import number
 from harness import room_url
 
+pytestmark = pytest.mark.alone
+
 ROOM = "123123"
 SHARE = 0.95
 

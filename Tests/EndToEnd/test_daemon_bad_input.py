@@ -2,17 +2,23 @@
 """What goes wrong around a daemon costs one clear message: the service lives on, or does not start and leaves nothing."""
 
 import contextlib
+import email.utils
 import json
 import os
+import pathlib
 import select
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 import urllib.parse
+from datetime import datetime
 
+import media
 import pytest
-from daemon import Daemon, resident
+from daemon import WHOLE, Daemon, resident
 from figures import assert_plays
 from harness import PEERS, python, room_url
 
@@ -41,6 +47,25 @@ def small_disk(path, size, *options):
         yield path
     finally:
         subprocess.run(["umount", "-l", path], check=True)
+
+
+def preloaded_daemon(stage, monkeypatch, name, rooms):
+    """A daemon with the library of the C file beside this one, and the file with a number that it looks at, now 0."""
+    library, number = stage.folder / f"{name}.so", stage.folder / name
+    compiler = shutil.which("cc") or shutil.which("clang")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, pathlib.Path(__file__).with_name(f"{name}.c")],
+                   check=True)
+    number.write_bytes(struct.pack("i", 0))
+    with monkeypatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(library))
+        patch.setenv(f"{name.upper()}_FILE", str(number))
+        return Daemon(stage, rooms), number
+
+
+def tell(path, number):
+    """In place: the processes look at the file itself."""
+    with open(path, "r+b") as file:
+        file.write(struct.pack("i", number))
 
 
 # Configurations.
@@ -251,12 +276,13 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
                     os.posix_fallocate(file.fileno(), 0, size)
 
         def growing():
-            """Which kinds of tracks grow."""
-            tracks = daemon.room("standup")["status"]["tracks"]
-            time.sleep(1.2)
-            later = daemon.room("standup")["status"]["tracks"]
-            before = {track["number"]: track["units"] for track in tracks}
-            return {track["kind"] for track in later if track["units"] > before.get(track["number"], 0)}
+            """Which kinds of track files grow."""
+            def sizes():
+                return {path: path.stat().st_size for path in disk.glob("storage/recordings/standup/*/tracks/*")}
+            before = sizes()
+            time.sleep(1)
+            return {"audio" if path.suffix == ".mka" else "video"
+                    for path, size in sizes().items() if size > before.get(path, 0)}
         daemon.wait_for("both", lambda: growing() == {"audio", "video"}, 10)
         fill(60_000_000)
         daemon.wait_for("the alarm", lambda: daemon.log("video is left out"), 10)
@@ -279,32 +305,101 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
         assert daemon.process.end(40) == 0, daemon.process.story()
 
 
-def test_a_disk_that_is_full_at_once_costs_the_recording_and_nothing_else(stage):
+def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_written(stage):
     with small_disk(stage.folder / "disk", "100m") as disk:
         server = stage.room_server(5)
-        daemon = Daemon(stage, {"standup": room(server, "one")},
+        names = ["one", "two", "three"]
+        daemon = Daemon(stage, {name: room(server, name) for name in names},
                         storage={"directory": str(disk / "storage"), "minimum_free": "0B"})
-        daemon.wait_for_phase("standup", "joined")
-        peer = stage.aiortc(server, "one", "--send", "synthetic")
-        daemon.wait_for_recording("standup")
+        cameras = []
+        for name in names:
+            daemon.wait_for_phase(name, "joined")
+            cameras.append(stage.tapedeck("camera", room_url(server, name), "--size", "320x180", "--bitrate", "300k"))
+            daemon.wait_for_recording(name)
+        folders = {name: daemon.room(name)["status"]["recording"]["id"] for name in names}
+
+        def sizes(name):
+            return {path: path.stat().st_size for path in disk.glob(f"storage/recordings/{name}/*/tracks/*")}
+        daemon.wait_for("both tracks of all", lambda: all(
+            len([size for size in sizes(name).values() if size > 20_000]) == 2 for name in names), 30)
         ballast = disk / "ballast"
         with contextlib.suppress(OSError), ballast.open("wb") as file:
             while True:
                 os.write(file.fileno(), b"x" * 65536)
-        daemon.wait_for("the failure", lambda: daemon.log("No space left"), 15)
+        filled = time.time()
+        daemon.wait_for("the failures", lambda: all(
+            any(folder in line for line in daemon.log("recording.degraded"))
+            for folder in folders.values()), 20)
+        assert daemon.log("disk.low"), daemon.process.story()
         assert daemon.request("GET", "/v1/rooms")[0] == 200
-        worker = daemon.worker("standup")
+        workers = {name: daemon.worker(name) for name in names}
+        before = {name: sizes(name) for name in names}
+        assert all(len(before[name]) == 2 for name in names), "nothing is begun where there is no room for it"
         ballast.unlink()
-        peer.end()
-        daemon.wait_for("the room's end", lambda: daemon.room("standup")["status"]["recordingState"] != "recording", 20)
-        again = stage.aiortc(server, "one", "--send", "synthetic")
-        daemon.wait_for_recording("standup", 30)
-        assert daemon.worker("standup") == worker
-        again.end()
-        daemon.wait_for("the exports", lambda: any(
-            recording.get("verdict") == "complete" for recording in daemon.recordings()), 40)
+        freed = time.time()
+        # They go on, in the same recordings.
+        def go_on(name):
+            # Sound may still have had room in the last page of its file.
+            now = sizes(name)
+            return (any(path.suffix == ".mkv" and path not in before[name] for path in now)
+                    and any(path.suffix == ".mka" and size > before[name].get(path, 0) for path, size in now.items()))
+        daemon.wait_for("both tracks again", lambda: all(go_on(name) for name in names), 30)
+        assert {name: daemon.worker(name) for name in names} == workers
+        assert {name: daemon.room(name)["status"]["recording"]["id"] for name in names} == folders
+        time.sleep(1)
+        for camera in cameras:
+            assert camera.end(20) in (0, 130), camera.story()
+        for name in names:
+            folder, = daemon.wait_for_export(name, 40)
+            call = folder / "call.mkv"
+            assert_plays(call)
+            started = next(json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()
+                           if "recording-started" in line)
+            # Nine digits of a second are more than Python reads.
+            start = datetime.fromisoformat(started["utc"][:26] + "+00:00").timestamp()
+            for kind in ("video", "audio"):
+                times = [start + packet.time for stream in media.streams(call, kind)
+                         for packet in media.packets(call, stream["index"])]
+                assert filled - max(time for time in times if time < freed) < 1, (name, kind)
+                assert max(times) > freed, (name, kind)
         assert daemon.process.end(40) == 0, daemon.process.story()
         assert "SQLite" not in daemon.process.messages or len(daemon.log("catalogue failed")) < 20
+
+
+def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
+    server = stage.room_server(5)
+    daemon, failure = preloaded_daemon(stage, monkeypatch, "write_failure", {"standup": room(server, "one")})
+    daemon.wait_for_phase("standup", "joined")
+    camera = stage.tapedeck("camera", room_url(server, "one"), "--json", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    time.sleep(1)
+    worker = daemon.worker("standup")
+    tell(failure, 1)
+    failed = time.time()
+    daemon.wait_for("the failure", lambda: daemon.log("recording.degraded"), 15)
+    assert "Input/output error" in daemon.log("recording.degraded")[0], daemon.process.story()
+    assert daemon.request("GET", "/v1/rooms")[0] == 200
+    files = set((daemon.storage / "recordings").rglob("*.mk[av]"))
+    tell(failure, 0)
+    mended = time.time()
+    daemon.wait_for("both tracks again", lambda: len(
+        {path for path in (daemon.storage / "recordings").rglob("*.mk[av]") if path.stat().st_size > 5000} - files)
+        == 2, 20)
+    assert daemon.worker("standup") == worker and len(daemon.log("recording.started")) == 1
+    assert camera.end(20) in (0, 130), camera.story()
+    folder, = daemon.wait_for_export("standup")
+    assert_plays(folder / "call.mkv")
+    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    start = datetime.fromisoformat(records[0]["utc"][:26] + "+00:00").timestamp()
+    for kind in ("video", "audio"):
+        times = [start + packet.time for stream in media.streams(folder / "call.mkv", kind)
+                 for packet in media.packets(folder / "call.mkv", stream["index"])]
+        assert failed - max(at for at in times if at < mended) < 1 and max(times) > mended, (kind, failed, mended)
+    assert {record["reason"] for record in records if record["kind"] == "track-closed"} >= {"inputOutput"}, records
+    assert "inputOutput" in (folder / "certificate.txt").read_text()
+    recording, = daemon.recordings()
+    assert recording["verdict"] == "complete-with-gaps", recording
+    assert daemon.process.end(40) == 0, daemon.process.story()
 
 
 # Workers and room servers.
@@ -354,3 +449,36 @@ def test_a_room_server_that_floods_costs_its_own_room_only(stage):
     peer.end()
     folder, = daemon.wait_for_export("kept")
     assert_plays(folder / "call.mkv")
+
+
+# The clock.
+
+def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatch):
+    server = stage.room_server(5)
+    daemon, offset = preloaded_daemon(stage, monkeypatch, "clock_offset", {"standup": room(server, "one")})
+    daemon.wait_for_phase("standup", "joined")
+    camera = stage.tapedeck("camera", room_url(server, "one"), "--duration", "60s", "--json", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    began = time.monotonic()
+
+    def units():
+        return sum(track["units"] for track in daemon.room("standup")["status"]["tracks"])
+
+    for step in (3600, -3600):
+        tell(offset, step)
+        time.sleep(3)
+        before = units()
+        daemon.wait_for(f"more units after {step}", lambda before=before: units() > before + 30, 10)
+        status, headers, _ = daemon.request("GET", "/healthz")
+        assert status == 200
+        ahead = email.utils.parsedate_to_datetime(headers["Date"]).timestamp() - time.time()
+        assert abs(ahead - step) < 60, "the daemon did not see the step"
+    lasted = time.monotonic() - began
+    camera.end()
+    folder, = daemon.wait_for_export("standup")
+    assert_plays(folder / "call.mkv")
+    for stream in media.streams(folder / "call.mkv"):
+        first, last = media.span(folder / "call.mkv", stream["index"])
+        assert first < 1 and abs(last - first - lasted) < 3, media.describe(folder / "call.mkv")
+    recording, = daemon.recordings()
+    assert recording["verdict"] in WHOLE and recording["state"] == "finished", recording

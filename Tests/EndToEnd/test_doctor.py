@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tapedeck doctor` on this host, and on one that lacks plugins."""
 
+import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 
 import pytest
+from harness import free_port
 
 PLUGINS = pathlib.Path(subprocess.run(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"], check=True,
                                       capture_output=True, text=True).stdout.strip())
+
+PASSWORD = "p@ss:w/ord%"
 
 
 def doctor(stage, *flags):
@@ -112,3 +117,86 @@ def test_a_wrong_configuration_is_refused(stage):
     process = stage.run_tapedeck("doctor", "--config", configuration, timeout=30)
     assert process.exit_code == 2, process.story()
     assert "rooms" in process.messages, process.story()
+
+
+def coturn(stage, port):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "own.pem",
+                    "-days", "2", "-subj", "/CN=localhost"], cwd=stage.folder, check=True, capture_output=True,
+                   timeout=30)
+    server = stage.start("coturn", "turnserver", "-n", "--lt-cred-mech", "--user", f"carrot:{PASSWORD}", "--realm",
+                         "tapedeck.test", "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port",
+                         port, "--tls-listening-port", free_port(), "--verbose", "--no-cli", "--no-dtls",
+                         "--cert", stage.folder / "own.pem", "--pkey", stage.folder / "key.pem", "--log-file", "stdout",
+                         "--pidfile", stage.folder / "coturn.pid", "--db", stage.folder / "coturn.db")
+    server.wait_for("port", lambda: subprocess.run(
+        ["ss", "-Hltn", "sport", "=", f":{port}"], capture_output=True, text=True, check=True).stdout.strip(), 15)
+    return server
+
+
+def test_servers_for_ice_are_asked_what_a_call_asks(stage):
+    """coturn with the right password and with a wrong one, a port where nobody is, and one that says nothing."""
+    port, nobody = free_port(), free_port()
+    server = coturn(stage, port)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
+        mute.bind(("127.0.0.1", 0))
+        silent = mute.getsockname()[1]
+        right, wrong = ({"username": "carrot", "credential": word} for word in (PASSWORD, "guessed-badly"))
+        servers = [
+            {"urls": [f"stun:127.0.0.1:{port}"]},
+            {"urls": [f"turn:127.0.0.1:{port}", f"turn:127.0.0.1:{port}?transport=tcp"], **right},
+            {"urls": [f"turn:localhost:{port}"], **wrong},
+            {"urls": [f"turn:127.0.0.1:{nobody}?transport=tcp"], **right},
+            {"urls": [f"turn:127.0.0.1:{silent}"], **right},
+            {"urls": [f"turns:127.0.0.1:{port}"], **right},
+        ]
+        configuration = stage.folder / "tapedeck.yaml"
+        configuration.write_text(json.dumps({
+            "storage": {"directory": str(stage.folder), "minimum_free": "1MB"}, "api": {"listen": "127.0.0.1:0"},
+            "ice": {"servers": servers}, "rooms": {}}))
+        process = stage.run_tapedeck("doctor", "--json", "--config", configuration, timeout=30)
+    assert process.exit_code == 0, process.story()
+    found = [(finding["level"], finding["found"]) for finding in process.result()["findings"]
+             if finding["name"] == "ICE server"]
+    expected = [
+        ("ok", f"stun:127.0.0.1:{port} sees us as 127.0.0.1:"),
+        ("ok", f"turn:127.0.0.1:{port} lent us 127.0.0.1:"),
+        ("ok", f"turn:127.0.0.1:{port}?transport=tcp lent us 127.0.0.1:"),
+        ("warning", f"turn:localhost:{port}: user name or password is wrong"),
+        ("warning", f"turn:127.0.0.1:{nobody}?transport=tcp: no connection: "),
+        ("warning", f"turn:127.0.0.1:{silent}: no answer"),
+        ("warning", f"turns:127.0.0.1:{port}: no connection: its certificate is not trusted"),
+    ]
+    assert len(found) == len(expected), found
+    for (level, text), (expected_level, beginning) in zip(found, expected):
+        assert level == expected_level and text.startswith(beginning), f"{found}\n{server.story()}"
+    assert "guessed" not in process.output + process.messages and PASSWORD not in process.output + process.messages
+    # The addresses are given back: none is kept for ten minutes.
+    server.wait_for("addresses back", lambda: len(re.findall(r"refreshed, .*lifetime=0\b", server.output)) == 2, 5)
+
+
+def test_a_server_is_asked_without_a_configuration(stage):
+    port = free_port()
+    coturn(stage, port)
+    process = stage.run_tapedeck("doctor", "--directory", stage.folder, "--ice-server", f"turn:127.0.0.1:{port}",
+                                 "--turn-username", "carrot", timeout=30,
+                                 secrets={"TAPEDECK_TURN_PASSWORD": PASSWORD})
+    assert process.exit_code == 0 and f"turn:127.0.0.1:{port} lent us 127.0.0.1:" in process.output, process.story()
+
+
+def test_how_many_rooms_the_host_takes_is_measured(stage):
+    storage = stage.folder / "storage"
+    storage.mkdir()
+    measured = stage.run_tapedeck("doctor", "--capacity", "--directory", storage, "--json", timeout=90)
+    assert measured.exit_code == 0, measured.story()
+    result = measured.result()
+    large, small = result["kinds"]
+    assert (large["media"]["name"], small["media"]["name"]) == ("720p30", "360p15"), result
+    for kind in (large, small):
+        limits = kind["byProcessor"], kind["byMemory"], kind["byStorage"]
+        assert kind["rooms"] == min(limits) and all(0 < limit <= 10_000 for limit in limits), result
+        assert 0 < kind["processorPercent"] < 100 and kind["memoryBytes"] > 1_000_000, result
+    # What was recorded meanwhile is gone.
+    assert list(storage.iterdir()) == []
+
+    refused = stage.run_tapedeck("doctor", "--capacity", "--directory", stage.folder / "nowhere", timeout=20)
+    assert refused.exit_code == 2 and "nowhere cannot be written" in refused.messages, refused.story()

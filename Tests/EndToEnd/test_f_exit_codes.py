@@ -42,6 +42,11 @@ def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
     ("camera", "socketio+http://127.0.0.1:3000/1", "--size", "0x0"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--codec", "theora"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--fps", "-1"),
+    ("camera", "socketio+http://127.0.0.1:3000/1", "--count", "0"),
+    ("camera", "socketio+http://127.0.0.1:3000/1", "--count", "2", "--trace-signalling", "trace.jsonl"),
+    ("probe", "whip+http://127.0.0.1:3000/whip"),
+    ("probe", "socketio+http://127.0.0.1:3000/1", "--threshold", "101"),
+    ("probe", "socketio+http://127.0.0.1:3000/1", "--duration", "1s"),
     ("export", "/nonexistent/recording"),
     ("serve", "--listen", "nowhere"),
     ("no-such-command",),
@@ -52,7 +57,7 @@ def test_wrong_usage_is_2(stage, arguments):
     assert len(process.messages.strip()) > 10, process.story()
 
 
-@pytest.mark.parametrize("arguments", [(), ("record",), ("camera",), ("serve",), ("export",), ("demo",)])
+@pytest.mark.parametrize("arguments", [(), ("record",), ("camera",), ("probe",), ("serve",), ("export",), ("demo",)])
 def test_help_has_an_example(stage, arguments):
     process = stage.run_tapedeck(*arguments, "--help", timeout=10)
     assert process.exit_code == 0, process.story()
@@ -105,6 +110,17 @@ def test_a_listener_that_says_nothing_is_3(stage):
         recorder = record(stage, f"socketio+http://127.0.0.1:{port}/1", "--wait", "5s", timeout=45)
     assert recorder.exit_code == 3, recorder.story()
     assert "time" in recorder.messages.lower(), recorder.story()
+
+
+def test_secrets_of_a_url_are_in_no_message_and_no_file(stage):
+    metrics = stage.folder / "room.prom"
+    with silent_listener() as port:
+        probe = stage.run_tapedeck("probe", f"janus+ws://127.0.0.1:{port}/?room=1&token=verysecret", "--wait", "3s",
+                                   "--prometheus", metrics, timeout=45)
+    assert probe.exit_code == 3, probe.story()
+    for text in (probe.messages, probe.output, metrics.read_text()):
+        assert "verysecret" not in text, probe.story()
+    assert "room=1&token=***" in metrics.read_text()
 
 
 def test_a_server_that_never_answers_join_is_3(stage):

@@ -3,6 +3,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.alone, pytest.mark.long]
+
 
 @pytest.mark.parametrize("version, transport, codec", [(5, "websocket", "vp8"), (4, "polling", "h264")])
 def test_chromium_and_aiortc_see_each_other(foreign_stage, version, transport, codec):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGKILL in the middle of a recording costs half a second at most."""
 
+import pathlib
+import subprocess
 import time
 
 import media
 import pytest
 from figures import assert_plays
-from harness import media_files, recording_folder, room_url
+from harness import media_files, python, recording_folder, room_url
 
 ROOM = "123123"
 FPS = 30
@@ -42,6 +44,13 @@ def test_a_killed_recording_is_exported(stage, codec):
     assert sum(abs(number) for _, number in media.lost_frames(frames)) <= 3, f"{media.lost_frames(frames)}\n{story}"
     first, last = media.span(exported, sound["index"])
     assert last - first >= killed - started - LOSS, story
+
+
+def test_kills_at_random_moments_cost_half_a_second_at_most(stage):
+    script = pathlib.Path(__file__).resolve().parents[1] / "Benchmarks/kill_recordings.py"
+    result = subprocess.run([python("peers"), script, "--tapedeck", stage.tapedeck_path, "--kills", "5", "--rooms", "5",
+                             "--longest", "2"], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_folder_is_exported_again_without_change(stage):

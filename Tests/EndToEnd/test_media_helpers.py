@@ -26,9 +26,9 @@ def encode(folder, width, height, codec, delay=0.0):
         file.writeframes((tone * 32767).astype(np.int16).tobytes())
     options = {"vp8": ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"],
                "h264": ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency"]}[codec]
+    pictures, packets = folder / "pictures.mkv", folder / "sound.opus"
     command = ["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{width}x{height}",
-               "-r", str(FPS), "-i", "-", "-i", str(sound), *options, "-pix_fmt", "yuv420p", "-b:v", "800k",
-               "-g", "60", "-c:a", "libopus", "-b:a", "48k", str(path)]
+               "-r", str(FPS), "-i", "-", *options, "-pix_fmt", "yuv420p", "-b:v", "800k", "-g", "60", str(pictures)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         background = np.tile(np.linspace(60, 180, width).astype(np.uint8), (height, 1))
         for counter in range(SECONDS * FPS):
@@ -37,6 +37,10 @@ def encode(folder, width, height, codec, delay=0.0):
             process.stdin.write(luma.tobytes())
         process.stdin.close()
         assert process.wait(60) == 0
+    # ffmpeg 5.1 would mux sound 6.5 ms too early: it moves every track but Opus by the codec's delay.
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(sound), "-c:a", "libopus", "-b:a", "48k", str(packets)],
+                   check=True, timeout=60)
+    subprocess.run(["mkvmerge", "--quiet", "--output", str(path), str(pictures), str(packets)], check=True, timeout=60)
     return path
 
 

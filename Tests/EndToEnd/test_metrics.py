@@ -11,6 +11,12 @@ from harness import ROOT, free_port, room_url
 DOCUMENT = ROOT / "docs" / "metrics.md"
 # Shown only when something is known or has happened that does not happen in this test.
 SOMETIMES = {"tapedeck_room_recording_lag_seconds", "tapedeck_room_round_trip_seconds", "tapedeck_room_jitter_seconds",
+             "tapedeck_room_camera_target_bytes_per_second", "tapedeck_room_camera_reductions_total",
+             "tapedeck_room_output_packets_total", "tapedeck_room_output_bytes_total",
+             "tapedeck_room_output_dropped_packets_total", "tapedeck_room_outputs_failing",
+             "tapedeck_room_sound_decibels", "tapedeck_room_silent_tracks", "tapedeck_room_camera_sound_decibels",
+             "tapedeck_room_camera_silent_seconds",
+             "tapedeck_worker_gstreamer_objects", "tapedeck_worker_allocated_bytes",
              "tapedeck_storage_full_in_seconds", "tapedeck_metrics_dropped_total"}
 
 

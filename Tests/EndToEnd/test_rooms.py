@@ -40,6 +40,41 @@ def schedule(begins):
     return {"schedule": f"{begins.minute} {begins.hour} * * *", "time_zone": ZONE, "duration": "10m"}
 
 
+
+def define(daemon, rooms):
+    """Puts another configuration into force."""
+    daemon.write(rooms)
+    daemon.post("/v1/reload")
+
+
+def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
+    server = stage.serve()
+    first, second, urgent = (room(server, name) for name in ("first", "second", "urgent"))
+    daemon = Daemon(stage, {"first": first}, workers={"maximum_rooms": 1})
+    daemon.wait_for_phase("first", "joined")
+    sound(stage, server, "first")
+    wait_for_units(daemon, "first")
+    define(daemon, {"first": first, "second": second})
+    queued = daemon.wait_for_phase("second", "queued")
+    assert "maximum_rooms" in queued["reason"] and "worker" not in queued, queued
+    wait_for_units(daemon, "first")
+
+    # Somebody who is more important: the recording that goes on is finished, and its room waits.
+    define(daemon, {"first": first, "second": second, "urgent": {**urgent, "priority": 90}})
+    daemon.wait_for_phase("urgent", "joined")
+    assert "urgent" in daemon.log("room.left")[0], daemon.log("room.left")
+    assert daemon.room("first")["phase"] == daemon.room("second")["phase"] == "queued"
+    recording, = daemon.wait_for("its recording", lambda: recordings(daemon, "first"), 20)
+    assert recording["state"] != "recording", recording
+    daemon.wait_for("the metric", lambda: 'tapedeck_rooms{phase="queued"} 2\n' in daemon.request("GET", "/metrics")[2].decode(),
+                    10)
+
+    # When it is over, whoever has waited the longest is next.
+    define(daemon, {"first": first, "second": second})
+    daemon.wait_for_phase("second", "joined")
+    assert daemon.room("first")["phase"] == "queued"
+
+
 def test_schedules_requests_and_empty_rooms(stage):
     server = stage.serve()
     now = datetime.datetime.now(zoneinfo.ZoneInfo(ZONE))

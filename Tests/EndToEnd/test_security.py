@@ -129,10 +129,11 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     room_server = f"socketio+http://127.0.0.1:{server.port}"
     rooms = {
         "standup": {"url": f"{room_server}/{secrets.variable('room')}?path=/{secrets.file('path')}/",
-                    "record": {"empty_after": "1s"}},
+                    "secret": secrets.variable("room_password"), "record": {"empty_after": "1s"}},
         # Answers 404, and refuses the connection.
         "wrong": {"url": f"{room_server}/x?path=/{secrets.variable('wrong_path')}/"},
-        "closed": {"url": f"socketio+http://127.0.0.1:9/{secrets.file('closed_room')}"},
+        "closed": {"url": f"socketio+http://127.0.0.1:9/{secrets.file('closed_room')}",
+                   "secret": secrets.file("closed_password")},
     }
     daemon = Daemon(
         stage, rooms, log_level="trace",
@@ -192,6 +193,7 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     broken["webhooks"] += [{"url": f"ftp://h/{secrets.variable('ftp')}", "secret": "short"},
                            {"url": f"https://me:{secrets.variable('hook_user')}@h/x", "secret": [secrets.file("list")]}]
     broken["rooms"]["wrong"]["url"] = f"socketio+http://me:{secrets.file('room_user')}@h/x"
+    broken["rooms"]["closed"]["secret"] = [secrets.file("password_list")]
     broken["rooms"]["bad"] = {"url": f"socketio+http://h/x?dialect={secrets.file('dialect')}", "join": "no"}
     # Variables that the daemon's environment does not have are a problem of their own.
     daemon.path.write_text(json.dumps(broken))
@@ -289,7 +291,7 @@ def test_no_path_leads_out_of_the_storage(stage):
     after = {path for path in stage.folder.rglob("*") if daemon.storage not in path.parents}
     assert after == before
     names = {path.name for path in folder.iterdir()}
-    assert names == {"call.mkv", "journal.jsonl", "manifest.json", "tracks"}, names
+    assert names == {"call.mkv", "certificate.txt", "journal.jsonl", "manifest.json", "tracks"}, names
     assert daemon.worker("standup") == worker
 
 
@@ -309,7 +311,7 @@ def test_links_in_the_storage_are_not_followed(stage):
         shutil.copytree(folder, made)
         journal = (made / "journal.jsonl").read_text().replace(ident, str(number) * len(ident)).splitlines()
         (made / "journal.jsonl").write_text("\n".join(journal[:-3]) + "\n")
-        for name in ("manifest.json", "call.mkv"):
+        for name in ("manifest.json", "certificate.txt", "call.mkv"):
             (made / name).unlink()
         return made
 
@@ -349,7 +351,7 @@ def test_links_in_the_storage_are_not_followed(stage):
     # Listing and fetching.
     shown = {file["name"] for file in daemon.get(f"/v1/recordings/{ident}")["files"]}
     tracks = {f"tracks/{path.name}" for path in (folder / "tracks").iterdir() if not path.is_symlink()}
-    assert shown == tracks | {"journal.jsonl", "manifest.json"}
+    assert shown == tracks | {"journal.jsonl", "manifest.json", "certificate.txt"}
     for name in ("call.mkv", "passwords.txt", "tracks/099-mallory-video.mkv", "elsewhere/canary.mkv",
                  ".call.mkv.partial"):
         status, _, body = daemon.request("GET", f"/v1/recordings/{ident}/files/{name}")
@@ -450,8 +452,9 @@ def test_without_a_token_only_this_host_may_ask(stage):
 
 
 def documented_scopes():
-    """The scope of each operation, by method and path, as docs/openapi.yaml tells; None for those without one."""
-    text = (ROOT / "docs" / "openapi.yaml").read_text().partition("\npaths:\n")[2].partition("\ncomponents:\n")[0]
+    """The scope of each operation, by method and path, as the OpenAPI document tells; None for those without one."""
+    text = (ROOT / "Sources" / "Control" / "OpenAPI" / "openapi.yaml").read_text()
+    text = text.partition("\npaths:\n")[2].partition("\ncomponents:\n")[0]
     found = {}
     for item in re.split(r"^  (?=/)", text, flags=re.MULTILINE)[1:]:
         path = item.partition(":")[0]

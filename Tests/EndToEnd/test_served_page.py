@@ -9,6 +9,8 @@ from harness import PEERS, python, record, room_url
 
 import media
 
+pytestmark = pytest.mark.alone
+
 ROOM = "standup"
 
 

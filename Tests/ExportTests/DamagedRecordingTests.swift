@@ -45,7 +45,7 @@ import Timeline
         #expect(report.tracks.map(\.units)[2] == 120)
         #expect(report.tracks.allSatisfy { !$0.isComplete })
         #expect(try Command.complaints(about: report.output).isEmpty)
-        #expect(try Manifest.read(recording.folder)?.verdict == .incomplete)
+        #expect(try Manifest.read(recording.folder)?.verdict == .damaged)
     }
 
     @Test func losesOnlyTheTornUnitWhereverTrackFilesAreCut() throws {

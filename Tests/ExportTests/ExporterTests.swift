@@ -129,7 +129,7 @@ import Timeline
         #expect(try self.bytes(elsewhere) == bytes)
         #expect(try Manifest.read(recording.folder)?.exports.map(\.file) == ["call.mkv", elsewhere])
         let left = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path).sorted()
-        #expect(left == ["call.mkv", "journal.jsonl", "manifest.json", "tracks"])
+        #expect(left == ["call.mkv", "certificate.txt", "journal.jsonl", "manifest.json", "tracks"])
     }
 
     @Test func leavesNothingWhenItIsStopped() throws {

@@ -32,14 +32,15 @@ import Timeline
         #expect(!report.wasFinished && report.unreadable.isEmpty)
         #expect(report.repaired.count == 2)
         let manifest = try #require(try Manifest.read(recording.folder))
-        #expect(manifest.verdict == .incomplete)
+        #expect(manifest.verdict == .completeWithGaps)
+        #expect(manifest.certificate?.findings.map(\.kind) == [.journalUnreadable, .cutOff])
         #expect(manifest.tracks.map(\.units) == [119, 201])
         let after = try self.files(recording.folder)
         #expect(try RecordingRepair.finish(recording.folder).wasFinished)
         #expect(try self.files(recording.folder) == after, "the second run changes nothing")
 
         let export = try Exporter.run(folder: recording.folder)
-        #expect(!export.isComplete)
+        #expect(export.verdict == .completeWithGaps)
         #expect(export.warnings.contains { $0.contains("repaired") })
         #expect(export.tracks.map(\.units) == [119, 201])
         for file in recording.files { #expect(try Command.complaints(about: file).isEmpty) }
@@ -78,6 +79,40 @@ import Timeline
         let error = #expect(throws: ExportError.self) { try RecordingRepair.finish(recording.folder) }
         #expect(error?.code == .busy)
         #expect(try self.files(recording.folder) == before)
+    }
+
+    /// Folders that somebody deleted a part of; whatever is left, a second run changes nothing.
+    @Test(arguments: [
+        ["journal.jsonl"], ["tracks"], ["tracks", "manifest.json"], ["journal.jsonl", "tracks"],
+        ["tracks/001-alice-video.mkv"], [],
+    ])
+    func halfDeletedFolders(missing: [String]) throws {
+        for closed in [false, true] {
+            let recording = try Self.recording(closed: closed)
+            try Data("{".utf8).write(to: URL(filePath: recording.folder.manifestPath))
+            let kept = try self.files(recording.folder).filter { $0.key.hasPrefix("tracks/") }
+            for name in missing { try FileManager.default.removeItem(atPath: recording.folder.path + "/" + name) }
+            let report = try? RecordingRepair.finish(recording.folder)
+            let after = try self.files(recording.folder)
+            #expect((try? RecordingRepair.finish(recording.folder))?.repaired ?? [] == [])
+            #expect(try self.files(recording.folder) == after, "without \(missing), closed: \(closed)")
+            // What cannot be read is still there: where it was, or put aside.
+            if !missing.contains("manifest.json") { #expect(after.values.contains(Data("{".utf8))) }
+            for (name, data) in kept where closed && !missing.contains("tracks") && !missing.contains(name) {
+                #expect(after[name] == data)
+            }
+            if !closed { #expect(report != nil) }
+        }
+    }
+
+    @Test func asksForAnExportUntilThereIsOne() throws {
+        let recording = try Self.recording()
+        #expect(try RecordingRepair.finish(recording.folder).needsExport)
+        #expect(try RecordingRepair.finish(recording.folder).needsExport)
+        _ = try Exporter.run(folder: recording.folder)
+        #expect(try !RecordingRepair.finish(recording.folder).needsExport)
+        let whole = try Self.recording(closed: true)
+        #expect(try !RecordingRepair.finish(whole.folder).needsExport)
     }
 
     @Test func anEmptyFolderIsFinishedToo() throws {

@@ -57,6 +57,17 @@ final class SimulatedRecording {
         }
     }
 
+    /// What makes a recording one of a series, whose tracks go on with the clocks of the one before.
+    struct Segment {
+        var storage: String
+        var series: String
+        var number: Int
+        /// After the series' start.
+        var startNanoseconds: Int64
+        /// The segment whose pictures go on here, with whatever unit comes.
+        var before: SimulatedRecording?
+    }
+
     static let startNanoseconds: Int64 = 9_000_000_000_000
     static let startUTC = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
     private static let wallStart: UInt64 = 3_900_000_000
@@ -64,14 +75,25 @@ final class SimulatedRecording {
     let storagePath: String
     let folder: RecordingFolder
     private(set) var files: [String] = []
+    /// Of each track.
+    private var writers: [TrackFileWriter] = []
 
-    init(_ plans: [TrackPlan], closed: Bool = true, boot: String? = nil) throws {
-        self.storagePath = FileManager.default.temporaryDirectory.path + "/tapedeck-export-\(RecordingID.random())"
+    init(
+        _ plans: [TrackPlan],
+        closed: Bool = true,
+        boot: String? = nil,
+        id: String = "0123456789abcdef",
+        segment: Segment? = nil
+    ) throws {
+        let fresh = FileManager.default.temporaryDirectory.path + "/tapedeck-export-\(RecordingID.random())"
+        self.storagePath = segment?.storage ?? fresh
+        let delay = segment?.startNanoseconds ?? 0
+        let utc = UTCTime(nanosecondsSince1970: Self.startUTC.nanosecondsSince1970 + delay)
         self.folder = try RecordingFolder.create(
             storage: self.storagePath,
             room: "Stand up!",
-            start: Self.startUTC,
-            id: try #require(RecordingID(rawValue: "0123456789abcdef"))
+            start: utc,
+            id: try #require(RecordingID(rawValue: id))
         )
         let journal = try JournalWriter(folder: self.folder)
         let start = Self.startNanoseconds
@@ -79,25 +101,34 @@ final class SimulatedRecording {
             room: "Stand up!",
             id: self.folder.id.rawValue,
             host: "host",
-            utc: Self.startUTC,
-            boot: boot
+            utc: utc,
+            boot: boot,
+            series: segment?.series,
+            segment: segment?.number
         )
-        try journal.append(.recordingStarted(started), monotonicNanoseconds: start)
+        try journal.append(.recordingStarted(started), monotonicNanoseconds: start + delay)
         for participant in Set(plans.map(\.participant)).sorted() {
             try journal.append(
                 .participantJoined(ParticipantJoined(participant: participant, name: participant.capitalized)),
-                monotonicNanoseconds: start
+                monotonicNanoseconds: start + delay
             )
         }
         for (index, plan) in plans.enumerated() {
             self.files.append(
-                try self.record(plan, number: index + 1, journal: journal, closed: closed, start: start)
+                try self.record(
+                    plan,
+                    number: index + 1,
+                    journal: journal,
+                    closed: closed,
+                    start: start,
+                    before: segment?.before?.writers[index]
+                )
             )
         }
         if closed {
             try journal.append(
                 .recordingFinished(RecordingFinished(reason: "test")),
-                monotonicNanoseconds: start + 10_000_000_000
+                monotonicNanoseconds: start + delay + 10_000_000_000
             )
         }
     }
@@ -129,7 +160,14 @@ final class SimulatedRecording {
         )
     }
 
+    /// Adds a record to the journal, so long after the recording's start.
+    func note(_ record: JournalRecord, after nanoseconds: Int64) throws {
+        let journal = try JournalWriter(folder: self.folder)
+        try journal.append(record, monotonicNanoseconds: Self.startNanoseconds + nanoseconds)
+    }
+
     deinit {
+        // The first of a series takes the others with it.
         try? FileManager.default.removeItem(atPath: self.storagePath)
     }
 
@@ -139,7 +177,8 @@ final class SimulatedRecording {
         journal: JournalWriter,
         closed: Bool,
         start: Int64,
-        wall elapsed: Int64 = 0
+        wall elapsed: Int64 = 0,
+        before: TrackFileWriter? = nil
     ) throws -> String {
         let writer = TrackFileWriter(
             folder: self.folder,
@@ -153,6 +192,8 @@ final class SimulatedRecording {
                 ssrc: UInt32(number)
             )
         )
+        self.writers.append(writer)
+        if let before, plan.codec.kind == .video { writer.go(on: before) }
         let clock = RTPClock(rateHz: plan.clockRateHz)
         var report = plan.firstReportNanoseconds
         for (index, unit) in plan.units.enumerated() where !plan.missing.contains(index) {

@@ -9,7 +9,7 @@ import Testing
 extension AllGStreamer {
     /// Every callback fires on a thread of GStreamer while its closure was written in a MainActor context.
     ///
-    /// A closure that had inherited the actor would end the process (gstreamer.md fact 116): that the tests come to
+    /// A closure that had inherited the actor would end the process: that the tests come to
     /// their end is the first thing they show.
     @MainActor
     @Suite(.serialized)
@@ -71,11 +71,8 @@ extension AllGStreamer {
             }
         }
 
-        @Test
-        func aCallFiresThemAllFromForeignThreads() async throws {
-            let control = ControlThread(name: "test")
-            let sender = try End(id: 1)
-            let receiver = try End(id: 2)
+        /// A picture that runs, and where it can be taken from.
+        private func capture() throws -> (pipeline: Pipeline, fanOut: FanOut) {
             let capture = try Pipeline(
                 launch: """
                     videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=15/1 \
@@ -85,7 +82,13 @@ extension AllGStreamer {
             try capture.play()
             let fanOut = FanOut(startsAtKeyframe: true)
             try fanOut.attach(to: capture, sink: "encoded")
+            return (capture, fanOut)
+        }
 
+        /// Connects both ends.
+        ///
+        /// - Returns: where the sender's picture goes in.
+        private func connect(_ sender: End, _ receiver: End) async throws -> SendBranch {
             // Promises.
             let format = SendFormat(media: "video", encodingName: "VP8", clockRateHz: 90_000, payloadType: 96)
             let branch = try sender.bin.addSender(format)
@@ -111,6 +114,16 @@ extension AllGStreamer {
             // notify::ice-connection-state, notify::connection-state.
             #expect(await eventually { sender.isICEUp && receiver.isICEUp })
             #expect(await eventually { sender.isConnected && receiver.isConnected })
+            return branch
+        }
+
+        @Test
+        func aCallFiresThemAllFromForeignThreads() async throws {
+            let control = ControlThread(name: "test")
+            let sender = try End(id: 1)
+            let receiver = try End(id: 2)
+            let (capture, fanOut) = try self.capture()
+            let branch = try await self.connect(sender, receiver)
             // deep-element-added: each side shows the certificate that it was given.
             #expect(
                 sender.bin.peerCertificates.compactMap { Certificate.digest(ofPEM: $0, .sha256) } == [
@@ -167,6 +180,24 @@ extension AllGStreamer {
                 capture.stop()
             }
             #expect(sender.onMainThread.count == 0 && receiver.onMainThread.count == 0)
+        }
+
+        /// What is held of the stream must not hold a thread: it would have locks that stopping needs.
+        @Test
+        func aStreamThatNobodyTookDoesNotKeepTheConnectionFromStopping() async throws {
+            let control = ControlThread(name: "test")
+            let sender = try End(id: 1)
+            let receiver = try End(id: 2)
+            let (capture, fanOut) = try self.capture()
+            let consumer = try sender.bin.feed(try await self.connect(sender, receiver), from: fanOut)
+            #expect(await eventually { !receiver.streams.isEmpty })
+            let (sending, receiving) = (sender.bin, receiver.bin)
+            try await control.run("stop", deadline: .seconds(30)) { receiving.stop() }
+            consumer.remove()
+            try await control.run("stop") {
+                sending.stop()
+                capture.stop()
+            }
         }
 
         @Test

@@ -71,6 +71,101 @@ extension AllGStreamer {
         }
 
         @Test
+        func handsOverOneOfSeveralAndSaysSo() async throws {
+            let source = try Source()
+            defer { source.feed.stop() }
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            source.push(0, isKeyframe: true)
+            source.push(1)
+            consumer.takeOneOf(2)
+            for number: UInt64 in 2...7 { source.push(number) }
+            #expect(await receiver.hasSeenAll(of: consumer))
+            #expect(consumer.counters.pushed == 5)
+            #expect(try Self.framerate(of: receiver) == "25/2")
+            consumer.takeOneOf(1)
+            for number: UInt64 in 8...9 { source.push(number) }
+            #expect(await receiver.hasSeenAll(of: consumer))
+            #expect(consumer.counters.pushed == 7)
+            #expect(try Self.framerate(of: receiver) == "25/1")
+        }
+
+        @Test
+        func leavesOutEverythingForAWhile() async throws {
+            let source = try Source()
+            defer { source.feed.stop() }
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            source.push(0, isKeyframe: true)
+            let start = Runtime.monotonicNanoseconds
+            // No longer than 400 ms, whatever is asked.
+            consumer.hold(.seconds(60))
+            var number: UInt64 = 1
+            let limit = ContinuousClock.now + .seconds(10)
+            while consumer.counters.pushed == 1, ContinuousClock.now < limit {
+                source.push(number)
+                number += 1
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(Runtime.monotonicNanoseconds - start >= 400_000_000)
+            #expect(consumer.counters.pushed == 2)
+            #expect(await receiver.hasSeenAll(of: consumer))
+            consumer.hold(.milliseconds(300))
+            consumer.hold(.zero)
+            source.push(number)
+            #expect(consumer.counters.pushed == 3)
+        }
+
+        private static func framerate(of receiver: Receiver) throws -> String? {
+            let pad = try receiver.pipeline.element(named: "passed").staticPad("src")
+            guard let caps = gst_pad_get_current_caps(pad.pointer) else { return nil }
+            defer { gst_caps_unref(caps) }
+            var numerator: Int32 = 0
+            var denominator: Int32 = 0
+            gst_structure_get_fraction(gst_caps_get_structure(caps, 0), "framerate", &numerator, &denominator)
+            return "\(numerator)/\(denominator)"
+        }
+
+        @Test
+        func rawMediaStayInOrderWhenOneSourceTakesThePlaceOfAnother() async throws {
+            func raw() throws -> HandFeed {
+                try HandFeed(
+                    launch: "identity name=in ! appsink name=raw sync=false",
+                    into: "in",
+                    caps: "video/x-raw,format=GRAY8,width=16,height=16,framerate=25/1",
+                    baseTimeNanoseconds: Self.baseTime
+                )
+            }
+            let (camera, slate) = (try raw(), try raw())
+            defer { for feed in [camera, slate] { feed.stop() } }
+            let fanOut = FanOut(startsAtKeyframe: false)
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            func push(_ number: UInt64, from feed: HandFeed) {
+                #expect(feed.push(number: number, timeNanoseconds: number * Self.frame, isKeyframe: true))
+            }
+            try fanOut.attach(to: camera.pipeline, sink: "raw")
+            let consumer = try fanOut.add(receiver.source, of: receiver.pipeline)
+            for number in 0...3 { push(UInt64(number), from: camera) }
+            try fanOut.attach(to: slate.pipeline, sink: "raw")
+            // Made before the newest picture of the camera.
+            push(2, from: slate)
+            push(3, from: slate)
+            push(4, from: slate)
+            #expect(consumer.counters.pushed == 5)
+            #expect(fanOut.count == 7, "also what is left out shows that a source gives something")
+            // Nobody listens to the camera any more.
+            push(5, from: camera)
+            #expect(consumer.counters.pushed == 5)
+            #expect(fanOut.count == 7)
+            #expect(await receiver.hasSeenAll(of: consumer))
+            let times = receiver.seen.all.map(\.timeNanoseconds)
+            #expect(times == times.sorted() && Set(times).count == 5)
+        }
+
+        @Test
         func startsAtAKeyframe() async throws {
             let source = try Source()
             defer { source.feed.stop() }
@@ -206,11 +301,13 @@ extension AllGStreamer {
             #expect(staying.seen.count == 3)
         }
 
-        /// Each request needs 200 ms after the one before, so their number is bounded by the time that passed.
-        @Test
-        func keyframeRequestsAreSpacedAndNeverLost() async throws {
+        /// Each request needs so many milliseconds after the one before, so their number is bounded by the time that
+        /// passed.
+        @Test(arguments: [(0, 200), (200, 200), (500, 500)])
+        func keyframeRequestsAreSpacedAndNeverLost(asked: Int, spacing: Int64) async throws {
             let source = try Source()
             defer { source.feed.stop() }
+            source.fanOut.spaceKeyframes(.milliseconds(asked))
             let receiver = try Receiver()
             defer { receiver.pipeline.stop() }
             let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
@@ -228,10 +325,10 @@ extension AllGStreamer {
             let sent = source.requests.count
             let passed = Runtime.monotonicNanoseconds - start
             #expect(sent >= 1)
-            #expect(sent <= Int(passed / 200_000_000) + 1, "\(sent) requests in \(passed) ns")
-            // The last one came too early and is kept: one more goes out, with a buffer, and only one.
-            pad.requestKeyframe()
+            #expect(sent <= Int(passed / (spacing * 1_000_000)) + 1, "\(sent) requests in \(passed) ns")
+            // One more goes out, and only one: with a buffer, if it is too early for it now.
             let before = source.requests.count
+            pad.requestKeyframe()
             let limit = ContinuousClock.now + .seconds(10)
             while source.requests.count == before, ContinuousClock.now < limit {
                 source.push(number)

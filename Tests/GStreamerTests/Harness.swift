@@ -170,15 +170,22 @@ final class PacketFeed: Sendable {
     let tap: TrackTap
     private let feed: HandFeed
 
-    init(id: UInt64, queue: UnitQueue) throws {
+    init(id: UInt64, queue: UnitQueue, besides other: PacketFeed? = nil) throws {
         self.feed = try HandFeed(
             launch: "rtppcmudepay name=depay ! appsink name=units sync=false max-buffers=8",
             into: "depay",
             caps: "application/x-rtp,media=audio,clock-rate=8000,encoding-name=PCMU,payload=0"
         )
-        self.tap = TrackTap(id: id, ssrc: 7, queue: queue)
+        self.tap = TrackTap(id: id, ssrc: 7, queue: queue, besides: other?.tap)
         self.tap.attach(to: self.feed.pad)
         self.tap.attach(toSink: try self.feed.pipeline.element(named: "units"))
+    }
+
+    /// Pushes a packet with a header extension of one byte (RFC 8285 section 4.2).
+    func push(_ sequence: UInt16, _ timestamp: UInt32, extensionID: UInt8, value: UInt8) {
+        var packet = Self.packet(sequence, timestamp, payload: [])
+        packet[0] |= 0x10
+        self.feed.push(packet + [0xBE, 0xDE, 0, 1, extensionID << 4, value, 0, 0, 1, 2, 3, 4])
     }
 
     static func packet(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8]) -> [UInt8] {
@@ -190,6 +197,16 @@ final class PacketFeed: Sendable {
     @discardableResult
     func push(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8] = [1, 2, 3, 4]) -> Bool {
         self.feed.push(Self.packet(sequence, timestamp, payload: payload))
+    }
+
+    /// Pushes a packet that came over RTX.
+    @discardableResult
+    func pushAgain(_ sequence: UInt16, _ timestamp: UInt32) -> Bool {
+        let packet = Self.packet(sequence, timestamp, payload: [1, 2, 3, 4])
+        guard let buffer = gst_buffer_new_memdup(packet, gsize(packet.count)) else { return false }
+        // GST_RTP_BUFFER_FLAG_RETRANSMISSION is the first of the flags that are left to formats.
+        buffer.pointee.mini_object.flags |= GST_BUFFER_FLAG_LAST.rawValue
+        return self.feed.push(buffer)
     }
 
     /// The same in memory that tells when the last reference to it is gone.
@@ -235,5 +252,29 @@ extension UnitQueue {
             }
         ) {}
         return units.withLock { $0 }
+    }
+}
+
+extension Pad {
+    /// Lets the streaming thread wait in the pad until the block is removed.
+    func block() -> PadBlock {
+        let id = gst_pad_add_probe(
+            self.pointer,
+            GstPadProbeType(GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM.rawValue),
+            { _, _, _ in GST_PAD_PROBE_OK },
+            nil,
+            nil
+        )
+        return PadBlock(pad: self, id: id)
+    }
+}
+
+/// A pad whose streaming thread waits.
+struct PadBlock {
+    let pad: Pad
+    let id: gulong
+
+    func remove() {
+        gst_pad_remove_probe(self.pad.pointer, self.id)
     }
 }

@@ -155,6 +155,70 @@ extension AllGStreamer {
             #expect(counters == (0..<70).map { $0 })
         }
 
+        /// Waves of the tone in the 33 ms of the second beep, the first that is heard.
+        @Test(arguments: [500, 1000, 3480])
+        func beepsAtItsPitch(hertz: Int) throws {
+            let sounds = Log<SeenBuffer>()
+            let feed = try HandFeed(
+                launch: "identity name=sound ! fakesink",
+                into: "sound",
+                caps: "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"
+            )
+            defer { feed.stop() }
+            try feed.pipeline.paintTestSound(on: "sound", framesPerSecond: 30, hertz: hertz)
+            try feed.pipeline.element(named: "sound").staticPad("src").observe { buffer in
+                sounds.append(buffer)
+                return true
+            }
+            for second in [0, 1] as [UInt64] {
+                #expect(feed.push([UInt8](repeating: 7, count: 48_000 * 4), timeNanoseconds: second * 1_000_000_000))
+            }
+            let samples = sounds.all.map { buffer in
+                stride(from: 0, to: buffer.bytes.count, by: 4).map {
+                    Int16(truncatingIfNeeded: Int(buffer.bytes[$0]) | Int(buffer.bytes[$0 + 1]) << 8)
+                }
+            }
+            try #require(samples.map(\.count) == [48_000, 48_000])
+            #expect(samples[0].allSatisfy { $0 == 0 } && samples[1].dropFirst(1600).allSatisfy { $0 == 0 })
+            let beep = samples[1].prefix(1600)
+            let crossings = zip(beep, beep.dropFirst()).count { $0 < 0 && $1 >= 0 }
+            #expect(abs(crossings - hertz / 30) <= 1 && beep.max().map { $0 > 16_000 } == true)
+        }
+
+        @Test(arguments: Self.sizes)
+        func isReadAsItWasPainted(_ size: Size) throws {
+            let indices: [UInt64] = [0, 1, 30, 900, 0xABCDEF, 0xFFFFFF, 0x1000001]
+            let chain = try CodecChain(
+                launch: "identity",
+                caps: "video/x-raw,format=I420,width=\(size.width),height=\(size.height),framerate=30/1"
+            )
+            func read(_ bytes: [UInt8]) throws -> TestPicture? {
+                #expect(chain.push(bytes, nanoseconds: 0))
+                return try #require(chain.pull()).testPicture
+            }
+            for (index, frame) in zip(indices, try self.paint(indices, size)) {
+                let picture = TestPicture(counter: Int(index & 0xFFFFFF), hasFlash: index % 30 == 0)
+                #expect(try read(frame.bytes) == picture)
+                // One cell of the checksum turned over.
+                var broken = frame.bytes
+                for row in 16 * size.height / 720..<48 * size.height / 720 {
+                    for column in (16 + 32 * 31) * size.width / 1280..<(48 + 32 * 31) * size.width / 1280 {
+                        broken[row * size.width + column] = 251 - broken[row * size.width + column]
+                    }
+                }
+                #expect(try read(broken) == TestPicture(counter: nil, hasFlash: picture.hasFlash))
+            }
+            let grey = [UInt8](repeating: 128, count: size.width * size.height * 3 / 2)
+            #expect(try read(grey) == TestPicture(counter: nil, hasFlash: false))
+        }
+
+        @Test(arguments: ["RGB,width=320,height=180", "I420,width=160,height=90"])
+        func isNotReadWhereItCannotBe(_ format: String) throws {
+            let chain = try CodecChain(launch: "identity", caps: "video/x-raw,format=\(format),framerate=30/1")
+            #expect(chain.push([UInt8](repeating: 128, count: 320 * 180 * 3), nanoseconds: 0))
+            #expect(try #require(chain.pull()).testPicture == nil)
+        }
+
         @Test
         func leavesOtherFormatsAlone() throws {
             let frames = Log<SeenBuffer>()

@@ -76,6 +76,7 @@ extension AllGStreamer {
         /// Runs a track to its end with the tap on the pad of `tapped`; `drops` says which packets are lost before it.
         private func run(
             _ track: Track,
+            sender: String? = nil,
             queue: UnitQueue,
             tapped: (element: String, pad: String),
             between: String = "",
@@ -84,7 +85,7 @@ extension AllGStreamer {
             try Runtime.initialise()
             let bus = Log<BusEvent>()
             let sink = "appsink name=units sync=false max-buffers=8"
-            let launch = [track.sender, between, track.depayloader, sink].filter { !$0.isEmpty }.joined(
+            let launch = [sender ?? track.sender, between, track.depayloader, sink].filter { !$0.isEmpty }.joined(
                 separator: " ! "
             )
             let pipeline = try Pipeline(launch: launch) { bus.append($0) }
@@ -169,6 +170,46 @@ extension AllGStreamer {
             #expect(Set(outcome.units.map(\.unit.rtpTime)).isSubset(of: Set(outcome.packetTimes)))
         }
 
+        /// What is left of a unit of which packets are missing says so, where the depayloader gives it out at all.
+        @Test(arguments: [Track.vp8, .vp9, .h264])
+        func aPartOfAUnitIsKnown(track: Track) async throws {
+            // Of a picture in slices, H.264's depayloader gives out those that came.
+            let slices = track.sender.replacing("speed-preset", with: "threads=1 option-string=slices=8 speed-preset")
+            let outcome = try await self.run(
+                track,
+                sender: slices.replacing("config-interval=-1", with: "config-interval=0"),
+                queue: UnitQueue(),
+                tapped: ("depay", "sink"),
+                between: "identity name=loss",
+                drops: { $0 > 20 && $0 % 23 < 2 }
+            )
+            #expect(outcome.reachedEnd)
+            // By the packets' own numbers: a unit is whole if every packet between its first and its last came, and its
+            // neighbours are the ends of other units.
+            var unwrapper = RTPTimestampUnwrapper()
+            var previous: UInt16?
+            var torn: Set<Int64> = []
+            var time: Int64?
+            for packet in outcome.packets {
+                let before = time
+                let now = unwrapper.unwrap(packet.timestamp)
+                let isGap = previous.map { packet.sequence != $0 &+ 1 } ?? false
+                if isGap, now == before { torn.insert(now) }
+                (previous, time) = (packet.sequence, now)
+            }
+            #expect(!torn.isEmpty)
+            for unit in outcome.units.map(\.unit) where torn.contains(unit.rtpTime) {
+                #expect(unit.isTruncated)
+                #expect(unit.lostPackets > 0)
+            }
+            for unit in outcome.units.map(\.unit) where unit.isTruncated { #expect(unit.lostPackets > 0) }
+            if track == .h264 {
+                #expect(outcome.units.contains { $0.unit.isTruncated }, "its depayloader gives out what is left")
+            } else {
+                #expect(outcome.units.allSatisfy { !$0.unit.isTruncated }, "its depayloader drops what is left")
+            }
+        }
+
         @Test(arguments: [Track.vp8, .h264, .opus])
         func aFullQueueIsNoError(track: Track) async throws {
             let queue = UnitQueue(maximumItems: 1)
@@ -180,6 +221,75 @@ extension AllGStreamer {
             #expect(queue.droppedItems == UInt64(outcome.packetTimes.count - 1))
             #expect(outcome.counters.packets == UInt64(outcome.packets.count))
             #expect(outcome.counters.lostPackets == 0)
+        }
+
+        /// As when a sender switches to another codec and back: one SSRC, two payload types, one row of numbers.
+        @Test
+        func whatGoesToAnotherPayloadTypeIsNoGap() throws {
+            let queue = UnitQueue()
+            let one = try PacketFeed(id: 1, queue: queue)
+            defer { one.stop() }
+            let other = try PacketFeed(id: 2, queue: queue, besides: one)
+            defer { other.stop() }
+            for sequence in 65_500...65_530 as ClosedRange<UInt16> { one.push(sequence, UInt32(sequence) * 160) }
+            for step in 31..<200 as Range<UInt16> { other.push(65_500 &+ step, 10_485_000 + UInt32(step) * 160) }
+            // Two are lost at the switch back, three in the midst of the stream.
+            for step in [202, 203, 207] as [UInt16] { one.push(65_500 &+ step, 10_485_000 + UInt32(step) * 160) }
+            #expect(one.tap.counters.lostPackets == 5)
+            #expect(other.tap.counters.lostPackets == 0)
+            let units = queue.drain().map(\.unit)
+            #expect(units.suffix(3).map(\.lostPackets) == [2, 0, 3])
+            #expect(units.dropLast(3).allSatisfy { $0.lostPackets == 0 })
+        }
+
+        /// 20 dB below full scale, with the voice flag and without, and then silence.
+        @Test
+        func readsHowLoudTheSenderSaysItIs() async throws {
+            let feed = try PacketFeed(id: 1, queue: UnitQueue())
+            defer { feed.stop() }
+            feed.push(1, 160, extensionID: 5, value: 20)
+            #expect(feed.tap.soundLevel == nil)
+            feed.tap.readLevels(extensionID: 5)
+            feed.push(2, 320)
+            feed.push(3, 480, extensionID: 4, value: 20)
+            #expect(feed.tap.soundLevel == nil)
+            var sequence = 4 as UInt16
+            func send(_ value: UInt8, until isDone: () -> Bool) async throws {
+                let deadline = ContinuousClock.now + .seconds(20)
+                while !isDone(), ContinuousClock.now < deadline {
+                    feed.push(
+                        sequence,
+                        UInt32(sequence) * 160,
+                        extensionID: 5,
+                        value: sequence % 2 == 0 ? value : value | 128
+                    )
+                    sequence += 1
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            try await send(20) { feed.tap.soundLevel?.decibels != nil }
+            let loud = try #require(feed.tap.soundLevel)
+            #expect(abs((loud.decibels ?? 0) + 20) < 0.01 && loud.silence < .seconds(1))
+            try await send(127) { (feed.tap.soundLevel?.silence ?? .zero) > .milliseconds(2100) }
+            #expect(feed.tap.soundLevel?.decibels == -127)
+            // What is not told any more is not known, and silent.
+            #expect(
+                await eventually { feed.tap.soundLevel.map { $0.decibels == nil && $0.silence > .seconds(3) } == true }
+            )
+        }
+
+        @Test
+        func countsWhatWasRepaired() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            feed.push(1, 160)
+            feed.pushAgain(2, 320)
+            feed.push(3, 480)
+            feed.pushAgain(4, 640)
+            #expect(feed.tap.counters.repairedPackets == 2)
+            #expect(feed.tap.counters.packets == 4)
+            #expect(feed.tap.counters.lostPackets == 0)
         }
 
         @Test

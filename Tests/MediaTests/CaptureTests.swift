@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConfigurationFile
 import Foundation
 import GStreamer
+import Logging
+import PipelineCatalogue
 import Synchronization
 import Testing
 
@@ -9,103 +12,437 @@ import Testing
 
 @Suite(.serialized)
 struct CaptureTests {
-    @Test(arguments: ["none", "test", "v4l2:/dev/video0", "file:/a b/\"c\".mp4", "file:a:b"])
-    func videoInputsAreReadAsTheyAreWritten(text: String) {
-        #expect(VideoInput(text)?.description == text)
+    @Test(arguments: [
+        "none", "test", "v4l2:/dev/video0", "v4l2:name=HD Webcam", "file:/a b/\"c\".mp4", "file:a:b", "alsa:hw:1,0",
+        "screen", "screen::0", "rtsp://user:word@host/stream", "rtp:/a.sdp", "mine", "mine:x=1",
+    ])
+    func inputsAreReadAsTheyAreWritten(text: String) {
+        #expect(CaptureInput(text)?.description == text)
     }
 
-    @Test(arguments: ["none", "test", "alsa:hw:1,0", "file:x"])
-    func audioInputsAreReadAsTheyAreWritten(text: String) {
-        #expect(AudioInput(text)?.description == text)
+    @Test(arguments: ["", "Test", "file:", "v4l2:", ":x", "none:x", "a b", "../x", "x:\0"])
+    func otherInputsAreRefused(text: String) {
+        #expect(CaptureInput(text) == nil)
     }
 
-    @Test(arguments: ["", "Test", "file:", "v4l2:", "screen", "file", "test:", "alsa:default "])
-    func otherPicturesAreRefused(text: String) {
-        #expect(VideoInput(text) == nil)
-    }
-
-    @Test
-    func aFileForBothIsOpenedOnce() {
-        #expect(CaptureSource.all(.file("a"), .file("a")).count == 1)
-        #expect(CaptureSource.all(.file("a"), .file("b")).map(\.hasVideo) == [true, false])
-        #expect(CaptureSource.all(.test, .test) == [CaptureSource(kind: .test, hasVideo: true, hasAudio: true)])
-        #expect(CaptureSource.all(.device("/dev/video0"), .none).map(\.description) == ["camera /dev/video0"])
-        #expect(CaptureSource.all(.none, .none).isEmpty)
-    }
-
-    private struct Device {
-        var raw: [(Int, Int, Int)]
-        var jpeg: [(Int, Int, Int)]
-
-        func canGive(_ mode: VideoMode) -> Bool {
-            (mode.isJPEG ? self.jpeg : self.raw).contains { $0 == (mode.width, mode.height, mode.framesPerSecond) }
-        }
+    private static func sources(
+        _ video: CaptureInput,
+        _ audio: CaptureInput,
+        _ parameters: [String: String] = [:]
+    ) throws -> [CaptureSource] {
+        var settings = CameraSettings()
+        (settings.video, settings.audio, settings.parameters) = (video, audio, parameters)
+        return try CaptureSource.all(settings, from: try PipelineCatalogue.load())
     }
 
     @Test
-    func theNearestModeIsTaken() {
-        let webcam = Device(
-            raw: [(640, 480, 30), (1280, 720, 10)],
-            jpeg: [(640, 480, 30), (1280, 720, 30), (1920, 1080, 30)]
-        )
-        func nearest(_ width: Int, _ height: Int, _ rate: Int, _ device: Device) -> VideoMode? {
-            VideoMode.nearest(width: width, height: height, framesPerSecond: rate, canGive: device.canGive)
+    func aFileForBothIsOpenedOnce() throws {
+        #expect(try Self.sources(.file("a"), .file("a")).count == 1)
+        #expect(try Self.sources(.file("a"), .file("b")).map(\.hasVideo) == [true, false])
+        let test = try Self.sources(.test, .test)
+        #expect(test.count == 1 && test.allSatisfy { $0.hasVideo && $0.hasAudio && !$0.isFile })
+        #expect(try Self.sources(.camera("/dev/video0"), .none).map(\.description) == ["camera /dev/video0"])
+        #expect(try Self.sources(.none, .none).isEmpty)
+    }
+
+    @Test
+    func whatNoFileGivesIsRefused() throws {
+        for (video, audio) in [("alsa:x", "none"), ("mine", "none"), ("none", "v4l2:/dev/video0"), ("file", "none")] {
+            let inputs = try [#require(CaptureInput(video)), #require(CaptureInput(audio))]
+            #expect(throws: CaptureError.self) { try Self.sources(inputs[0], inputs[1]) }
         }
-        #expect(nearest(1280, 720, 30, webcam)?.caps == "image/jpeg,width=1280,height=720,framerate=30/1")
-        #expect(nearest(640, 480, 30, webcam)?.caps == "video/x-raw,width=640,height=480,framerate=30/1")
-        // A larger picture rather than a smaller one.
-        #expect(nearest(1600, 900, 30, webcam)?.width == 1920)
-        #expect(nearest(3840, 2160, 30, webcam)?.width == 1920)
-        #expect(nearest(320, 240, 15, webcam)?.width == 640)
-        let odd = Device(raw: [(648, 486, 30)], jpeg: [])
-        #expect(nearest(1280, 720, 30, odd) == nil)
-        #expect(nearest(648, 486, 30, odd)?.width == 648)
+        #expect(throws: CaptureError.self) { try Self.sources(.test, .none, ["colour": "red"]) }
+        #expect(try Self.sources(.test, .none, ["pattern": "ball"]).first?.plan.text(of: "pattern") == "ball")
+    }
+
+    /// A pipeline of a capture file plays, and gives what encoders take: pictures, sound.
+    private func counts(
+        _ video: CaptureInput,
+        _ audio: CaptureInput,
+        _ parameters: [String: String] = [:],
+        until count: UInt64 = 20
+    ) async throws -> (picture: UInt64, sound: UInt64, failure: String?) {
+        var settings = CameraSettings()
+        (settings.width, settings.height, settings.parameters) = (320, 180, parameters)
+        (settings.video, settings.audio) = (video, audio)
+        let failure = FirstComplaint()
+        let (picture, sound) = (FanOut(startsAtKeyframe: false), FanOut(startsAtKeyframe: false))
+        let sources = try CaptureSource.all(settings, from: try PipelineCatalogue.load())
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        var pipelines: [Pipeline] = []
+        defer { for pipeline in pipelines { pipeline.stop() } }
+        for source in sources {
+            let pipeline = try CapturePipeline.make(source, mode: nil, settings) { failure.note($0) }
+            pipelines.append(pipeline)
+            if source.hasVideo {
+                try picture.attach(to: pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: now)
+            }
+            if source.hasAudio {
+                try sound.attach(to: pipeline, sink: CapturePipeline.soundSink, baseTimeNanoseconds: now)
+            }
+            try pipeline.play(baseTimeNanoseconds: now)
+        }
+        let deadline = ContinuousClock.now + .seconds(30)
+        func isDone() -> Bool {
+            (video == .none || picture.count >= count) && (audio == .none || sound.count >= count)
+        }
+        while !isDone(), failure.first == nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return (picture.count, sound.count, failure.first)
+    }
+
+    @Test(arguments: [(CaptureInput.test, CaptureInput.test), (.none, .test), (.test, .none)])
+    func theTestSourceGivesWhatIsAskedOfIt(video: CaptureInput, audio: CaptureInput) async throws {
+        let counts = try await self.counts(video, audio, ["pattern": "ball"])
+        #expect(counts.failure == nil, "capture/test")
+        #expect((counts.picture >= 20) == (video != .none), "capture/test")
+        #expect((counts.sound >= 20) == (audio != .none), "capture/test")
+    }
+
+    @Test
+    func aStillPictureIsShownWithBars() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tapedeck-still-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/a \"slide\".png"
+        try await Self.write("videotestsrc num-buffers=1 ! video/x-raw,width=200,height=300 ! pngenc", to: path)
+        let counts = try await self.counts(.none, .none)
+        #expect(counts.picture == 0)
+        let still = try await self.counts(try #require(CaptureInput("image:\(path)")), .none)
+        #expect(still.failure == nil, "capture/image")
+        #expect(still.picture >= 20, "capture/image")
+        // It is no video: that is said before anybody joins, with what to write instead.
+        var settings = CameraSettings()
+        (settings.video, settings.audio) = (.file(path), .none)
+        let error = #expect(throws: CaptureError.self) {
+            try settings.checked(from: try PipelineCatalogue.load(), logger: TestSession.logger)
+        }
+        #expect(error?.message.contains("image:\(path)") == true)
+    }
+
+    /// Writes what a chain of elements makes to a file, to its end.
+    private static func write(_ launch: String, to path: String) async throws {
+        let (events, continuation) = AsyncStream.makeStream(of: BusEvent.self, bufferingPolicy: .bufferingOldest(8))
+        let writer = try Pipeline(launch: "\(launch) ! filesink name=file") { continuation.yield($0) }
+        try writer.element(named: "file").set("location", verbatim: path)
+        try writer.play()
+        for await event in events {
+            if case .endOfStream = event { break }
+            if case .error(_, let message, _) = event {
+                Issue.record("\(message)")
+                break
+            }
+        }
+        writer.stop()
+    }
+
+    @Test
+    func rtpThatAnSDPFileDescribesIsReceived() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tapedeck-rtp-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // Two ports that are free now; nobody is told of them in between.
+        let ports = try Self.freePorts(2)
+        let description = """
+            v=0
+            o=- 0 0 IN IP4 127.0.0.1
+            s=test
+            c=IN IP4 127.0.0.1
+            t=0 0
+            m=video \(ports[0]) RTP/AVP 96
+            a=rtpmap:96 VP8/90000
+            m=audio \(ports[1]) RTP/AVP 97
+            a=rtpmap:97 OPUS/48000/2
+
+            """
+        let path = folder + "/stream.sdp"
+        try description.write(toFile: path, atomically: true, encoding: .utf8)
+        let complaint = FirstComplaint()
+        let sender = try Pipeline(
+            launch: """
+                videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1
+                ! vp8enc deadline=1 keyframe-max-dist=5 ! rtpvp8pay pt=96 ! udpsink host=127.0.0.1 port=\(ports[0])
+                audiotestsrc is-live=true samplesperbuffer=960 ! audio/x-raw,rate=48000,channels=2 ! opusenc
+                ! rtpopuspay pt=97 ! udpsink host=127.0.0.1 port=\(ports[1])
+                """
+        ) { complaint.note($0) }
+        try sender.play()
+        defer { sender.stop() }
+        let input = try #require(CaptureInput("rtp:\(path)"))
+        let counts = try await self.counts(input, input, ["latency": "50"])
+        #expect(complaint.first == nil)
+        #expect(counts.failure == nil, "capture/rtp")
+        #expect(counts.picture >= 20 && counts.sound >= 20, "capture/rtp: \(counts)")
+    }
+
+    /// Ports for RTP, each even with the one above it free too.
+    private static func freePorts(_ count: Int) throws -> [Int] {
+        var ports: [Int] = []
+        var candidate = Int.random(in: 20_000...30_000) * 2
+        while ports.count < count, candidate < 65_000 {
+            if Self.isFree(candidate), Self.isFree(candidate + 1) { ports.append(candidate) }
+            candidate += 2
+        }
+        try #require(ports.count == count)
+        return ports
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(truncatingIfNeeded: port).bigEndian)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
     }
 
     /// The path of a camera's pictures behind the device, which a test source stands in for.
-    @Test(arguments: [false, true])
-    func aCamerasPicturesBecomeWhatEncodersTake(isJPEG: Bool) async throws {
-        try Runtime.initialise()
-        let mode = VideoMode(isJPEG: isJPEG, width: 640, height: 480, framesPerSecond: 15)
-        let camera = CaptureLaunch(
-            CaptureSource(kind: .camera("/dev/video0"), hasVideo: true, hasAudio: false),
-            mode: mode
-        )
+    @Test(arguments: ["video/x-raw", "image/jpeg", "video/x-h264"])
+    func aCamerasPicturesBecomeWhatEncodersTake(coding: String) async throws {
+        // No device gives 4:4:4, and not every decoder takes it.
+        let h264 = "! video/x-raw,format=I420 ! x264enc tune=zerolatency"
+        let coder = ["image/jpeg": "! jpegenc", "video/x-h264": h264][coding] ?? ""
+        let file = try #require(try PipelineCatalogue.load().file(.capture, "v4l2"))
         let device = "v4l2src name=source"
-        #expect(camera.text.hasPrefix(device + " ! "))
-        let source = isJPEG ? "videotestsrc is-live=true ! jpegenc" : "videotestsrc is-live=true"
+        #expect(file.launch.hasPrefix(device + " ! "))
+        var settings = CameraSettings()
+        (settings.width, settings.height) = (320, 180)
+        (settings.video, settings.audio) = (try #require(CaptureInput("standin")), .none)
+        var standIn = file
+        standIn.name = "standin"
+        standIn.launch = "videotestsrc is-live=true \(coder)" + file.launch.dropFirst(device.count)
+        standIn.requires = []
+        standIn.parameters["device"] = nil
+        standIn.argument = nil
+        let pipelines = PipelineCatalogue([.init(file: standIn, origin: .bundled)])
+        let source = try #require(try CaptureSource.all(settings, from: pipelines).first)
         let failure = FirstComplaint()
-        let pipeline = try Pipeline(launch: source + camera.text.dropFirst(device.count)) { failure.note($0) }
-        try pipeline.element(named: "mode").set("caps", mode.caps)
-        let format = "video/x-raw,format=I420,width=320,height=180,framerate=30/1,pixel-aspect-ratio=1/1"
-        try pipeline.element(named: "picture_format").set("caps", format)
+        let mode = "\(coding),width=640,height=480,framerate=15/1"
+        let pipeline = try CapturePipeline.make(source, mode: mode, settings) { failure.note($0) }
         let output = FanOut(startsAtKeyframe: false)
-        try output.attach(
-            to: pipeline,
-            sink: "raw",
-            baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds)
-        )
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        try output.attach(to: pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: now)
         try pipeline.play()
         let deadline = ContinuousClock.now + .seconds(20)
         while output.count < 20, failure.first == nil, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
         pipeline.stop()
-        #expect(failure.first == nil)
-        #expect(output.count >= 20)
+        #expect(failure.first == nil, "capture/v4l2")
+        #expect(output.count >= 20, "capture/v4l2")
     }
 
     @Test
     func pathsAndDevicesAreTakenAsTheyAre() throws {
         try Runtime.initialise()
         let path = "/tmp/\"quoted\" \\ and 'so' ! on\n.mp4"
-        let launch = CaptureLaunch(CaptureSource(kind: .file(path), hasVideo: true, hasAudio: true))
-        #expect(!launch.text.contains("tmp"))
+        let source = try #require(try Self.sources(.file(path), .file(path)).first)
+        #expect(!source.plan.file.launch.contains("tmp"))
         let complaint = FirstComplaint()
-        let pipeline = try launch.pipeline(CameraSettings()) { complaint.note($0) }
+        let pipeline = try CapturePipeline.make(source, mode: nil, CameraSettings()) { complaint.note($0) }
         #expect(throws: GStreamerError.self) { try pipeline.play() }
         pipeline.stop()
         #expect(complaint.first != nil)
+    }
+
+    /// A capture of one launch text.
+    private static func capture(_ name: String, _ launch: String) -> PipelineCatalogue.Entry {
+        var file = PipelineFile(kind: .capture, name: name, description: "A test.", launch: launch)
+        file.gives = [.video: ["raw"]]
+        file.ports = ["out_video": "src"]
+        return .init(file: file, origin: .folder("/x/capture/\(name).yaml"))
+    }
+
+    private func wait(_ what: Comment, until isDone: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !isDone(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(isDone(), what)
+    }
+
+    /// Takes what a camera makes, as a peer does.
+    private struct Receiver {
+        let pipeline: Pipeline
+        let consumer: FanOut.Consumer
+
+        init(_ output: FanOut) throws {
+            let launch = "appsrc name=in is-live=true format=time ! fakesink sync=false"
+            self.pipeline = try Pipeline(launch: launch) { _ in }
+            try self.pipeline.play(baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds))
+            self.consumer = try output.add(try self.pipeline.element(named: "in"), of: self.pipeline)
+        }
+
+        func stop() {
+            self.consumer.remove()
+            self.pipeline.stop()
+        }
+    }
+
+    @Test
+    func sourcesAreOpenWhileSomebodyReceivesThem() async throws {
+        var settings = CameraSettings()
+        (settings.width, settings.height) = (320, 180)
+        let camera = try TestSession.camera(settings)
+        defer { camera.stop() }
+        try camera.open()
+        #expect(camera.graphs.isEmpty)
+        let (output, sound) = (try camera.output(of: .vp8), try camera.output(of: .opus))
+        let (picture, hearing) = (try Receiver(output), try Receiver(sound))
+        try await self.wait("the test picture") { output.count >= 10 && sound.count >= 10 }
+        // One encoder ends, then, with the other, the source.
+        picture.stop()
+        try await self.wait("no video encoder") { camera.encoders.count == 1 }
+        #expect(camera.encoders == [.opus: "encode/opusenc"] && camera.graphs.keys.contains("capture test source"))
+        hearing.stop()
+        try await self.wait("nothing open") { camera.graphs.isEmpty }
+        #expect(camera.encoders.isEmpty)
+        let (count, end) = (output.count, output.endNanoseconds)
+        #expect(camera.frameCounts.encoded[.vp8] == count)
+        // Who comes again gets the same output, with time stamps that rise.
+        #expect(try camera.output(of: .vp8) === output)
+        let again = try Receiver(output)
+        try await self.wait("the test picture again") { output.count >= count + 10 }
+        #expect(output.endNanoseconds > end)
+        #expect(again.consumer.counters.pushed > 0)
+        // Who takes an output whose encoder has ended is seen.
+        again.stop()
+        try await self.wait("nothing open again") { camera.graphs.isEmpty }
+        let late = try Receiver(output)
+        defer { late.stop() }
+        try await self.wait("a picture for who is late") { late.consumer.counters.pushed >= 10 }
+        #expect(late.consumer.counters.pushed >= 10)
+    }
+
+    @Test
+    func sourcesThatAreKeptOpenAreOpenBeforeAndAfterPeers() async throws {
+        var settings = CameraSettings()
+        (settings.width, settings.height, settings.audio, settings.keepsOpen) = (320, 180, .none, true)
+        let camera = try TestSession.camera(settings)
+        defer { camera.stop() }
+        try camera.open()
+        try await self.wait("pictures") { camera.frameCounts.captured >= 10 }
+        #expect(camera.encoders.isEmpty)
+        let receiver = try Receiver(try camera.output(of: .vp8))
+        try await self.wait("pictures for a peer") { receiver.consumer.counters.pushed >= 5 }
+        receiver.stop()
+        try await self.wait("no encoder") { camera.encoders.isEmpty }
+        let captured = camera.frameCounts.captured
+        try await self.wait("more pictures") { camera.frameCounts.captured >= captured + 10 }
+        #expect(camera.frameCounts.captured >= captured + 10)
+        // Until it is not wanted any more.
+        settings.keepsOpen = false
+        #expect(try camera.capture(settings))
+        try await self.wait("nothing open") { camera.graphs.isEmpty }
+        settings.keepsOpen = true
+        #expect(try camera.capture(settings))
+        #expect(camera.graphs.keys.contains("capture test source"))
+    }
+
+    @Test
+    func aSourceThatFailsIsReplacedByASlateAndTakenBack() async throws {
+        let flaky = Self.capture("flaky", "videotestsrc is-live=true ! identity name=out_video error-after=20")
+        var settings = CameraSettings()
+        (settings.width, settings.height, settings.audio) = (320, 180, .none)
+        settings.video = try #require(CaptureInput("flaky"))
+        var quiet = Logger(label: "quiet")
+        quiet.logLevel = .critical
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [flaky])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: quiet)
+        defer { camera.stop() }
+        let output = try camera.output(of: .vp8)
+        let receiver = try Receiver(output)
+        defer { receiver.stop() }
+        try await self.wait("the slate") { camera.showsSlate }
+        let before = output.count
+        try await self.wait("pictures of the slate") { !camera.showsSlate || output.count >= before + 10 }
+        #expect(output.count >= before + 10)
+        try await self.wait("the source") { !camera.showsSlate }
+        try await self.wait("the slate again") { camera.showsSlate }
+        #expect(camera.encoders == [.vp8: "encode/vp8enc"])
+    }
+
+    @Test
+    func oneSourceTakesThePlaceOfAnotherWhileEncodersGoOn() async throws {
+        let bars = Self.capture("bars", "videotestsrc is-live=true pattern=smpte75 ! identity name=out_video")
+        var settings = CameraSettings()
+        (settings.width, settings.height) = (320, 180)
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [bars])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: TestSession.logger)
+        defer { camera.stop() }
+        let output = try camera.output(of: .vp8)
+        let receiver = try Receiver(output)
+        defer { receiver.stop() }
+        try await self.wait("the test picture") { output.count >= 10 }
+        var other = settings
+        other.video = try #require(CaptureInput("bars"))
+        #expect(try camera.capture(other))
+        #expect(camera.graphs.keys.contains("capture bars"))
+        let count = output.count
+        let end = output.endNanoseconds
+        try await self.wait("the bars") { output.count >= count + 20 }
+        #expect(output.endNanoseconds > end)
+        // What nobody gives changes nothing.
+        other.video = try #require(CaptureInput("nothing"))
+        #expect(throws: CaptureError.self) { try camera.capture(other) }
+        #expect(camera.graphs.keys.contains("capture bars"))
+        #expect(camera.settings.video == CaptureInput("bars"))
+        // For these peers have to be told.
+        var silent = settings
+        silent.audio = .none
+        #expect(try !camera.capture(silent))
+        var pausing = settings
+        pausing.usesAudioDTX = true
+        #expect(try !camera.capture(pausing))
+        #expect(camera.settings.audio == .test && !camera.settings.usesAudioDTX)
+    }
+
+    @Test
+    func picturesOfAnotherSizeAreCodedBehindTheSameOutput() async throws {
+        var settings = CameraSettings()
+        (settings.width, settings.height) = (320, 180)
+        let camera = try TestSession.camera(settings)
+        defer { camera.stop() }
+        let (output, sound) = (try camera.output(of: .vp8), try camera.output(of: .opus))
+        let receivers = try [Receiver(output), Receiver(sound)]
+        defer { for receiver in receivers { receiver.stop() } }
+        try await self.wait("the test picture") { output.count >= 10 && sound.count >= 10 }
+        for change in [
+            { ($0.width, $0.height) = (640, 360) }, { $0.framesPerSecond = 15 }, { $0.bitsPerSecond = 300_000 },
+            { $0.audioBitsPerSecond = 24_000 }, { $0.isVideoMuted = true }, { $0.isAudioMuted = true },
+            { $0.isFrozen = true },
+        ] as [(inout CameraSettings) -> Void] {
+            change(&settings)
+            #expect(try camera.capture(settings))
+            #expect(camera.settings == settings)
+            let (pictures, sounds) = (output.count, sound.count)
+            try await self.wait("\(settings)") { output.count >= pictures + 10 && sound.count >= sounds + 10 }
+            #expect(output.count >= pictures + 10 && sound.count >= sounds + 10, "\(settings)")
+        }
+        try await self.wait("silence") { camera.soundLevel?.decibels == -127 }
+        #expect(camera.soundLevel?.decibels == -127)
+    }
+
+    @Test
+    func aDeviceOfWhichNothingIsSeenIsNotOpened() throws {
+        func opened(_ video: CaptureInput, _ audio: CaptureInput, mutes: String) throws -> [String] {
+            var settings = CameraSettings()
+            (settings.video, settings.audio) = (video, audio)
+            settings.isVideoMuted = mutes.contains("video")
+            settings.isAudioMuted = mutes.contains("audio")
+            return try CaptureSource.opened(settings, from: try PipelineCatalogue.load()).map(\.plan.file.name)
+        }
+        let (camera, microphone) = (CaptureInput.camera("/dev/video0"), try #require(CaptureInput("alsa")))
+        #expect(try opened(camera, microphone, mutes: "") == ["v4l2", "alsa"])
+        #expect(try opened(camera, microphone, mutes: "video") == ["slate", "alsa"])
+        #expect(try opened(camera, microphone, mutes: "audio") == ["v4l2", "slate"])
+        #expect(try opened(camera, microphone, mutes: "video audio") == ["slate", "slate"])
+        // What is no device goes on, so that it is where it would be.
+        #expect(try opened(.file("a"), .file("a"), mutes: "video audio") == ["file"])
+        #expect(try opened(.test, microphone, mutes: "video") == ["test", "alsa"])
     }
 
     /// Holds everything that a file being repeated leaves behind.
@@ -138,10 +475,10 @@ struct CaptureTests {
         (settings.width, settings.height) = (320, 180)
 
         func run(passes: UInt64) async throws {
-            let checked = try settings.checked(logger: TestSession.logger)
-            let camera = CameraSource(settings: checked, logger: TestSession.logger)
-            _ = try camera.output(of: .vp8)
-            _ = try camera.output(of: .opus)
+            let checked = try settings.checked(from: try PipelineCatalogue.load(), logger: TestSession.logger)
+            let camera = try TestSession.camera(checked)
+            let receivers = try [Receiver(camera.output(of: .vp8)), Receiver(camera.output(of: .opus))]
+            defer { for receiver in receivers { receiver.stop() } }
             let deadline = ContinuousClock.now + .seconds(60)
             while camera.frameCounts.captured < passes * 6, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(20))

@@ -49,7 +49,7 @@ struct DirectionChangeTests {
         let control = ControlThread(name: "control")
         var settings = CameraSettings()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = CameraSource(settings: settings, logger: TestSession.logger)
+        let camera = try TestSession.camera(settings)
         let recorder = RoomRecorder(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger

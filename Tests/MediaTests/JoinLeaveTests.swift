@@ -2,10 +2,13 @@
 
 import Foundation
 import GStreamer
-import Media
 import Session
 import Signalling
+import Storage
 import Testing
+import Timeline
+
+@testable import Media
 
 /// What a process holds: the things that a peer must not leave behind.
 private struct Holdings: CustomStringConvertible {
@@ -36,12 +39,15 @@ private struct Holdings: CustomStringConvertible {
 @Suite(.serialized)
 struct JoinLeaveTests {
     /// One call of two peer connections in this process, from the offer to the first recorded unit and to the end.
+    ///
+    /// Every other one has a data channel, into which the camera writes a word.
     private func call(
         _ number: UInt64,
         _ sending: PeerConnectionContext,
         _ receiving: PeerConnectionContext,
         _ recorder: RoomRecorder
     ) async throws {
+        let hasData = number.isMultiple(of: 2)
         let (offererEvents, offererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
         let (answererEvents, answererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
         let offerer = PeerConnection(
@@ -61,12 +67,14 @@ struct JoinLeaveTests {
         await offerer.createOffer()
         for await event in offererEvents {
             guard case .offerCreated(let sdp) = event else { continue }
-            await answerer.applyOffer(sdp)
+            await answerer.applyOffer(hasData ? try SpeakingPeer.offer(sdp) : sdp)
             break
         }
         for await event in answererEvents {
             guard case .answerCreated(let sdp) = event else { continue }
-            await offerer.applyAnswer(sdp)
+            let answer = hasData ? try SpeakingPeer.answer(sdp) : (sdp: sdp, takesData: false)
+            #expect(answer.takesData == hasData)
+            await offerer.applyAnswer(answer.sdp)
             break
         }
         let deadline = ContinuousClock.now + .seconds(10)
@@ -77,6 +85,7 @@ struct JoinLeaveTests {
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(recorder.tracks.filter { $0.participant == name && $0.units > 0 }.count == 2)
+        if hasData { #expect(try await SpeakingPeer.write(["word"], on: offerer, sending.control)) }
         await answerer.close(reason: "left")
         await offerer.close(reason: "left")
     }
@@ -89,13 +98,13 @@ struct JoinLeaveTests {
         let control = ControlThread(name: "control")
         var settings = CameraSettings()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = CameraSource(settings: settings, logger: TestSession.logger)
+        let camera = try TestSession.camera(settings)
         let recorder = RoomRecorder(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
         let sending = try TestSession.context(control: control, camera: camera)
-        let receiving = try TestSession.context(control: control, recorder: recorder)
+        let receiving = try TestSession.context(control: control, recorder: recorder, recordsChat: true)
         for number in 1...10 { try await self.call(UInt64(number), sending, receiving, recorder) }
         try await Task.sleep(for: .seconds(1))
         let before = Holdings.now
@@ -110,5 +119,12 @@ struct JoinLeaveTests {
         #expect(after.isWithin(before), "before: \(before); after 200 joins: \(after)")
         try await control.run("camera") { camera.stop() }
         try await control.run("recorder", deadline: .seconds(30)) { recorder.finish(reason: "test over") }
+        // A recording takes a limited number of tracks; the next one goes on.
+        let entries = try RecordingFolder.list(storage: storage).flatMap { try Journal.read($0).entries }
+        let words = entries.compactMap { entry -> String? in
+            guard case .chatMessage(let message) = entry.record else { return nil }
+            return message.text
+        }
+        #expect(words == Array(repeating: "word", count: 105))
     }
 }

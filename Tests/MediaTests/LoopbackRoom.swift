@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConfigurationFile
 import GStreamer
 import Logging
 import Media
+import PipelineCatalogue
 import SDP
 import Session
 import Signalling
@@ -68,11 +70,19 @@ enum TestSession {
         return handler
     }
 
+    /// A camera with the program's own pipelines, at a fixed rate: a busy machine is no narrow network.
+    static func camera(_ settings: CameraSettings) throws -> CameraSource {
+        var settings = settings
+        settings.minimumBitsPerSecond = settings.bitsPerSecond
+        return CameraSource(settings: settings, pipelines: try PipelineCatalogue.load(), logger: Self.logger)
+    }
+
     static func context(
         control: ControlThread,
         recorder: RoomRecorder? = nil,
         camera: CameraSource? = nil,
-        preferred: CameraCodec = .vp8
+        preferred: PreferredCodec = .vp8,
+        recordsChat: Bool = false
     ) throws -> PeerConnectionContext {
         try Runtime.initialise()
         var settings = WebRTCSettings()
@@ -81,9 +91,10 @@ enum TestSession {
             control: control,
             certificate: try Certificate.generate(),
             policy: NegotiationPolicy.forSession(
-                records: recorder != nil,
+                receives: recorder != nil,
                 camera: camera,
-                preferred: preferred
+                preferred: preferred,
+                recordsChat: recordsChat
             ),
             settings: settings,
             baseTimeNanoseconds: UInt64(Runtime.monotonicNanoseconds),

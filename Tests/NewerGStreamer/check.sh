@@ -21,7 +21,7 @@ if [ ! -f "$stamp" ]; then
     # The packages of `.ci/install-packages demo`, without what only a build needs.
     chroot "$NEWER_DEBIAN" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
         gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly \
-        gstreamer1.0-x gstreamer1.0-nice gstreamer1.0-tools ca-certificates ffmpeg
+        gstreamer1.0-x gstreamer1.0-nice gstreamer1.0-tools libgstrtspserver-1.0-0 ca-certificates ffmpeg
     touch "$stamp"
 fi
 "$here/run.sh" gst-inspect-1.0 --version >&2

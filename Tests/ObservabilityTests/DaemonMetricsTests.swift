@@ -32,6 +32,7 @@ import Testing
         let now = ContinuousClock.now
         var measurement = RoomMeasurement(participants: 2, isRecording: true, recordingLagSeconds: 0.25)
         measurement.roundTripSeconds = 0.03
+        measurement.cameraBitsPerSecond = 400_000
         measurement.tracks = [
             .init(number: 1, participant: "a", kind: "video", codec: "vp8", bytes: 1000, jitterSeconds: 0.001),
             .init(number: 2, participant: "b", kind: "video", codec: "vp8", bytes: 3000, jitterSeconds: 0.002),
@@ -46,6 +47,7 @@ import Testing
         #expect(self.value("room_recording{room=\"standup\"}") == "1")
         #expect(self.value("room_recording_lag_seconds{room=\"standup\"}") == "0.25")
         #expect(self.value("room_round_trip_seconds{room=\"standup\"}") == "0.03")
+        #expect(self.value("room_camera_target_bytes_per_second{room=\"standup\"}") == "50000")
         #expect(self.value("room_tracks{room=\"standup\",kind=\"video\",codec=\"vp8\"}") == "2")
         #expect(self.value("room_tracks{room=\"standup\",kind=\"audio\",codec=\"opus\"}") == nil)
         #expect(self.value("room_jitter_seconds{room=\"standup\",kind=\"video\"}") == "0.002")
@@ -62,6 +64,46 @@ import Testing
         #expect(self.value("room_received_bytes_total{room=\"standup\",kind=\"video\",codec=\"vp8\"}") == "5000")
         self.metrics.remove(room: "standup")
         #expect(self.series(of: "standup").isEmpty)
+    }
+
+    @Test func soundIsShownWhereItIsKnown() {
+        var measurement = RoomMeasurement(participants: 2, isRecording: true)
+        self.metrics.update(room: "r", measurement)
+        for name in ["sound_decibels", "silent_tracks", "camera_sound_decibels", "camera_silent_seconds"] {
+            #expect(self.value("room_\(name){room=\"r\"}") == nil)
+        }
+        func track(_ decibels: Double?, _ silence: Double, isOpen: Bool = true) -> RoomMeasurement.Track {
+            var track = RoomMeasurement.Track(number: 1, participant: "a", kind: "audio", codec: "opus", isOpen: isOpen)
+            track.sound = .init(decibels: decibels, silentSeconds: silence)
+            return track
+        }
+        measurement.tracks = [track(-30, 0), track(-20, 9.9), track(nil, 10), track(0, 99, isOpen: false)]
+        measurement.cameraSound = .init(decibels: -127, silentSeconds: 12)
+        self.metrics.update(room: "r", measurement)
+        #expect(self.value("room_sound_decibels{room=\"r\"}") == "-20")
+        #expect(self.value("room_silent_tracks{room=\"r\"}") == "1")
+        #expect(self.value("room_camera_sound_decibels{room=\"r\"}") == "-127")
+        #expect(self.value("room_camera_silent_seconds{room=\"r\"}") == "12")
+        self.metrics.left(room: "r")
+        #expect(!self.series(of: "r").contains { $0.contains("sound") || $0.contains("silent") })
+    }
+
+    @Test func reductionsOfEveryCameraAreCounted() {
+        func update(_ reductions: UInt64?) {
+            var measurement = RoomMeasurement(participants: 1, isRecording: false)
+            measurement.cameraReductions = reductions
+            self.metrics.update(room: "r", measurement)
+        }
+        update(nil)
+        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == nil)
+        update(2)
+        update(5)
+        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "5")
+        // Another camera, and one that comes after none.
+        update(1)
+        update(nil)
+        update(3)
+        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "9")
     }
 
     @Test func rateFallsToZeroWithoutMedia() {
@@ -83,14 +125,20 @@ import Testing
     @Test func everythingElseIsCounted() {
         self.metrics.roomsByPhase(["joined": 3, "failed": 1])
         self.metrics.roomsByPhase(["joined": 4])
-        self.metrics.firstUnit(kind: "video", after: 0.35)
+        self.metrics.firstUnit(kind: "video", after: 0.35, parts: [.answer: 0.05, .file: 0.3])
         self.metrics.firstFrame(afterJoin: 1.25)
         self.metrics.storage(freeBytes: 1 << 40, secondsUntilFull: 3600)
         self.metrics.exportQueue(length: 2)
         self.metrics.exportEnded(.done, after: .seconds(20))
         self.metrics.workers(8)
-        self.metrics.update(worker: "standup", cpuSeconds: 12.5, residentBytes: 61_000_000)
-        self.metrics.update(worker: "standup", cpuSeconds: 0.5, residentBytes: 50_000_000)
+        var worker = WorkerMeasurement(cpuSeconds: 12.5, residentBytes: 61_000_000, threads: 20, descriptors: 30)
+        self.metrics.update(worker: "standup", worker)
+        for name in ["worker_gstreamer_objects", "worker_allocated_bytes"] {
+            #expect(self.value("\(name){worker=\"standup\"}") == nil)
+        }
+        (worker.cpuSeconds, worker.residentBytes) = (0.5, 50_000_000)
+        (worker.objects, worker.allocatedBytes) = (7, 40_000_000)
+        self.metrics.update(worker: "standup", worker)
         self.metrics.workerRestarted(.crashed)
         self.metrics.webhookDelivery(.retried)
         self.metrics.webhooks(pending: 4, deadLetters: 1)
@@ -101,12 +149,19 @@ import Testing
         self.metrics.logLine(.error)
         for (series, value) in [
             ("rooms{phase=\"joined\"}", "4"), ("first_unit_wait_seconds_sum{kind=\"video\"}", "0.35"),
+            ("first_unit_wait_part_seconds_sum{kind=\"video\",part=\"file\"}", "0.3"),
+            ("first_unit_wait_part_seconds_bucket{kind=\"video\",part=\"answer\",le=\"0.02\"}", "0"),
+            ("first_unit_wait_part_seconds_bucket{kind=\"video\",part=\"answer\",le=\"0.05\"}", "1"),
+            ("first_unit_wait_part_seconds_count{kind=\"audio\",part=\"ice\"}", "0"),
             ("join_to_first_frame_seconds_bucket{le=\"1\"}", "0"),
             ("join_to_first_frame_seconds_bucket{le=\"1.5\"}", "1"), ("storage_free_bytes", "1099511627776"),
             ("storage_full_in_seconds", "3600"), ("export_queue_length", "2"),
             ("export_duration_seconds_sum{result=\"done\"}", "20"), ("workers", "8"),
             ("worker_cpu_seconds_total{worker=\"standup\"}", "0.5"),
-            ("worker_resident_bytes{worker=\"standup\"}", "50000000"),
+            ("worker_resident_bytes{worker=\"standup\"}", "50000000"), ("worker_threads{worker=\"standup\"}", "20"),
+            ("worker_open_descriptors{worker=\"standup\"}", "30"),
+            ("worker_gstreamer_objects{worker=\"standup\"}", "7"),
+            ("worker_allocated_bytes{worker=\"standup\"}", "40000000"),
             ("worker_restarts_total{reason=\"crashed\"}", "1"),
             ("webhook_deliveries_total{result=\"retried\"}", "1"), ("webhook_pending", "4"),
             ("webhook_dead_letters", "1"),
@@ -128,6 +183,22 @@ import Testing
         ("/dashboard/app.js", .dashboard), ("/v2/rooms", .other), ("/v1", .other), ("/../etc/passwd", .other),
     ]) func everyPathHasAGroup(path: String, group: RouteGroup) {
         #expect(RouteGroup(path: path) == group)
+    }
+}
+
+@Suite struct OutputGrowthTests {
+    private func output(_ name: String, packets: UInt64, dropped: UInt64 = 0) -> RoomMeasurement.Output {
+        .init(name: name, isFailing: false, packets: packets, bytes: packets * 10, droppedPackets: dropped)
+    }
+
+    @Test func onlyWhatIsNewCounts() {
+        var growth = OutputGrowth()
+        let first = growth.advance(to: [self.output("a", packets: 5), self.output("b", packets: 7, dropped: 2)])
+        #expect(first == OutputGrowth.Counts(packets: 12, bytes: 120, droppedPackets: 2))
+        #expect(growth.advance(to: [self.output("a", packets: 6)]) == OutputGrowth.Counts(packets: 1, bytes: 10))
+        // Another worker counts from zero.
+        #expect(growth.advance(to: [self.output("a", packets: 4)]) == OutputGrowth.Counts(packets: 4, bytes: 40))
+        #expect(growth.advance(to: []) == OutputGrowth.Counts())
     }
 }
 

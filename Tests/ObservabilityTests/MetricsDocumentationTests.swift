@@ -38,6 +38,38 @@ import Testing
         #expect(rows.map(String.init) == DaemonMetric.all.map(self.row))
     }
 
+    @Test func everyMetricOfTheProbeIsListedAsItIs() throws {
+        let rows = try self.document("probe.md").split(separator: "\n").filter { $0.hasPrefix("| `tapedeck_") }
+        #expect(rows.map(String.init) == ProbeMetric.all.map(self.row))
+        for metric in ProbeMetric.all {
+            #expect(metric.name.hasPrefix("tapedeck_probe_") && metric.labels.first == "room")
+            #expect(metric.unit == .one || metric.name.hasSuffix("_\(metric.unit.rawValue)"), "\(metric.name)")
+        }
+        #expect(Set(ProbeMetric.all.map(\.name)).isDisjoint(with: DaemonMetric.all.map(\.name)))
+    }
+
+    @Test func aProbeIsWrittenWithItsRoom() {
+        let text = ProbeMetric.text(
+            room: "socketio+http://h/\"1\"",
+            [
+                (ProbeMetric.score, [], 93), (ProbeMetric.partScore, ["loss"], 93),
+                (ProbeMetric.partScore, ["sync"], 100),
+            ]
+        )
+        #expect(
+            text == """
+                # HELP tapedeck_probe_part_score The score of each part, 0 to 100.
+                # TYPE tapedeck_probe_part_score gauge
+                tapedeck_probe_part_score{room="socketio+http://h/\\"1\\"",part="loss"} 93
+                tapedeck_probe_part_score{room="socketio+http://h/\\"1\\"",part="sync"} 100
+                # HELP tapedeck_probe_score The score of the weakest part, 0 to 100.
+                # TYPE tapedeck_probe_score gauge
+                tapedeck_probe_score{room="socketio+http://h/\\"1\\""} 93
+
+                """
+        )
+    }
+
     @Test func everyRegisteredMetricIsDeclaredAndNamedByTheRules() {
         let registry = PrometheusRegistry()
         let metrics = DaemonMetrics(registry: registry, version: "1", startTime: 0)

@@ -20,20 +20,27 @@ import Testing
                 bytes: 1,
                 lostPackets: 1,
                 keyframeRequests: 1,
-                jitterSeconds: 0.001
+                jitterSeconds: 0.001,
+                sound: .init(decibels: -20, silentSeconds: 0)
             )
             let measurement = RoomMeasurement(
                 participants: 1,
                 isRecording: true,
                 recordingLagSeconds: 0,
                 roundTripSeconds: 0.1,
-                tracks: [track]
+                cameraSound: .init(decibels: -20, silentSeconds: 0),
+                cameraBitsPerSecond: 1_500_000,
+                cameraReductions: 1,
+                tracks: [track],
+                outputs: [.init(name: "o", isFailing: true, packets: 1, bytes: 1, droppedPackets: 1)]
             )
             metrics.update(room: room, measurement, at: time)
         }
         metrics.roomsByPhase(["joined": 1])
         metrics.storage(freeBytes: 1, secondsUntilFull: .infinity)
-        metrics.update(worker: "w", cpuSeconds: 1, residentBytes: 1)
+        var worker = WorkerMeasurement(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
+        (worker.objects, worker.allocatedBytes) = (1, 1)
+        metrics.update(worker: "w", worker)
         metrics.request(.rooms, status: 200, took: .milliseconds(1))
         let shown = Set(registry.text().matches(of: #/# TYPE ([a-z_]+) /#).map { String($0.1) })
         #expect(shown == Set(DaemonMetric.all.map(\.name)).subtracting([PrometheusRegistry.droppedDescription.name]))

@@ -15,6 +15,7 @@ import Testing
         ),
         ("xmpp://recorder:p@ss@example.org/?peer=alice", "xmpp://example.org/?peer=alice"),
         ("whip+https://h/x?secret", "whip+https://h/x?***"),
+        ("janus+ws://h/?room=1&ids=string&token=secret&insecure", "janus+ws://h/?room=1&ids=string&token=***&insecure"),
         ("lan+tcp://0.0.0.0:5556?listen", "lan+tcp://0.0.0.0:5556?listen"),
         ("https://h/x#secret", "https://h/x"), ("https://h/x?room=1#secret", "https://h/x?room=1"),
         ("xmpp://a@h/?room_server=https://u:secret@h", "xmpp://h/?room_server=***"),

@@ -20,8 +20,6 @@ import Testing
         #expect(receiver.lines() == ["STOPPING=1", "STATUS=finishing files"])
         notifier.watchdog()
         #expect(receiver.lines() == ["WATCHDOG=1"])
-        notifier.extendTimeout(by: .seconds(90))
-        #expect(receiver.lines() == ["EXTEND_TIMEOUT_USEC=90000000"])
         #expect(receiver.lines() == nil)
     }
 

@@ -16,10 +16,13 @@ Example: .venv/peers/bin/python Tests/Peers/aiortc_peer.py --url http://127.0.0.
 import argparse
 import asyncio
 import contextlib
+import datetime
 import fractions
 import importlib
 import json
 import logging
+import math
+import os
 import pathlib
 import re
 import signal
@@ -28,9 +31,12 @@ import time
 
 import aioice.ice
 import numpy as np
-from aiortc import (RTCConfiguration, RTCPeerConnection, RTCRtpReceiver, RTCSessionDescription)
+from aiortc import (RTCConfiguration, RTCPeerConnection, RTCRtpReceiver, RTCRtpSender,
+                    RTCSessionDescription)
+from aiortc.clock import datetime_to_ntp
 from aiortc.codecs import h264, vpx
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
+from aiortc.rtp import RtcpSrPacket
 from aiortc.sdp import candidate_from_sdp
 from av import AudioFrame, VideoFrame
 
@@ -43,6 +49,19 @@ VIDEO_RATE = 90000
 
 def report(**facts):
     print(json.dumps(facts), flush=True)
+
+
+def run_to_the_end(peer):
+    """Runs a peer and ends the process with its code; never returns.
+
+    Not by sys.exit: a thread or task of aiortc that hangs would keep the process for ever.
+    """
+    async def run():
+        code = await peer
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code or 0)
+    asyncio.run(run())
 
 
 def socketio_client(eio):
@@ -64,16 +83,21 @@ def gather_loopback():
 
 
 class MediaClock:
-    """The instant both synthetic tracks count from; starts with the first frame asked for."""
+    """The instant both synthetic tracks count from; starts with the first frame asked for.
 
-    def __init__(self):
+    Or with the next whole second of UTC: then the flashes of several peers are one instant.
+    """
+
+    def __init__(self, on_the_second=False):
         self.started = None
         self.started_at = None
+        self.on_the_second = on_the_second
 
     async def wait(self, seconds):
         if self.started is None:
-            self.started = time.monotonic()
-            self.started_at = time.time()
+            now, self.started_at = time.monotonic(), time.time()
+            ahead = math.ceil(self.started_at) - self.started_at if self.on_the_second else 0
+            self.started, self.started_at = now + ahead, self.started_at + ahead
             report(event="sending", at=self.started_at)
         await asyncio.sleep(max(0, self.started + seconds - time.monotonic()))
 
@@ -81,9 +105,12 @@ class MediaClock:
 class PatternVideo(MediaStreamTrack):
     kind = "video"
 
-    def __init__(self, clock, width, height, fps):
+    def __init__(self, clock, width, height, fps, start=0.0):
         super().__init__()
-        self.clock, self.width, self.height, self.fps, self.counter = clock, width, height, fps, 0
+        self.clock, self.width, self.height, self.fps = clock, width, height, fps
+        self.counter = math.ceil(start * fps)
+        # aiortc sends the time stamps of frames as they are.
+        self.first_time = 0.0
         ramp = np.linspace(60, 180, width).astype(np.uint8)
         self.background = np.tile(ramp, (height, 1))
         self.chroma = np.full((height // 2, width), 128, np.uint8)
@@ -104,9 +131,11 @@ class PatternVideo(MediaStreamTrack):
 class PatternAudio(MediaStreamTrack):
     kind = "audio"
 
-    def __init__(self, clock, fps):
+    def __init__(self, clock, fps, start=0.0):
         super().__init__()
-        self.clock, self.beep, self.chunk = clock, SAMPLE_RATE // fps, 0
+        self.clock, self.beep, self.chunk = clock, SAMPLE_RATE // fps, math.ceil(start * SAMPLE_RATE / CHUNK)
+        # aiortc counts from the first packet.
+        self.first_time = self.chunk * CHUNK / SAMPLE_RATE
 
     async def recv(self):
         if self.readyState != "live":
@@ -123,11 +152,46 @@ class PatternAudio(MediaStreamTrack):
         return frame
 
 
+class EchoTrack(MediaStreamTrack):
+    """What comes is sent back, with its time stamps: sound after `delay` seconds, `frozen` pictures as one of them."""
+
+    def __init__(self, kind, delay=0.0, frozen=None):
+        super().__init__()
+        self.kind, self.delay, self.frozen = kind, delay, frozen
+        self.frames = asyncio.Queue(maxsize=256)
+        self.first_at, self.still = None, None
+
+    def put(self, frame):
+        now = time.monotonic()
+        self.first_at = self.first_at or now
+        if self.frozen and self.frozen[0] <= now - self.first_at < self.frozen[1]:
+            frame = self.stand_still(frame)
+        asyncio.get_running_loop().call_later(self.delay, self.keep, frame)
+
+    def keep(self, frame):
+        with contextlib.suppress(asyncio.QueueFull):
+            self.frames.put_nowait(frame)
+
+    def stand_still(self, frame):
+        if self.still is None:
+            self.still = frame.to_ndarray(format="yuv420p")
+        again = VideoFrame.from_ndarray(self.still, format="yuv420p")
+        again.pts, again.time_base = frame.pts, frame.time_base
+        return again
+
+    async def recv(self):
+        return await self.frames.get()
+
+
 class Connection:
-    """One peer connection and its figures."""
+    """One peer connection and its figures; `options` are those of `parse`, or some of them."""
+
+    DEFAULTS = {"codec": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
+                "alter_fingerprint": False, "exact_reports": False, "second_video": None, "tell_remote": False,
+                "write": [], "delay_sound": 0, "freeze": None, "notes": None}
 
     def __init__(self, options):
-        self.options = options
+        self.options = options = argparse.Namespace(**{**self.DEFAULTS, **vars(options)})
         self.pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.candidates = []
         self.tasks = []
@@ -136,27 +200,61 @@ class Connection:
                         "width": None, "height": None, "connected": False}
         self.pc.on("track", self.on_track)
         self.pc.on("connectionstatechange", self.on_state)
-        self.clock = MediaClock()
+        self.clock = MediaClock(options.on_the_second)
+        if options.write:
+            self.open_channel(options.write)
         tracks = {"video": None, "audio": None}
         if options.send == "synthetic":
-            tracks = {"video": PatternVideo(self.clock, options.width, options.height, options.fps),
-                      "audio": PatternAudio(self.clock, options.fps)}
+            tracks = {"video": PatternVideo(self.clock, options.width, options.height, options.fps,
+                                            options.video_start),
+                      "audio": PatternAudio(self.clock, options.fps, options.audio_start)}
+        self.echoes = {}
+        if options.send == "echo":
+            self.echoes = tracks = {"video": EchoTrack("video", frozen=options.freeze),
+                                    "audio": EchoTrack("audio", delay=options.delay_sound)}
         for kind in ("audio", "video"):
             if tracks[kind]:
                 direction = "sendrecv" if options.receive else "sendonly"
                 transceiver = self.pc.addTransceiver(tracks[kind], direction=direction)
                 self.count_sent(transceiver.sender, "framesSent" if kind == "video" else "audioPacketsSent")
+                if options.exact_reports:
+                    rate = VIDEO_RATE if kind == "video" else SAMPLE_RATE
+                    self.report_exactly(transceiver.sender, tracks[kind], rate)
             else:
                 transceiver = self.pc.addTransceiver(kind, direction="recvonly")
-            if kind == "video" and options.codec:
-                codecs = RTCRtpReceiver.getCapabilities("video").codecs
-                wanted = f"video/{options.codec}".lower()
-                transceiver.setCodecPreferences([codec for codec in codecs
-                                                 if codec.mimeType.lower() in (wanted, "video/rtx")])
+            if kind == "video":
+                self.prefer_codec(transceiver)
             if kind == "audio" and options.audio_codec:
                 wanted = f"audio/{options.audio_codec}".lower()
                 transceiver.setCodecPreferences([codec for codec in RTCRtpReceiver.getCapabilities("audio").codecs
                                                  if codec.mimeType.lower() == wanted])
+
+    def open_channel(self, texts):
+        """A data channel, into which a text is written every second."""
+        channel = self.pc.createDataChannel("chat")
+
+        async def write():
+            for text in texts:
+                channel.send(text)
+                report(event="wrote", text=text, at=time.time())
+                await asyncio.sleep(1)
+
+        channel.on("open", lambda: self.tasks.append(asyncio.create_task(write())))
+
+    def prefer_codec(self, transceiver):
+        if self.options.codec:
+            wanted = f"video/{self.options.codec}".lower()
+            transceiver.setCodecPreferences([codec for codec in RTCRtpReceiver.getCapabilities("video").codecs
+                                             if codec.mimeType.lower() in (wanted, "video/rtx")])
+
+    def add_second_video(self):
+        options = self.options
+        transceiver = self.pc.addTransceiver(PatternVideo(MediaClock(), options.width, options.height, options.fps),
+                                             direction="sendonly")
+        self.figures["secondFramesSent"] = 0
+        self.count_sent(transceiver.sender, "secondFramesSent")
+        self.prefer_codec(transceiver)
+        return transceiver
 
     def count_sent(self, sender, name):
         """Counts what leaves the encoder: it is sent at once. aiortc itself counts packets only."""
@@ -170,19 +268,63 @@ class Connection:
 
         sender._next_encoded_frame = counted
 
+    def report_exactly(self, sender, track, rate):
+        """Puts the true capture time into sender reports; aiortc puts the time at which it had sent the packet."""
+        encode, send = sender._next_encoded_frame, sender._send_rtcp
+        newest, origin = None, None
+
+        async def noted(codec):
+            nonlocal newest, origin
+            # What was encoded before this is sent by now.
+            if newest is not None and origin is None:
+                origin = sender._RTCRtpSender__rtp_timestamp - newest
+            frame = await encode(codec)
+            newest = frame.timestamp if frame is not None else newest
+            return frame
+
+        async def send_exactly(packets):
+            for packet in packets:
+                if isinstance(packet, RtcpSrPacket):
+                    if origin is None:
+                        return
+                    elapsed = (packet.sender_info.rtp_timestamp - origin & 0xFFFFFFFF) / rate
+                    at = self.clock.started_at + track.first_time + elapsed
+                    packet.sender_info.ntp_timestamp = datetime_to_ntp(
+                        datetime.datetime.fromtimestamp(at, datetime.timezone.utc))
+            await send(packets)
+
+        sender._next_encoded_frame, sender._send_rtcp = noted, send_exactly
+
     def on_track(self, track):
         receive = self.receive_video if track.kind == "video" else self.receive_audio
         self.tasks.append(asyncio.create_task(receive(track)))
 
+    def note(self, **facts):
+        """Writes a fact about one decoded frame to the file of --notes."""
+        with open(self.options.notes, "a", encoding="utf-8") as notes:
+            notes.write(json.dumps({"at": time.time(), **facts}) + "\n")
+
     async def receive_video(self, track):
-        figures = self.figures
+        figures, before = self.figures, None
         with contextlib.suppress(MediaStreamError):
             while True:
                 frame = await track.recv()
                 figures["framesDecoded"] += 1
+                if "video" in self.echoes:
+                    self.echoes["video"].put(frame)
+                if figures["framesDecoded"] == 1:
+                    report(event="decoding", at=time.time())
                 figures["width"], figures["height"] = frame.width, frame.height
                 plane = frame.planes[0]
                 luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:frame.height, :frame.width]
+                if self.options.notes:
+                    # The picture in small: what it shows, and whether it moves.
+                    small = luma[::4, ::4].astype(np.int16)
+                    moved = before is None or before.shape != small.shape or float(np.abs(small - before).mean())
+                    self.note(kind="video", pts=frame.pts, width=frame.width, height=frame.height,
+                              mean=round(float(small.mean()), 1), spread=round(float(small.std()), 1),
+                              change=round(float(moved), 3))
+                    before = small
                 counter = pattern.read_counter(luma)
                 if counter is None:
                     continue
@@ -197,9 +339,15 @@ class Connection:
             while True:
                 frame = await track.recv()
                 self.figures["audioFramesReceived"] += 1
+                if "audio" in self.echoes:
+                    self.echoes["audio"].put(frame)
                 if expected is not None and frame.pts != expected:
                     self.figures["audioGaps"] += 1
                 expected = frame.pts + frame.samples
+                if self.options.notes:
+                    left = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0].astype(np.int32)
+                    self.note(kind="audio", pts=frame.pts, samples=frame.samples, peak=int(np.abs(left).max()),
+                              crossings=int(np.count_nonzero(np.diff(np.signbit(left)))))
 
     def on_state(self):
         state = self.pc.connectionState
@@ -336,6 +484,8 @@ class Peer:
         if message.get("sdp") in self.own_descriptions:
             return
         member = self.member(message.get("from"))
+        if self.options.tell_remote:
+            report(event="remote", text=message.get("sdp") or message.get("candidate") or "")
         async with self.lock:
             kind = message.get("type")
             connection = self.connections.get(member)
@@ -360,6 +510,25 @@ class Peer:
         await asyncio.sleep(self.options.duration)
         self.ended.set()
 
+    async def change_call(self):
+        """Offers a second video track once connected, and takes it away again."""
+        start, end = self.options.second_video
+        while not (live := [member for member, connection in self.connections.items()
+                            if connection.figures["connected"]]):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(start)
+        member, connection = live[0], self.connections[live[0]]
+        async with self.lock:
+            transceiver = connection.add_second_video()
+            await self.send(member, await connection.offer())
+        report(event="changed", change="add")
+        await asyncio.sleep(end - start)
+        async with self.lock:
+            transceiver.sender.replaceTrack(None)
+            transceiver.direction = "inactive"
+            await self.send(member, await connection.offer())
+        report(event="changed", change="remove")
+
     async def run(self):
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
@@ -373,11 +542,13 @@ class Peer:
             return 3
         await self.sio.emit("join", self.options.room)
         watch = asyncio.create_task(self.watch_duration()) if self.options.duration else None
+        changes = asyncio.create_task(self.change_call()) if self.options.second_video else None
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.ended.wait(), self.options.limit)
         self.ended.set()
-        if watch:
-            watch.cancel()
+        for task in (watch, changes):
+            if task:
+                task.cancel()
         async with self.lock:
             for member in list(self.connections):
                 await self.drop_connection(member)
@@ -399,14 +570,10 @@ class Peer:
         return self.exit_code or (0 if connected else 1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
-    parser.add_argument("--path", default="/socket.io/", help="of the Engine.IO endpoint")
-    parser.add_argument("--room", required=True)
-    parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
-    parser.add_argument("--transport", choices=("polling", "websocket", "auto"), default="auto")
-    parser.add_argument("--send", choices=("synthetic", "none"), default="none")
+def parse(parser):
+    """Adds what every signalling takes, reads the command line, and prepares aiortc."""
+    parser.add_argument("--send", choices=("synthetic", "echo", "none"), default="none",
+                        help="the test pattern, or with --receive what comes")
     parser.add_argument("--receive", action="store_true")
     parser.add_argument("--codec", choices=("vp8", "h264"), help="the only video codec to negotiate")
     parser.add_argument("--audio-codec", choices=("opus", "pcmu", "pcma"), help="the only audio codec to negotiate")
@@ -415,20 +582,52 @@ def main():
     parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
     parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--video-start", type=float, default=0, help="seconds of the call without pictures")
+    parser.add_argument("--audio-start", type=float, default=0, help="seconds of the call without sound")
+    parser.add_argument("--on-the-second", action="store_true", help="flash at whole seconds of UTC")
+    parser.add_argument("--exact-reports", action="store_true", help="sender reports tell when frames were captured")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")
+    parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
+    parser.add_argument("--tell-remote", action="store_true", help="print the other side's descriptions and candidates")
+    parser.add_argument("--write", action="append", default=[], metavar="TEXT",
+                        help="open a data channel and write this into it, then the next one after a second")
+    parser.add_argument("--ignore-keyframe-requests", action="store_true", help="but for a keyframe in 3000 pictures")
+    parser.add_argument("--delay-sound", type=float, default=0, help="seconds by which an echo holds back sound")
+
+    def span(text):
+        return [float(part) for part in text.split("-")]
+
+    parser.add_argument("--freeze", type=span, help="START-END, in seconds of pictures: an echo shows one all the time")
+    parser.add_argument("--second-video", type=span,
+                        help="START-END, in seconds of the call: send a second video track meanwhile")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.width, options.height = map(int, options.size.split("x"))
     if options.send == "none" and not options.receive:
         parser.error("nothing to do: give --send synthetic, --receive or both")
+    if options.send == "echo" and not options.receive:
+        parser.error("--send echo needs --receive")
     logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, stream=sys.stderr)
     vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = options.bitrate
+    if options.ignore_keyframe_requests:
+        RTCRtpSender._send_keyframe = lambda sender: None
     gather_loopback()
+    return options
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
+    parser.add_argument("--path", default="/socket.io/", help="of the Engine.IO endpoint")
+    parser.add_argument("--room", required=True)
+    parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
+    parser.add_argument("--transport", choices=("polling", "websocket", "auto"), default="auto")
+    options = parse(parser)
 
     async def run():
         return await Peer(options).run()
 
-    sys.exit(asyncio.run(run()))
+    run_to_the_end(run())
 
 
 if __name__ == "__main__":

@@ -4,8 +4,11 @@
 
 Serves its own small page (Tests/Peers/page) on loopback and prints one JSON object a line: joined, connected, closed
 (figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a
-line: `stats` prints the figures so far, `leave` ends. Leaves the room and ends on SIGTERM, after --duration seconds of
-the first connection, or after --limit seconds.
+line: `stats` prints the figures so far, `restart` restarts ICE, `leave` ends, and `add media`, `add screen`,
+`remove screen`, `stop screen`, `remove camera`, `stop camera` and `replace camera` change the call and print `changed`;
+`set scale 2`, `set camera off`, `set microphone on` and `set codec h264` change its media and print `set`.
+`add channel` opens a data channel in the call, `write TEXT` writes into it and prints `wrote`.
+Leaves the room and ends on SIGTERM, after --duration seconds of the first connection, or after --limit seconds.
 
 With --page it opens the page of `tapedeck serve` instead (which always sends and receives), and figures are those of
 the last look, taken four times a second.
@@ -34,12 +37,13 @@ from playwright.async_api import Error, async_playwright
 
 FLAGS = [
     "--use-fake-device-for-media-stream=fps=30",
-    "--use-fake-ui-for-media-stream",
     "--no-sandbox",
     "--autoplay-policy=no-user-gesture-required",
     "--allow-loopback-in-peer-connection",
     "--disable-background-timer-throttling",
 ]
+# Who may use a camera is shown the host's addresses, too.
+SHOWN_TO_ALL = ["--use-fake-ui-for-media-stream", "--disable-features=WebRtcHideLocalIpsWithMdns"]
 PAGE_FOLDER = pathlib.Path(__file__).resolve().parent / "page"
 LOOK_AT_SERVED_PAGE = """async () => Object.fromEntries(await Promise.all([...tapedeckRoom.peers].map(
     async ([member, pc]) => [member, { connected: pc.connectionState === "connected", ...await figures(pc) }])))"""
@@ -96,8 +100,19 @@ class BrowserPeer:
             command = line.strip()
             if command == b"stats":
                 report({"event": "stats", "connections": await page.evaluate(self.looker)})
+            elif command == b"restart":
+                await page.evaluate("restartAll()")
+                report({"event": "restarting", "at": time.time()})
             elif command == b"leave":
                 self.ended.set()
+            elif command.startswith(b"write "):
+                await page.evaluate("text => write(text)", command.decode().removeprefix("write "))
+            elif command.startswith(b"set "):
+                await page.evaluate("given => set(...given)", command.decode().split()[1:])
+            elif command:
+                name = command.decode()
+                await page.evaluate("([name, stops]) => change(name, stops)",
+                                    [name.replace("stop ", "remove "), name.startswith("stop ")])
 
     async def watch_duration(self):
         await self.connected.wait()
@@ -152,7 +167,7 @@ class BrowserPeer:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.ended.set)
-        flags = FLAGS + ([] if self.options.mdns else ["--disable-features=WebRtcHideLocalIpsWithMdns"])
+        flags = FLAGS + ([] if self.options.mdns else SHOWN_TO_ALL)
         async with contextlib.AsyncExitStack() as stack:
             playwright = await stack.enter_async_context(async_playwright())
             browser = await playwright.chromium.launch(
@@ -160,7 +175,8 @@ class BrowserPeer:
                 handle_sigint=False, handle_sigterm=False, handle_sighup=False)
             stack.push_async_callback(browser.close)
             context = await browser.new_context()
-            await context.grant_permissions(["camera", "microphone"])
+            if not self.options.mdns:
+                await context.grant_permissions(["camera", "microphone"])
             page = await context.new_page()
             page.on("pageerror", lambda error: report({"event": "error", "reason": str(error)}))
             try:
@@ -191,7 +207,8 @@ class BrowserPeer:
             "send": options.send, "receive": options.receive, "codec": options.codec,
             "size": [int(part) for part in options.size.split("x")], "fps": options.fps,
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
-            "resize": options.resize, "holdCycle": options.hold_cycle,
+            "resize": options.resize, "holdCycle": options.hold_cycle, "dataFirst": options.data_first,
+            "painted": options.mdns, "channel": options.channel,
         }
 
 
@@ -215,7 +232,10 @@ def main():
     parser.add_argument("--mute-cycle", type=float, default=0, help="mute and unmute every so many seconds")
     parser.add_argument("--resize", type=float, default=0, help="halve and restore the picture every so many seconds")
     parser.add_argument("--hold-cycle", type=float, default=0, help="inactive and back every so many seconds")
-    parser.add_argument("--mdns", action="store_true", help="hide addresses behind .local names when only receiving")
+    parser.add_argument("--data-first", action="store_true", help="offer a data channel only, until `add media`")
+    parser.add_argument("--channel", action="store_true", help="open a data channel beside the media")
+    parser.add_argument("--mdns", action="store_true",
+                        help="hide addresses behind .local names, and paint pictures: who may use a camera hides none")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     options = parser.parse_args()
     if not (options.page or options.send or options.receive):

@@ -8,9 +8,15 @@ final class RawWebSocket {
 
     /// Opens a WebSocket.
     /// - Throws: `RawConnection.Failure.unreadable` with the body of a refusal.
-    init(port: Int, query: String = "EIO=4&transport=websocket") throws {
+    convenience init(port: Int, query: String = "EIO=4&transport=websocket") throws {
+        try self.init(port: port, target: "/socket.io/?\(query)")
+    }
+
+    /// Opens a WebSocket at a path of its own.
+    /// - Throws: `RawConnection.Failure.unreadable` with the body of a refusal.
+    init(port: Int, target: String) throws {
         self.connection = try RawConnection(port: port)
-        try self.connection.request("GET /socket.io/?\(query)", headers: Self.upgradeHeaders)
+        try self.connection.request("GET \(target)", headers: Self.upgradeHeaders)
         let response = try self.connection.response()
         guard response.status == 101 else { throw RawConnection.Failure.unreadable(response.body) }
     }
@@ -36,6 +42,14 @@ final class RawWebSocket {
         let reply = try socket.text()
         guard reply.hasPrefix(#"42["joined""#) else { throw RawConnection.Failure.unreadable(reply) }
         return (socket, id)
+    }
+
+    /// A SkyRTC client that is in a room, and what it was told of it.
+    static func skyRTC(port: Int, room: String) throws -> (socket: RawWebSocket, id: String, peers: SkyRTCMessage) {
+        let socket = try RawWebSocket(port: port, target: "/wss")
+        try socket.send(#"{"eventName":"__join","data":{"room":"\#(room)"}}"#)
+        let peers = try SkyRTCMessage(.text(try socket.text()))
+        return (socket, peers.peer("you")?.rawValue ?? "", peers)
     }
 
     func send(_ text: String) throws { try self.send(opcode: 1, [UInt8](text.utf8)) }

@@ -117,4 +117,11 @@ import Testing
         let media = try SessionDescription(parsing: inner).media
         #expect(media.map(\.candidates.count) == [1, 0])
     }
+
+    @Test func aLineThatIsTooLongWithItsPrefixIsRefused() {
+        let bare = "1 1 udp 1 192.0.2.1 9 typ host ufrag "
+        let longest = bare + String(repeating: "u", count: 1024 - bare.utf8.count - "candidate:".utf8.count)
+        #expect(CandidateLine(longest) != nil)
+        #expect(CandidateLine(longest + "u") == nil)
+    }
 }

@@ -42,7 +42,7 @@ func makeState(_ policy: NegotiationPolicy = NegotiationPolicy()) throws -> Nego
     NegotiationState(policy: policy, ourFingerprints: [try #require(ownFingerprint)], sessionID: 4_242_424_242)
 }
 
-/// Does what webrtcbin 1.22 does with inner descriptions, as far as text goes (measured, gstreamer.md section 1).
+/// Does what webrtcbin 1.22 does with inner descriptions, as far as text goes.
 struct SimulatedWebRTCBin {
     static let ice = (ufrag: "wEbRtCbInUfrag00", password: "wEbRtCbInPassword0000000000")
     static let wrongFingerprint = "sha-256 " + [String](repeating: "EE", count: 32).joined(separator: ":")
@@ -114,6 +114,9 @@ extension NegotiationState {
         case .reply(let outer): return outer
         case .rebuild(let reason):
             Issue.record("rebuild: \(reason)")
+            return ""
+        case .decline(_, let reason):
+            Issue.record("decline: \(reason)")
             return ""
         }
     }

@@ -38,6 +38,45 @@ import Testing
         #expect { try state.offerCreated(inner: inner) } throws: { ($0 as? SDPError)?.code == .wrongState }
     }
 
+    @Test(arguments: [(true, false, "1"), (false, false, "0"), (true, true, "1;usedtx=1")])
+    func opusIsDescribedAsItIsSent(fec: Bool, dtx: Bool, parameters: String) throws {
+        var policy = NegotiationPolicy(sentAudio: [.opus])
+        (policy.usesOpusFEC, policy.usesOpusDTX) = (fec, dtx)
+        var state = try makeState(policy)
+        let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer(direction: .sendrecv)).outer
+        #expect(offer.contains("a=fmtp:111 minptime=10;useinbandfec=\(parameters)\r\n"))
+        var answering = try makeState(policy)
+        let answer = try answering.exchange(Fixture.load("chromium-1-audio-video.offer").text)
+        #expect(answer.contains("a=fmtp:111 minptime=10;useinbandfec=\(parameters)\r\n"))
+    }
+
+    @Test(arguments: [("4", 4 as UInt8?), ("4/sendrecv", 4), ("5", nil), ("", nil)])
+    func levelsAreReadWhereTheAnswerTakesThem(id: String, taken: UInt8?) throws {
+        var state = try makeState()
+        _ = try state.offerCreated(inner: SimulatedWebRTCBin().offer())
+        var answer = try Fixture.load("aiortc.answer").text
+        let line = "a=extmap:\(id) urn:ietf:params:rtp-hdrext:ssrc-audio-level\r\n"
+        if !id.isEmpty { answer = answer.replacing("a=mid:0\r\n", with: "a=mid:0\r\n\(line)") }
+        _ = try state.answerReceived(answer)
+        #expect(state.negotiatedMedia.map(\.codec.audioLevelID) == [taken, nil])
+    }
+
+    @Test func theSourcesAreNamedUnderOurTrack() throws {
+        var state = try makeState(NegotiationPolicy(receivedAudio: [], sentVideo: [.vp8]))
+        let sending = SimulatedWebRTCBin().offer(direction: .sendonly)
+        var lines = sending.split(separator: "\r\n", omittingEmptySubsequences: false)
+        // Audio is neither sent nor received: only the video is left of the offer.
+        let video = lines.firstIndex { $0.hasPrefix("m=video") } ?? 0
+        let audio = lines.firstIndex { $0.hasPrefix("m=audio") } ?? 0
+        lines.removeSubrange(audio..<video)
+        let inner = lines.joined(separator: "\r\n")
+        let outer = try SessionDescription(parsing: state.offerCreated(inner: inner).outer)
+        #expect(outer.media.map(\.media) == ["video"])
+        #expect(outer.direction(of: outer.media[0]) == .sendonly)
+        #expect(outer.media[0].sources.map(\.isRTX) == [false, true])
+        #expect(outer.media[0].sources.allSatisfy { $0.trackID == "tapedeck-video" })
+    }
+
     @Test func whereWeSendOnlyWhatWorksBothWaysIsOffered() throws {
         var state = try makeState(NegotiationPolicy(sentVideo: [.h264], sentAudio: [.opus]))
         let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer(direction: .sendrecv)).outer

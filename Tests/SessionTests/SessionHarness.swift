@@ -66,8 +66,9 @@ struct SessionHarness: ~Copyable {
         case .applyOffer(let id, _): "applyOffer \(id)"
         case .applyAnswer(let id, _): "applyAnswer \(id)"
         case .addCandidate(let id, _): "add \(id)"
-        case .closeConnection(let id, _): "close \(id)"
+        case .closeConnection(let id, _, let end): end == .quiet ? "close \(id) when quiet" : "close \(id)"
         case .send(let command): Self.word(command)
+        case .useICEServers: "use servers"
         case .startTimer(let timer, _): "start \(timer.purpose)"
         case .cancelTimer(let timer): "cancel \(timer.purpose)"
         case .report(let fact): Self.word(fact)
@@ -99,6 +100,10 @@ struct SessionHarness: ~Copyable {
         case .twinFound: "twin"
         case .peerJoined: "peerJoined"
         case .peerLeft: "peerLeft"
+        case .peerNamed(_, let name): "named \(name)"
+        case .publishPointArrived: "publishPoint"
+        case .publishPointLeft: "publishPointLeft"
+        case .publishingFailed: "publishingFailed"
         case .peerConnected: "connected"
         case .peerDisconnected: "disconnected"
         case .peerStale: "stale"

@@ -50,7 +50,7 @@ import Testing
                     try #require(self.described.contains(id), "a candidate before its description")
                     self.handed[id, default: 0] += 1
                     try #require((self.handed[id] ?? 0) <= 8)
-                case .closeConnection(let id, _):
+                case .closeConnection(let id, _, _):
                     try #require(self.owners.removeValue(forKey: id) != nil)
                     self.closing.insert(id)
                 case .startTimer(let timer, let duration):
@@ -63,7 +63,7 @@ import Testing
                     self.isFinished = true
                     try #require(self.owners.isEmpty)
                     try #require(self.timers.subtracting(self.timers.filter { $0.purpose == .stop }).isEmpty)
-                case .send, .report: break
+                case .send, .report, .useICEServers: break
                 }
             }
         }
@@ -94,7 +94,8 @@ import Testing
         let peer = Self.peers.randomElement(using: &generator) ?? .unidentified
         return switch Int.random(in: 0..<40, using: &generator) {
         case 0..<3: .joined(ownID: Bool.random(using: &generator) ? nil : peer)
-        case 3..<9: .peerArrived(peer)
+        case 3..<7: .peerArrived(peer)
+        case 7..<9: .peerAwaited(peer)
         case 9..<17: .offerReceived(from: peer, sdp: Self.sdp(&generator))
         case 17..<23: .answerReceived(from: peer, sdp: Self.sdp(&generator))
         case 23..<33: .candidateReceived(from: peer, Self.candidate(&generator))
@@ -108,7 +109,7 @@ import Testing
     }
 
     private static func connectionEvent(_ generator: inout Generator) -> ConnectionEvent {
-        switch Int.random(in: 0..<24, using: &generator) {
+        switch Int.random(in: 0..<25, using: &generator) {
         case 0..<4: .offerCreated(sdp: Self.sdp(&generator))
         case 4..<9: .answerCreated(sdp: Self.sdp(&generator))
         case 9: .rebuildNeeded(reason: "random")
@@ -121,6 +122,7 @@ import Testing
         case 20: .mediaSilent
         case 21: .mediaHeard
         case 22: .authenticityFailed(reason: "random")
+        case 23: .offerDeclined(sdp: Self.sdp(&generator), reason: "random")
         default: .closed
         }
     }

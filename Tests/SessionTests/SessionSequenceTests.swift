@@ -4,7 +4,7 @@ import Session
 import Signalling
 import Testing
 
-/// Sequences of protocols.md A5 and A9, and its checklist H as far as the session decides.
+/// Sequences of real rooms, and what every protocol has to survive as far as the session decides.
 @Suite struct SessionSequenceTests {
     private typealias Harness = SessionHarness
     private let peer = SessionHarness.peer
@@ -38,7 +38,7 @@ import Testing
         )
         #expect(harness.connection(1, .connected) == "cancel connect, connected")
         #expect(harness.machine.peer(of: ConnectionID(1)) == self.peer)
-        #expect(harness.room(.peerLeft(self.peer)) == "close 1, cancel burst, peerLeft")
+        #expect(harness.room(.peerLeft(self.peer)) == "close 1 when quiet, cancel burst, peerLeft")
         #expect(harness.machine.peer(of: ConnectionID(1)) == nil)
         #expect(harness.connection(1, .closed) == "")
         #expect(harness.connection(1, .connected) == "")
@@ -53,6 +53,41 @@ import Testing
         #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
         #expect(harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp())) == "applyAnswer 1, add 1")
         #expect(harness.connection(1, .localCandidate(Harness.ownCandidate)) == "send candidate")
+    }
+
+    @Test func aStandingOfferWaitsForWhoeverComes() {
+        var harness = self.joined()
+        #expect(harness.room(.peerAwaited(self.peer)) == "start burst, open 1 offerer, createOffer 1")
+        #expect(harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900"))) == "send offer")
+        // Nothing limits the wait, and nobody is there to be announced.
+        #expect(harness.fire(.connect) == "")
+        #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
+        #expect(
+            harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp()))
+                == "peerJoined, start connect, applyAnswer 1, add 1"
+        )
+        #expect(harness.connection(1, .connected) == "cancel connect, connected")
+        // The room forgot the peer, which is still connected.
+        #expect(harness.room(.peerAwaited(self.peer)) == "")
+        #expect(harness.room(.peerLeft(self.peer)) == "close 1 when quiet, cancel burst, peerLeft")
+        #expect(harness.room(.peerAwaited(self.peer)) == "start burst, open 2 offerer, createOffer 2")
+    }
+
+    @Test func anAnswerToAStandingOfferHasToConnect() {
+        var harness = self.joined()
+        harness.room(.peerAwaited(self.peer))
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        harness.room(.answerReceived(from: self.peer, sdp: Harness.sdp()))
+        #expect(harness.fire(.connect) == "close 1, failed, start resets, reset, send reset, start returning")
+        // The peer is gone, and the room is ours again.
+        #expect(harness.room(.peerAwaited(self.peer)) == "peerLeft, cancel returning, open 2 offerer, createOffer 2")
+    }
+
+    @Test func anOfferThatCannotBeMadeStaysAStandingOne() {
+        var harness = self.joined()
+        harness.room(.peerAwaited(self.peer))
+        #expect(harness.connection(1, .negotiationFailed(reason: "test")) == "close 1, rebuilt, start backOff")
+        #expect(harness.fire(.backOff) == "open 2 offerer, createOffer 2")
     }
 
     @Test func anEmptyCandidateIsNeverSent() {
@@ -238,6 +273,18 @@ import Testing
         #expect(harness.connection(1, .descriptionRefused(reason: "SDES")) == "cancel connect, close 1, failed")
         #expect(harness.fire(.connect) == "")
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3))).contains("open 2"))
+    }
+
+    /// A peer that comes with a data channel alone gets an answer, no connection, and no second try of ours.
+    @Test func aDeclinedOfferIsAnsweredAndEndsTheCall() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        let words = harness.connection(1, .offerDeclined(sdp: Harness.sdp(session: "901"), reason: "data only"))
+        #expect(words == "send answer, cancel connect, close 1, failed")
+        #expect(harness.fire(.connect) == "")
+        // Media that it adds later come in the same session, to a new connection.
+        let later = harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(version: 3)))
+        #expect(later == "open 2 answerer, start connect, applyOffer 2")
     }
 
     @Test func failedNegotiationsAreTriedThreeTimesThenResetThenGivenUp() {

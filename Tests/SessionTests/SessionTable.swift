@@ -6,7 +6,8 @@
 let sessionTable = """
     joining
        joined: joined
-       peerArrived: ignored notJoined
+       peerArrived: start burst, open 1 offerer, start connect, createOffer 1
+       peerAwaited: ignored notJoined
        offerSame: ignored notJoined
        offerNewer: ignored notJoined
        offerNewSession: ignored notJoined
@@ -25,6 +26,7 @@ let sessionTable = """
     joined
        joined: joined
        peerArrived: peerJoined, start burst, open 1 offerer, start connect, createOffer 1
+       peerAwaited: start burst, open 1 offerer, createOffer 1
        offerSame: peerJoined, start burst, open 1 answerer, start connect, applyOffer 1
        offerNewer: peerJoined, start burst, open 1 answerer, start connect, applyOffer 1
        offerNewSession: peerJoined, start burst, open 1 answerer, start connect, applyOffer 1
@@ -42,13 +44,14 @@ let sessionTable = """
     offering
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel connect, close 1, open 2 offerer, createOffer 2
        offerSame: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewer: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewSession: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerGarbage: ignored malformedDescription
        offerEcho: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
-       peerLeft: cancel connect, close 1, cancel burst, peerLeft
+       peerLeft: cancel connect, close 1 when quiet, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
@@ -58,6 +61,7 @@ let sessionTable = """
        offerCreated: send offer
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: cancel connect, close 1, rebuilt, start backOff
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
@@ -69,13 +73,14 @@ let sessionTable = """
     awaitingAnswer
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel connect, close 1, open 2 offerer, createOffer 2
        offerSame: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewer: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewSession: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerGarbage: ignored malformedDescription
        offerEcho: ignored echo
        answer: applyAnswer 1
-       peerLeft: cancel connect, close 1, cancel burst, peerLeft
+       peerLeft: cancel connect, close 1 when quiet, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
@@ -85,6 +90,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: cancel connect, close 1, failed, start resets, reset, send reset, start returning
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
@@ -97,6 +103,7 @@ let sessionTable = """
     answerApplied
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel connect, close 1, open 2 offerer, createOffer 2
        offerSame: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewer: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerNewSession: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
@@ -104,7 +111,7 @@ let sessionTable = """
        offerEcho: ignored echo
        answer: ignored duplicateAnswer
        candidate: add 1
-       peerLeft: cancel connect, close 1, cancel burst, peerLeft
+       peerLeft: cancel connect, close 1 when quiet, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
@@ -114,6 +121,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: cancel connect, close 1, failed, start resets, reset, send reset, start returning
+       offerDeclined: cancel connect, close 1, failed
        descriptionRefused: cancel connect, close 1, failed
        negotiationFailed: cancel connect, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
@@ -123,16 +131,46 @@ let sessionTable = """
        closed: cancel connect, failed, start resets, reset, send reset, start returning
        stop: cancel connect, close 1, cancel burst, peerLeft, send leave, start stop
        timer-connect: close 1, failed, start resets, reset, send reset, start returning
+    standing
+       joined: joined
+       peerArrived: peerJoined, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: close 1, open 2 offerer, createOffer 2
+       offerSame: peerJoined, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
+       offerNewer: peerJoined, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
+       offerNewSession: peerJoined, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
+       offerGarbage: ignored malformedDescription
+       offerEcho: ignored echo
+       answer: peerJoined, start connect, applyAnswer 1
+       peerLeft: close 1 when quiet, cancel burst
+       full: close 1, cancel burst, full
+       joinFailed: joinFailed
+       signallingLost: lost
+       left: lost
+       ignored: ignored signalling
+       signallerEnded: close 1, cancel burst, lost, start stop
+       offerCreated: ignored unexpectedConnectionEvent
+       answerCreated: ignored unexpectedConnectionEvent
+       offerDeclined: ignored unexpectedConnectionEvent
+       rebuildNeeded: close 1, failed, start resets, reset, send reset, start returning
+       descriptionRefused: ignored unexpectedConnectionEvent
+       negotiationFailed: close 1, failed, start resets, reset, send reset, start returning
+       localCandidate: send candidate
+       connected: connected
+       iceFailed: close 1, failed, start resets, reset, send reset, start returning
+       authenticityFailed: close 1, failed, refused
+       closed: failed, start resets, reset, send reset, start returning
+       stop: close 1, cancel burst, send leave, start stop
     answering
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel connect, close 1, open 2 offerer, createOffer 2
        offerSame: ignored duplicateOffer
        offerNewSession: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerGarbage: ignored malformedDescription
        offerEcho: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        candidate: add 1
-       peerLeft: cancel connect, close 1, cancel burst, peerLeft
+       peerLeft: cancel connect, close 1 when quiet, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
@@ -142,6 +180,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: send answer
        rebuildNeeded: cancel connect, close 1, rebuilt, start backOff
+       offerDeclined: send answer, cancel connect, close 1, failed
        descriptionRefused: cancel connect, close 1, failed
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
@@ -153,13 +192,14 @@ let sessionTable = """
     answeringWithNext
        joined: joined
        peerArrived: cancel connect, close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel connect, close 1, open 2 offerer, createOffer 2
        offerSame: ignored supersededOffer
        offerNewer: ignored supersededOffer
        offerNewSession: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        offerGarbage: ignored malformedDescription
        offerEcho: cancel connect, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
-       peerLeft: cancel connect, close 1, cancel burst, peerLeft
+       peerLeft: cancel connect, close 1 when quiet, cancel burst, peerLeft
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
@@ -169,6 +209,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored supersededOffer, applyOffer 1
        rebuildNeeded: cancel connect, close 1, rebuilt, start backOff
+       offerDeclined: cancel connect, close 1, failed, open 2 answerer, start connect, applyOffer 2
        descriptionRefused: cancel connect, close 1, failed, open 2 answerer, start connect, applyOffer 2
        negotiationFailed: cancel connect, close 1, rebuilt, start backOff
        connected: cancel connect, connected
@@ -187,7 +228,7 @@ let sessionTable = """
        offerEcho: close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        candidate: add 1
-       peerLeft: close 1, cancel burst, peerLeft
+       peerLeft: close 1 when quiet, cancel burst, peerLeft
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -197,6 +238,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: close 1, failed, start resets, reset, send reset, start returning
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
@@ -214,7 +256,7 @@ let sessionTable = """
        offerEcho: close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        candidate: add 1
-       peerLeft: close 1, cancel burst, peerLeft
+       peerLeft: close 1 when quiet, cancel burst, peerLeft
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -224,6 +266,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: send answer
        rebuildNeeded: close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
+       offerDeclined: ignored refusedDescription
        descriptionRefused: ignored refusedDescription
        negotiationFailed: close 1, rebuilt, start backOff
        localCandidate: send candidate
@@ -243,7 +286,7 @@ let sessionTable = """
        offerEcho: cancel disconnected, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        candidate: add 1
-       peerLeft: cancel disconnected, close 1, cancel burst, peerLeft
+       peerLeft: cancel disconnected, close 1 when quiet, cancel burst, peerLeft
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -253,6 +296,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: cancel disconnected, close 1, failed, start resets, reset, send reset, start returning
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: cancel disconnected, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
@@ -273,7 +317,7 @@ let sessionTable = """
        offerEcho: cancel stale, close 1, rebuilt, open 2 answerer, start connect, applyOffer 2
        answer: ignored answerWithoutOffer
        candidate: add 1
-       peerLeft: cancel stale, close 1, cancel burst, peerLeft
+       peerLeft: cancel stale, close 1 when quiet, cancel burst, peerLeft
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -283,6 +327,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: cancel stale, close 1, failed, start resets, reset, send reset, start returning
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: cancel stale, close 1, failed, start resets, reset, send reset, start returning
        localCandidate: send candidate
@@ -296,6 +341,7 @@ let sessionTable = """
     waiting
        joined: joined
        peerArrived: cancel backOff, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel backOff, open 2 offerer, createOffer 2
        offerSame: ignored duplicateOffer
        offerNewer: ignored supersededOffer
        offerNewSession: ignored supersededOffer
@@ -314,6 +360,7 @@ let sessionTable = """
     idle
        joined: joined
        peerArrived: cancel resets, cancel returning, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel returning, open 2 offerer, createOffer 2
        offerSame: cancel returning, open 2 answerer, start connect, applyOffer 2
        offerNewer: cancel returning, open 2 answerer, start connect, applyOffer 2
        offerNewSession: cancel returning, open 2 answerer, start connect, applyOffer 2
@@ -331,6 +378,7 @@ let sessionTable = """
     givenUp
        joined: joined
        peerArrived: cancel resets, open 5 offerer, start connect, createOffer 5
+       peerAwaited: ignored givenUpPeer
        offerSame: ignored givenUpPeer
        offerNewer: ignored givenUpPeer
        offerNewSession: ignored givenUpPeer
@@ -347,7 +395,8 @@ let sessionTable = """
        stop: cancel burst, cancel resets, peerLeft, send leave, start stop
     detached
        joined: joined
-       peerArrived: ignored notJoined
+       peerArrived: close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: ignored notJoined
        offerSame: ignored notJoined
        offerNewer: ignored notJoined
        offerNewSession: ignored notJoined
@@ -355,7 +404,7 @@ let sessionTable = """
        offerEcho: ignored notJoined
        answer: ignored notJoined
        candidate: ignored notJoined
-       peerLeft: close 1, cancel burst, peerLeft
+       peerLeft: close 1 when quiet, cancel burst, peerLeft
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -365,6 +414,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: close 1, failed
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: close 1, failed
        iceDisconnected: start disconnected, disconnected
@@ -376,6 +426,7 @@ let sessionTable = """
     orphaned
        joined: ignored notJoined
        peerArrived: ignored notJoined
+       peerAwaited: ignored notJoined
        offerSame: ignored notJoined
        offerNewer: ignored notJoined
        offerNewSession: ignored notJoined
@@ -383,7 +434,7 @@ let sessionTable = """
        offerEcho: ignored notJoined
        answer: ignored notJoined
        candidate: ignored notJoined
-       peerLeft: close 1, cancel burst, peerLeft, start stop
+       peerLeft: close 1 when quiet, cancel burst, peerLeft, start stop
        full: full
        joinFailed: joinFailed
        signallingLost: lost
@@ -392,6 +443,7 @@ let sessionTable = """
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
        rebuildNeeded: close 1, failed, cancel burst, peerLeft, start stop
+       offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
        negotiationFailed: close 1, failed, cancel burst, peerLeft, start stop
        iceDisconnected: start disconnected, disconnected

@@ -15,6 +15,10 @@ import Testing
         let joined: [SessionInput] = [.room(.joined(ownID: PeerID("me")))]
         let offering = joined + [.room(.peerArrived(Harness.peer))]
         let awaitingAnswer = offering + [.connection(Self.connection, .offerCreated(sdp: Self.ownOffer))]
+        let standing =
+            joined + [
+                .room(.peerAwaited(Harness.peer)), .connection(Self.connection, .offerCreated(sdp: Self.ownOffer)),
+            ]
         let answering = joined + [.room(.offerReceived(from: Harness.peer, sdp: Harness.sdp()))]
         let answered = answering + [.connection(Self.connection, .answerCreated(sdp: Harness.sdp(session: "901")))]
         let connected = answered + [.connection(Self.connection, .connected)]
@@ -27,6 +31,7 @@ import Testing
                 "answerApplied",
                 awaitingAnswer + [.room(.answerReceived(from: Harness.peer, sdp: Harness.sdp(session: "7")))]
             ),
+            ("standing", standing),
             ("answering", answering),
             (
                 "answeringWithNext",
@@ -60,6 +65,7 @@ import Testing
     private static let events: [(name: String, input: SessionInput)] = [
         ("joined", .room(.joined(ownID: PeerID("me")))),
         ("peerArrived", .room(.peerArrived(Harness.peer))),
+        ("peerAwaited", .room(.peerAwaited(Harness.peer))),
         ("offerSame", .room(.offerReceived(from: Harness.peer, sdp: Harness.sdp()))),
         ("offerNewer", .room(.offerReceived(from: Harness.peer, sdp: Harness.sdp(version: 4)))),
         ("offerNewSession", .room(.offerReceived(from: Harness.peer, sdp: Harness.sdp(session: "12")))),
@@ -78,6 +84,7 @@ import Testing
         ("offerCreated", .connection(Self.connection, .offerCreated(sdp: Self.ownOffer))),
         ("answerCreated", .connection(Self.connection, .answerCreated(sdp: Harness.sdp(session: "902")))),
         ("rebuildNeeded", .connection(Self.connection, .rebuildNeeded(reason: "test"))),
+        ("offerDeclined", .connection(Self.connection, .offerDeclined(sdp: Self.ownOffer, reason: "test"))),
         ("descriptionRefused", .connection(Self.connection, .descriptionRefused(reason: "test"))),
         ("negotiationFailed", .connection(Self.connection, .negotiationFailed(reason: "test"))),
         ("localCandidate", .connection(Self.connection, .localCandidate(Harness.ownCandidate))),

@@ -15,4 +15,21 @@ enum OpenDescriptors {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? "closed"
         }
     }
+
+    /// The lines of proc(5)'s net/tcp for sockets with this port at either end that a process still holds.
+    ///
+    /// Other suites open sockets meanwhile; a port of one's own is told from theirs.
+    static func tcpSockets(onPort port: Int) throws -> [String] {
+        let end =
+            ":" + String(repeating: "0", count: 4 - String(port, radix: 16).count)
+            + String(port, radix: 16).uppercased()
+        return try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8).split(separator: "\n").compactMap {
+            line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 9, fields[1].hasSuffix(end) || fields[2].hasSuffix(end), fields[9] != "0" else {
+                return nil
+            }
+            return String(line)
+        }
+    }
 }

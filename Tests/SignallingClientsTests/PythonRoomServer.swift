@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// A real room server on python-socketio, as a child process (Tests/Peers/socketio_room_server.py).
+/// A room server in Python, as a child process; it is one of Tests/Peers.
 final class PythonRoomServer: Sendable {
     /// The two servers; the raw value is the environment's folder.
     enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -20,14 +20,22 @@ final class PythonRoomServer: Sendable {
     let port: Int
     private let process: Process
 
-    init(_ kind: Kind, _ arguments: [String] = [], port: Int = 0) throws {
+    /// A real room server on python-socketio.
+    convenience init(_ kind: Kind, _ arguments: [String] = [], port: Int = 0) throws {
+        try self.init(script: "socketio_room_server.py", environment: kind.rawValue, arguments, port: port)
+    }
+
+    /// A server that prints its port as JSON when it listens.
+    ///
+    /// - Parameter environment: The folder of its Python below `.venv`.
+    init(script name: String, environment: String, _ arguments: [String], port: Int = 0) throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let python = root.appending(path: ".venv/\(kind.rawValue)/bin/python")
+        let python = root.appending(path: ".venv/\(environment)/bin/python")
         guard FileManager.default.isExecutableFile(atPath: python.path) else {
-            throw Failure(description: "\(python.path) is missing: run Tests/Peers/make_venvs.sh \(kind.rawValue)")
+            throw Failure(description: "\(python.path) is missing: run Tests/Peers/make_venvs.sh \(environment)")
         }
-        let script = root.appending(path: "Tests/Peers/socketio_room_server.py").path
+        let script = root.appending(path: "Tests/Peers/\(name)").path
         let output = Pipe()
         self.process = Process()
         self.process.executableURL = python

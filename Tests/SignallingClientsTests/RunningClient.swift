@@ -6,16 +6,35 @@ import SignallingClients
 
 /// A client with its run in a task and the one reader of its events.
 struct RunningClient {
-    let client: SocketIOClient
+    let client: any Signaller
     let run: Task<SignallingError?, Never>
     private var events: AsyncStream<RoomEvent>.Iterator
 
+    static var logger: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+
     init(_ configuration: SocketIOClient.Configuration, policy: JoinPolicy = .oneShot) {
-        let client = SocketIOClient(
-            configuration: configuration,
-            policy: policy,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var environment = SignallerEnvironment()
+        environment.trustedCertificatesFile = configuration.trustedCertificatesFile
+        self.init(configuration.address, policy: policy, environment: environment)
+    }
+
+    /// A client of a protocol that is a machine.
+    init(
+        _ address: some RoomAddress,
+        policy: JoinPolicy = .oneShot,
+        environment: SignallerEnvironment = SignallerEnvironment()
+    ) {
+        self.init(
+            MachineClient(
+                address,
+                options: SignallingOptions(policy: policy),
+                environment: environment,
+                logger: Self.logger
+            )
         )
+    }
+
+    private init(_ client: any Signaller) {
         self.client = client
         self.run = Task {
             do {
@@ -52,5 +71,45 @@ struct RunningClient {
     func leave() async -> SignallingError? {
         self.client.send(.leave)
         return await self.run.value
+    }
+}
+
+/// A Socket.IO room as these tests spell it.
+enum SocketIOClient {
+    struct Configuration {
+        var address: RoomURL.SocketIO
+        var trustedCertificatesFile: String?
+
+        init(
+            host: String,
+            port: Int,
+            isSecure: Bool,
+            path: String = "/socket.io/",
+            room: String,
+            transport: EngineIOSessionStateMachine.Transport = .automatic,
+            version: EngineIOVersion? = nil,
+            dialect: SocketIORoomDialect = SocketIORoomDialect(),
+            isInsecure: Bool = false,
+            trustedCertificatesFile: String? = nil
+        ) {
+            self.address = RoomURL.SocketIO(isSecure: isSecure, host: host, port: port, room: room)
+            self.address.path = path
+            self.address.transport = RoomURL.SocketIO.Transport(rawValue: transport.rawValue) ?? .automatic
+            self.address.version =
+                version.flatMap { RoomURL.SocketIO.Version(rawValue: "\($0.rawValue)") } ?? .automatic
+            self.address.dialect = dialect
+            self.address.verifiesCertificate = !isInsecure
+            self.trustedCertificatesFile = trustedCertificatesFile
+        }
+
+        var host: String {
+            get { self.address.host }
+            set { self.address.host = newValue }
+        }
+
+        var isInsecure: Bool {
+            get { !self.address.verifiesCertificate }
+            set { self.address.verifiesCertificate = !newValue }
+        }
     }
 }

@@ -15,7 +15,7 @@ extension AllSignallingClients {
         typealias Transport = EngineIOSessionStateMachine.Transport
 
         static let once = JoinPolicy(
-            connectTimeout: .seconds(1),
+            connectTimeout: .seconds(5),
             attempts: 1,
             attemptInterval: .zero,
             waitsWhenFull: false
@@ -41,7 +41,7 @@ extension AllSignallingClients {
         @Test(
             .timeLimit(.minutes(1)),
             arguments: [
-                (HostileServer.Reply.silence, SignallingError.Code.timedOut, "did not answer within 1 s"),
+                (HostileServer.Reply.silence, SignallingError.Code.timedOut, "did not answer within 5 s"),
                 (.close, .unreachable, "closed the connection without an answer"),
                 (.raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0{"), .unreachable, "127.0.0.1"),
                 (.raw("garbage\r\n\r\n"), .unreachable, "127.0.0.1"),
@@ -213,13 +213,8 @@ extension AllSignallingClients {
 
         @Test(.timeLimit(.minutes(1)), arguments: [Transport.polling, .webSocket])
         func selfSignedCertificates(_ transport: Transport) async throws {
-            let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let (certificate, key) = (folder.appending(path: "c.pem").path, folder.appending(path: "k.pem").path)
-            try Self.makeCertificate(certificate, key)
-
-            let server = try PythonRoomServer(.engineIO4, ["--tls", certificate, key])
+            let own = try SelfSignedCertificate()
+            let server = try PythonRoomServer(.engineIO4, ["--tls", own.certificate, own.key])
             defer { server.stop() }
             var configuration = Self.configuration(server.port, isSecure: true, transport: transport)
             let error = await RunningClient(configuration, policy: Self.once).run.value
@@ -232,24 +227,10 @@ extension AllSignallingClients {
             #expect(await insecure.leave() == nil)
 
             configuration.isInsecure = false
-            configuration.trustedCertificatesFile = certificate
+            configuration.trustedCertificatesFile = own.certificate
             var trusting = RunningClient(configuration)
             _ = try #require(await trusting.joined())
             #expect(await trusting.leave() == nil)
-        }
-
-        private static func makeCertificate(_ certificate: String, _ key: String) throws {
-            let openssl = Process()
-            openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-            openssl.arguments = [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", "/CN=tapedeck test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
-                certificate,
-            ]
-            openssl.standardError = FileHandle.nullDevice
-            try openssl.run()
-            openssl.waitUntilExit()
-            #expect(openssl.terminationStatus == 0)
         }
 
         @Test(.timeLimit(.minutes(1))) func commandFloodEndsTheRun() async throws {

@@ -71,4 +71,56 @@ struct FullDiskTests {
         #expect(units > 10)
         #expect(reader.tornTailOffset == nil)
     }
+
+    @Test func recordsWaitUntilThereIsRoom() throws {
+        let disk = try SmallFileSystem()
+        let folder = try RecordingFolder.create(storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
+        let journal = try JournalWriter(folder: folder)
+        let ballast = disk.path + "/ballast"
+        try self.fill(ballast)
+        // The page that the journal has takes some more.
+        let noted = 200
+        for number in 0..<noted {
+            journal.note(.marker(Marker(name: "mark", text: "\(number)")), monotonicNanoseconds: Int64(number))
+        }
+        #expect(journal.takeFailure()?.code == .noSpace)
+        #expect(throws: StorageError.self) {
+            try journal.append(.marker(Marker(name: "mark", text: "lost")), monotonicNanoseconds: 0)
+        }
+        #expect(try Journal.read(folder).entries.count < noted)
+        try FileManager.default.removeItem(atPath: ballast)
+        #expect(journal.takeFailure() == nil)
+        journal.note(.marker(Marker(name: "mark", text: "last")), monotonicNanoseconds: Int64(noted))
+        let read = try Journal.read(folder)
+        #expect(read.skippedLines == 0)
+        #expect(read.entries.map(\.monotonicNanoseconds) == (0...Int64(noted)).map { $0 })
+    }
+
+    @Test func aFileThatHasNoRoomIsNotBegun() throws {
+        let disk = try SmallFileSystem()
+        let folder = try RecordingFolder.create(storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
+        let journal = try JournalWriter(folder: folder)
+        let ballast = disk.path + "/ballast"
+        try self.fill(ballast)
+        let track = TrackDescription(number: 1, participant: "p", codec: .vp8, clockRateHz: 90_000)
+        let writer = TrackFileWriter(folder: folder, journal: journal, track: track)
+        for attempt in Int64(0)..<3 {
+            #expect(throws: StorageError.self) { try writer.write(TestUnits.vp8Keyframe(), rtpTime: attempt * 3000) }
+            #expect(writer.takesUnits)
+        }
+        #expect(try folder.trackNumbers().isEmpty)
+        try FileManager.default.removeItem(atPath: ballast)
+        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 90_000) == .written(isKeyframe: true))
+        let opened = try Journal.read(folder).entries.compactMap { entry -> Int64? in
+            if case .trackOpened(let record) = entry.record { record.firstRTPTime } else { nil }
+        }
+        #expect(opened == [90_000])
+    }
+
+    private func fill(_ path: String) throws {
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        defer { try? handle.close() }
+        while (try? handle.write(contentsOf: Data(repeating: 0, count: 4096))) != nil {}
+    }
 }

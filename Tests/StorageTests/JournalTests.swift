@@ -14,10 +14,6 @@ import Timeline
         self.folder = try self.storage.makeFolder()
     }
 
-    private static func anchor(_ number: Int) -> JournalRecord {
-        .clockAnchor(ClockAnchor(track: number, rtpTime: Int64(number) * 90_000))
-    }
-
     private func append(_ bytes: [UInt8]) throws {
         let old = FileManager.default.contents(atPath: self.folder.journalPath) ?? Data()
         try (old + Data(bytes)).write(to: URL(filePath: self.folder.journalPath))
@@ -25,15 +21,16 @@ import Timeline
 
     @Test func readsWhatWasWritten() throws {
         let writer = try JournalWriter(folder: self.folder)
-        for number in 0..<100 { try writer.append(Self.anchor(number), monotonicNanoseconds: Int64(number)) }
+        for number in 0..<100 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number)) }
         let journal = try Journal.read(self.folder)
-        #expect(journal.entries == (0..<100).map { JournalEntry(Self.anchor($0), monotonicNanoseconds: Int64($0)) })
+        let written = (0..<100).map { JournalEntry(JournalRecord.anchor($0), monotonicNanoseconds: Int64($0)) }
+        #expect(journal.entries == written)
         #expect(journal.skippedLines == 0)
     }
 
     @Test func isReadableAtEachByte() throws {
         let writer = try JournalWriter(folder: self.folder)
-        for number in 0..<3 { try writer.append(Self.anchor(number), monotonicNanoseconds: Int64(number)) }
+        for number in 0..<3 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number)) }
         let whole = [UInt8](try #require(FileManager.default.contents(atPath: self.folder.journalPath)))
         for length in 0...whole.count {
             try Data(whole.prefix(length)).write(to: URL(filePath: self.folder.journalPath))
@@ -45,9 +42,9 @@ import Timeline
     }
 
     @Test func continuesAfterATornLine() throws {
-        try JournalWriter(folder: self.folder).append(Self.anchor(1), monotonicNanoseconds: 1)
+        try JournalWriter(folder: self.folder).append(JournalRecord.anchor(1), monotonicNanoseconds: 1)
         try self.append(Array(#"{"v":1,"at":5,"ki"#.utf8))
-        try JournalWriter(folder: self.folder).append(Self.anchor(2), monotonicNanoseconds: 2)
+        try JournalWriter(folder: self.folder).append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
         let journal = try Journal.read(self.folder)
         #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
         #expect(journal.skippedLines == 1)
@@ -55,9 +52,9 @@ import Timeline
 
     @Test func skipsWhatItDoesNotKnow() throws {
         let writer = try JournalWriter(folder: self.folder)
-        try writer.append(Self.anchor(1), monotonicNanoseconds: 1)
+        try writer.append(JournalRecord.anchor(1), monotonicNanoseconds: 1)
         try self.append(Array("{\"v\":1,\"at\":3,\"kind\":\"hologram-opened\"}\nnonsense\n\n".utf8) + [0xFF, 0, 0x0A])
-        try writer.append(Self.anchor(2), monotonicNanoseconds: 2)
+        try writer.append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
         let journal = try Journal.read(self.folder)
         #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
         #expect(journal.skippedLines == 3)
@@ -65,7 +62,7 @@ import Timeline
 
     @Test func skipsAnEndlessLine() throws {
         try self.append([UInt8](repeating: UInt8(ascii: "{"), count: 5 << 20) + [0x0A])
-        try JournalWriter(folder: self.folder).append(Self.anchor(2), monotonicNanoseconds: 2)
+        try JournalWriter(folder: self.folder).append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
         let journal = try Journal.read(self.folder)
         #expect(journal.entries.count == 1)
         #expect(journal.skippedLines == 1)
@@ -83,7 +80,7 @@ import Timeline
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    for _ in 0..<200 { try writer.append(Self.anchor(number), monotonicNanoseconds: 0) }
+                    for _ in 0..<200 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: 0) }
                 }
             }
             try await group.waitForAll()
@@ -141,9 +138,9 @@ import Timeline
     @Test func replacesAnOlderOneAndLeavesNothingElse() throws {
         try self.manifest.write(self.folder)
         var newer = self.manifest
-        newer.verdict = .incomplete
+        newer.verdict = .damaged
         try newer.write(self.folder)
-        #expect(try Manifest.read(self.folder)?.verdict == .incomplete)
+        #expect(try Manifest.read(self.folder)?.verdict == .damaged)
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == [
                 "manifest.json", "tracks",

@@ -92,14 +92,14 @@ import Timeline
 
     @Test func theManifestKnowsBetter() throws {
         try self.journal([(100, Self.started(Self.start)), (102, Self.opened)])
-        var manifest = Manifest(room: "room", id: self.folder.id, verdict: .incomplete)
+        var manifest = Manifest(room: "room", id: self.folder.id, verdict: .damaged)
         manifest.participants = [Manifest.Participant(id: "carol")]
         manifest.exports = [
             Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 3 * Self.second, bytes: 4)
         ]
         try manifest.write(self.folder)
         let summary = try RecordingSummary.read(self.folder)
-        #expect(summary.isFinished && summary.verdict == .incomplete && summary.durationSeconds == 3)
+        #expect(summary.isFinished && summary.verdict == .damaged && summary.durationSeconds == 3)
         #expect(summary.participants.map(\.id) == ["carol"] && summary.tracks.count == 1)
     }
 

@@ -65,3 +65,10 @@ extension TrackFileWriter {
         try unit.withUnsafeBytes { try self.write($0, rtpTime: rtpTime, arrivalNanoseconds: arrival) }
     }
 }
+
+extension JournalRecord {
+    /// Where a track's clock is after as many seconds as its number.
+    static func anchor(_ number: Int) -> JournalRecord {
+        .clockAnchor(ClockAnchor(track: number, rtpTime: Int64(number) * 90_000))
+    }
+}

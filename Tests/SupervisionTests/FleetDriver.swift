@@ -13,8 +13,14 @@ struct FleetDriver {
         self.fleet = Fleet(settings: settings, seed: 7)
     }
 
-    static func order(_ name: String, url: String = "socketio+http://192.0.2.1/a") -> RoomOrder {
-        RoomOrder(name: name, url: url, storage: "/srv")
+    static func order(
+        _ name: String,
+        url: String = "socketio+http://192.0.2.1/a",
+        priority: Int? = nil
+    ) -> RoomOrder {
+        var order = RoomOrder(name: name, url: url, storage: "/srv")
+        order.priority = priority
+        return order
     }
 
     @discardableResult
@@ -28,8 +34,8 @@ struct FleetDriver {
 
     /// Defines a room and wants it; what the fleet does then.
     @discardableResult
-    mutating func want(_ name: String) -> [FleetAction] {
-        self.feed(.define(Self.order(name)))
+    mutating func want(_ name: String, priority: Int? = nil) -> [FleetAction] {
+        self.feed(.define(Self.order(name, priority: priority)))
         return self.feed(.want(room: name, true))
     }
 
@@ -62,6 +68,10 @@ struct FleetDriver {
         case "leaving":
             driver.join("a")
             driver.feed(.want(room: "a", false))
+        case "queued":
+            driver = FleetDriver { $0.maximumRooms = 1 }
+            driver.join("b")
+            driver.want("a")
         case "backingOff":
             driver.join("a")
             driver.feed(.event(WorkerID(1), .left(room: "a", .failed(message: "x", retriable: true))))
@@ -79,6 +89,7 @@ struct FleetDriver {
 func name(_ phase: FleetRoom.Phase?) -> String {
     switch phase {
     case .idle: "idle"
+    case .queued: "queued"
     case .starting: "starting"
     case .joining: "joining"
     case .joined: "joined"

@@ -5,53 +5,53 @@ import Testing
 
 /// Every phase of a room against every input: where the room is afterwards.
 @Suite struct FleetTableTests {
-    private static let phases = ["idle", "starting", "joining", "joined", "leaving", "backingOff", "failed"]
+    private static let phases = ["idle", "starting", "joining", "joined", "leaving", "backingOff", "failed", "queued"]
 
     /// The phase after the input, in the order of `phases`.
     private static let table: [(String, FleetInput, [String])] = [
         ("define the same", .define(FleetDriver.order("a")), phases),
         (
             "define another", .define(FleetDriver.order("a", url: "socketio+http://192.0.2.1/b")),
-            ["idle", "starting", "leaving", "leaving", "leaving", "starting", "starting"]
+            ["idle", "starting", "leaving", "leaving", "leaving", "starting", "starting", "queued"]
         ),
         (
             "remove", .remove(room: "a"),
-            ["-", "-", "leaving", "leaving", "leaving", "-", "-"]
+            ["-", "-", "leaving", "leaving", "leaving", "-", "-", "-"]
         ),
         (
             "want", .want(room: "a", true),
-            ["starting", "starting", "joining", "joined", "leaving", "backingOff", "failed"]
+            ["starting", "starting", "joining", "joined", "leaving", "backingOff", "failed", "queued"]
         ),
         (
             "want no more", .want(room: "a", false),
-            ["idle", "idle", "leaving", "leaving", "leaving", "idle", "idle"]
+            ["idle", "idle", "leaving", "leaving", "leaving", "idle", "idle", "idle"]
         ),
         (
             "retry", .retry(room: "a"),
-            ["idle", "starting", "joining", "joined", "leaving", "starting", "starting"]
+            ["idle", "starting", "joining", "joined", "leaving", "starting", "starting", "queued"]
         ),
         ("joined", .event(WorkerID(1), .joined(room: "a")), at(2, "joined")),
         ("not joined", .event(WorkerID(1), .notJoined(room: "a", reason: "full")), at(3, "joining")),
         (
             "left", .event(WorkerID(1), .left(room: "a", .ordered)),
-            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed"]
+            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed", "queued"]
         ),
         (
             "left for good", .event(WorkerID(1), .left(room: "a", .failed(message: "x", retriable: false))),
-            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed"]
+            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed", "queued"]
         ),
         (
             "put out", .event(WorkerID(1), .left(room: "a", .removed(message: "x"))),
-            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed"]
+            ["idle", "failed", "failed", "failed", "idle", "backingOff", "failed", "queued"]
         ),
         (
             "worker ended", .exited(WorkerID(1), reason: "x"),
-            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed"]
+            ["idle", "starting", "starting", "starting", "idle", "backingOff", "failed", "queued"]
         ),
         ("tick", .tick, phases),
         (
             "stop", .stop,
-            ["idle", "starting", "leaving", "leaving", "leaving", "idle", "failed"]
+            ["idle", "starting", "leaving", "leaving", "leaving", "idle", "failed", "idle"]
         ),
         ("event of an unknown worker", .event(WorkerID(99), .joined(room: "a")), phases),
         ("end of an unknown worker", .exited(WorkerID(99), reason: "x"), phases),

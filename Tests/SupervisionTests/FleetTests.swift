@@ -149,6 +149,14 @@ import Testing
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", CameraOrder()))])
         order.record = RecordOrder()
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordOrder()))])
+        order.outputs = [RTPOutputOrder(host: "192.0.2.7")]
+        #expect(
+            driver.feed(.define(order)) == [
+                .send(WorkerID(1), .outputs(room: "a", [RTPOutputOrder(host: "192.0.2.7")]))
+            ]
+        )
+        order.outputs = nil
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .outputs(room: "a", []))])
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
     }
 

@@ -5,6 +5,14 @@ import Supervision
 import Testing
 
 @Suite struct WorkerLineTests {
+    private static var playlist: RTPOutputOrder {
+        var order = RTPOutputOrder(host: "127.0.0.1")
+        order.pipeline = PipelineOutputOrder(file: "hls")
+        order.pipeline?.parameters = ["folder": "/srv/hls"]
+        order.pipeline?.pipelines = "/etc/tapedeck/pipelines"
+        return order
+    }
+
     private static let recording = RecordingReference(id: "r", folder: "/srv/r", part: 2)
 
     @Test(arguments: [
@@ -13,7 +21,9 @@ import Testing
         .requestKeyframe(room: "a", participant: nil), .requestKeyframe(room: "a", participant: "p"),
         .mark(room: "a", text: "line\nbreak"), .camera(room: "a", CameraOrder()), .camera(room: "a", nil),
         .recordOrder(room: "a", RecordOrder()), .recordOrder(room: "a", nil),
-        .thumbnail(room: "a", participant: "p"), .graph(room: "a"), .shutDown,
+        .outputs(room: "a", [RTPOutputOrder(host: "::1"), Self.playlist]), .thumbnail(room: "a", participant: "p"),
+        .graph(room: "a"),
+        .shutDown,
     ])
     func commandsSurviveALine(command: WorkerCommand) throws {
         let line = try WorkerLine.encode(command)
@@ -22,9 +32,31 @@ import Testing
         #expect(try WorkerLine.decode(WorkerCommand.self, from: line.dropLast()) == command)
     }
 
+    /// Every part of a camera's order is read, and none has to be there.
+    @Test func camerasSurviveALineWhole() throws {
+        var order = CameraOrder(video: "screen", audio: nil)
+        (order.parameters, order.pipelines, order.preferredCodec) = (["a": "b"], "/p", "h264")
+        (order.width, order.height, order.framesPerSecond) = (640, 360, 15)
+        (order.bitsPerSecond, order.minimumBitsPerSecond, order.audioBitsPerSecond) = (500_000, 90_000, 24_000)
+        (order.audioFEC, order.audioDTX, order.keepsOpen) = (false, true, true)
+        (order.videoMuted, order.audioMuted, order.frozen) = (true, true, true)
+        for (part, usual) in zip(Mirror(reflecting: order).children, Mirror(reflecting: CameraOrder()).children) {
+            #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
+        }
+        let command = WorkerCommand.camera(room: "a", order)
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: WorkerLine.encode(command).dropLast()) == command)
+        let short = Data(#"{"camera":{"room":"a","_1":{"video":"test","width":320}}}"#.utf8)
+        var expected = CameraOrder(video: "test", audio: nil)
+        expected.width = 320
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == .camera(room: "a", expected))
+    }
+
     @Test(arguments: [
         WorkerEvent.ready(protocolVersion: 1, processID: 7),
         .heartbeat(WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4)),
+        .heartbeat(
+            WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4, objects: 5, allocatedBytes: 6)
+        ),
         .joined(room: "a"), .notJoined(room: "a", reason: "full"), .left(room: "a", .ordered),
         .left(room: "a", .failed(message: "x", retriable: true)), .left(room: "a", .removed(message: "x")),
         .status(room: "a", RoomStatus()),
@@ -32,7 +64,8 @@ import Testing
         .recordingDegraded(room: "a", recording, reason: "disk"), .participantJoined(room: "a", participant: "p"),
         .participantLeft(room: "a", participant: "p", reason: "left"),
         .peerRefused(room: "a", participant: "p", reason: "x"),
-        .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25),
+        .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25, parts: ["answer": 1, "file": 0.25]),
+        .outputFailed(room: "a", output: "rtp://h:1", reason: "x"), .outputRecovered(room: "a", output: "rtp://h:1"),
         .thumbnail(room: "a", participant: "p", base64: "AA=="), .graph(room: "a", pipeline: "x", dot: "digraph {}"),
         .commandFailed(room: nil, command: "x", reason: "y"),
     ])

@@ -75,6 +75,25 @@ import Timeline
         #expect(anchors.map(\.rtpTime) == [0, 1000, 1200])
     }
 
+    @Test func givesTheFirstUnitAfterAJumpOfTheSendersClock() {
+        var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 1000))
+        let anchors = (0..<10).compactMap { index -> ClockSample? in
+            let time = Int64(index) * 100
+            return sampler.observe(
+                ClockSample(rtpTime: index < 5 ? time : time + 7000, monotonicNanoseconds: time * 1_000_000)
+            )
+        }
+        #expect(anchors.map(\.rtpTime) == [0, 7500])
+    }
+
+    @Test func aSenderThatJumpsWithEveryUnitDoesNotFillTheJournal() {
+        var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 1000))
+        let anchors = (0..<1000).compactMap { index -> ClockSample? in
+            sampler.observe(ClockSample(rtpTime: Int64(index) * 900, monotonicNanoseconds: Int64(index) * 10_000_000))
+        }
+        #expect(anchors.count <= 60)
+    }
+
     @Test func survivesNonsense() {
         var sampler = ClockAnchorSampler(clock: RTPClock(rateHz: 90_000))
         for value in [Int64.min, .max, 0, -1, .max, .min] {

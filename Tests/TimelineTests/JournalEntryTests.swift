@@ -31,6 +31,23 @@ import Timeline
         .formatChanged(FormatChanged(track: 1, rtpTime: 9, width: 640, height: nil, parameterSets: true)),
         .packetsCounted(PacketsCounted(track: 1, received: .max, lost: -3)),
         .trackClosed(TrackClosed(track: 1, units: 3, bytes: 4, keyframes: 1, lastRTPTime: 5, reason: "left")),
+        .recordingStarted(
+            RecordingStarted(
+                room: "r",
+                id: "y",
+                host: "h",
+                utc: UTCTime(nanosecondsSince1970: 0),
+                series: "x",
+                segment: 2,
+                tags: ["board"],
+                notes: "second"
+            )
+        ),
+        .trackDamaged(TrackDamaged(track: 1, rtpTime: .min, lostPackets: .max)),
+        .trackMended(TrackMended(track: 1, rtpTime: .max, units: 7)),
+        .chatMessage(ChatMessage(participant: "p", text: "one\ntwo")),
+        .chatMessage(ChatMessage(participant: "p", text: "three", label: "chat")),
+        .detailsChanged(DetailsChanged(tags: [], notes: "…")),
         .marker(Marker(name: "muted", participant: "p", track: 1, text: "line\nbreak")),
         .recordingFinished(RecordingFinished(reason: "interrupted")),
     ]

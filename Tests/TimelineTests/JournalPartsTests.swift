@@ -51,6 +51,51 @@ import Timeline
         #expect(times == [100, 110, 130, 131, 160, 161])
     }
 
+    @Test func partsOfAnotherKernelShareItsClockWithEachOther() {
+        let times = self.times([
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 110 * Self.second),
+            Self.part(2, boot: "y", after: 30, at: 7 * Self.second), Self.mark(at: 8 * Self.second),
+            Self.part(3, boot: "y", after: 90, at: 20 * Self.second), Self.mark(at: 21 * Self.second),
+        ])
+        #expect(times == [100, 110, 130, 131, 143, 144])
+    }
+
+    @Test func segmentsOfOneClockMayOverlap() {
+        let times = self.times([
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 112 * Self.second),
+            Self.started(boot: "x", at: 110 * Self.second), Self.mark(at: 111 * Self.second),
+        ])
+        #expect(times == [100, 112, 110, 111])
+    }
+
+    @Test(arguments: [Int64.min, .max, 0, -7_200_000_000_000, 9_000_000_000_000])
+    func aSingleDamagedTimeIsMended(time: Int64) {
+        let hour = 3600 * Self.second
+        let anchor = JournalEntry(.clockAnchor(ClockAnchor(track: 1, rtpTime: 5)), monotonicNanoseconds: time)
+        let entries = [
+            Self.started(boot: "x", at: hour), Self.mark(at: hour + Self.second), Self.mark(at: time), anchor,
+            Self.mark(at: hour + 2 * Self.second), Self.mark(at: hour + 3 * Self.second),
+        ]
+        #expect(self.times(entries) == [3600, 3601, 3601, 3602, 3603])
+        #expect(JournalParts(entries).damagedCount == 2)
+    }
+
+    @Test func aDamagedBeginningIsMended() {
+        let times = self.times([
+            Self.started(boot: "x", at: .max), Self.mark(at: 110 * Self.second), Self.mark(at: 111 * Self.second),
+        ])
+        #expect(times == [110, 110, 111])
+    }
+
+    @Test func aLongSilenceIsNoDamage() {
+        let day = 86_400 * Self.second
+        let entries = [
+            Self.started(boot: "x", at: 0), Self.mark(at: 1), Self.mark(at: day), Self.mark(at: day + 1),
+            Self.mark(at: 3 * day),
+        ]
+        #expect(JournalParts(entries).entries == entries)
+    }
+
     @Test func withoutANameOfTheKernelsRunUTCCounts() {
         let times = self.times([
             Self.started(boot: nil, at: 100 * Self.second),

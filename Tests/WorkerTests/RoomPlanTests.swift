@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Media
+import PipelineCatalogue
+import Signalling
 import Supervision
 import Testing
 
@@ -16,6 +18,7 @@ import Testing
     @Test func takesAnOrder() throws {
         let plan = try RoomPlan(
             Self.order {
+                $0.secret = "p w"
                 $0.record = RecordOrder()
                 $0.send = CameraOrder(video: "test", audio: nil)
                 $0.continues = "/tmp/recordings/x"
@@ -26,14 +29,59 @@ import Testing
         #expect(plan.recorder.isAutomatic && plan.recorder.emptyLimit == .seconds(30))
         #expect(plan.recorder.continues == "/tmp/recordings/x" && plan.recorder.host == "here")
         #expect(plan.camera?.settings.sendsVideo == true && plan.camera?.settings.sendsAudio == false)
+        #expect(plan.secret == "p w")
         #expect(plan.network.portRange == 40_000...40_100)
+    }
+
+    @Test func outputsAreChecked() throws {
+        var right = RTPOutputOrder(host: "192.0.2.7")
+        (right.videoPort, right.sdpFile, right.timeToLive) = (5004, "/run/a.sdp", 3)
+        let plan = try RoomPlan(Self.order { $0.outputs = [right] }, host: "")
+        var settings = RTPOutputSettings(host: "192.0.2.7")
+        (settings.videoPort, settings.descriptionFile, settings.timeToLive) = (5004, "/run/a.sdp", 3)
+        #expect(plan.outputs == [settings])
+        #expect(throws: RoomPlanError(message: "output rtp://h:0: there is neither a video nor an audio port")) {
+            try RoomPlan(Self.order { $0.outputs = [RTPOutputOrder(host: "h")] }, host: "")
+        }
+        #expect(throws: RoomPlanError(message: "a room takes 16 outputs at most")) {
+            try RoomPlan(Self.order { $0.outputs = Array(repeating: right, count: 17) }, host: "")
+        }
+    }
+
+    /// What is wrong with a pipeline is told by its status: the room goes on.
+    @Test func pipelinesHaveNamesAndPlans() throws {
+        func output(_ file: String, _ parameters: [String: String]) -> RTPOutputOrder {
+            var order = RTPOutputOrder(host: "127.0.0.1")
+            order.pipeline = PipelineOutputOrder(file: file)
+            order.pipeline?.parameters = parameters
+            return order
+        }
+        let orders = [
+            output("hls", ["folder": "/srv/a"]), output("hls", ["folder": "/srv/b", "bitrate": "s3cret"]),
+            output("hls", ["colour": "red"]), output("hls", [:]), output("nothing", [:]),
+        ]
+        let outputs = try RoomPlan(Self.order { $0.outputs = orders }, host: "").outputs
+        #expect(outputs.map(\.name) == ["", ":2", ":3", ":4"].map { "pipeline:hls\($0)" } + ["pipeline:nothing"])
+        let plans = outputs.compactMap(\.pipeline?.plan)
+        guard case .ready(let plan) = plans.first else {
+            Issue.record("\(plans)")
+            return
+        }
+        #expect(plan.folders == ["/srv/a"])
+        let reasons = plans.dropFirst().map { plan in
+            if case .refused(let reason) = plan { reason } else { "" }
+        }
+        #expect(reasons[0] == "output/hls: the parameter bitrate takes a whole number from 50 to 50000 kbit/s")
+        #expect(reasons[1].hasPrefix("output/hls: parameters.colour: there is no such parameter"))
+        #expect(reasons[2] == "output/hls: parameters.folder: is needed")
+        #expect(reasons[3].hasPrefix("there is no pipeline file output/nothing; there are hls, rtmp"))
     }
 
     @Test func withoutARecordOrderNothingIsRecordedByItself() throws {
         #expect(try !RoomPlan(Self.order(), host: "").recorder.isAutomatic)
     }
 
-    @Test func rewritesServersAsWebRTCBinTakesThem() throws {
+    @Test func takesServersAndWhatTheyAreUsedFor() throws {
         let plan = try RoomPlan(
             Self.order {
                 $0.ice.servers = [
@@ -44,16 +92,21 @@ import Testing
                         credential: "p@ss/ü"
                     ),
                 ]
+                $0.ice.relaysOnly = true
+                $0.ice.usesOffered = false
+                $0.ice.offeredHosts = ["*.example.org"]
             },
             host: ""
         )
-        #expect(plan.network.stunServer == "stun://stun.example.org:3478")
         #expect(
-            plan.network.turnServers == [
-                "turn://a%3Ab:p%40ss%2F%C3%BC@192.0.2.7:3478?transport=udp",
-                "turns://a%3Ab:p%40ss%2F%C3%BC@192.0.2.7",
+            plan.network.servers.map(\.url.description) == [
+                "stun:stun.example.org:3478", "stun:second.example.org:3478", "turn:192.0.2.7:3478",
+                "turns:192.0.2.7:5349",
             ]
         )
+        #expect(plan.network.servers.map(\.username) == ["", "", "a:b", "a:b"])
+        #expect(plan.network.relaysOnly && !plan.network.offered.usesOffered)
+        #expect(plan.network.offered.hosts == ["*.example.org"])
     }
 
     private static let wrong: [(String, @Sendable (inout RoomOrder) -> Void)] = [
@@ -67,13 +120,20 @@ import Testing
                 $0.record?.emptyAfterSeconds = 0
             }
         ),
-        ("video takes test", { $0.send = CameraOrder(video: "tape") }),
+        ("video takes the name", { $0.send = CameraOrder(video: "a tape") }),
         ("neither picture nor sound", { $0.send = CameraOrder(video: nil, audio: nil) }),
         (
             "preferredCodec",
             {
                 $0.send = CameraOrder()
                 $0.send?.preferredCodec = "av1"
+            }
+        ),
+        (
+            "preferredCodec",
+            {
+                $0.record = RecordOrder()
+                $0.record?.preferredCodec = "VP9"
             }
         ),
         (
@@ -97,10 +157,24 @@ import Testing
                 $0.send?.bitsPerSecond = .max
             }
         ),
+        (
+            "minimumBitsPerSecond",
+            {
+                $0.send = CameraOrder()
+                $0.send?.minimumBitsPerSecond = 1_500_001
+            }
+        ),
+        (
+            "audioBitsPerSecond",
+            {
+                $0.send = CameraOrder()
+                $0.send?.audioBitsPerSecond = 5999
+            }
+        ),
         ("port range", { $0.ice.firstPort = 1 }),
         ("port range", { ($0.ice.firstPort, $0.ice.lastPort) = (2, 1) }),
-        ("stun:host", { $0.ice.servers = [ICEOrder.Server(urls: ["stun"])] }),
-        ("begins with", { $0.ice.servers = [ICEOrder.Server(urls: ["http:x"])] }),
+        ("stun:HOST", { $0.ice.servers = [ICEOrder.Server(urls: ["stun"])] }),
+        ("is like stun", { $0.ice.servers = [ICEOrder.Server(urls: ["http:x"])] }),
         ("username and credential", { $0.ice.servers = [ICEOrder.Server(urls: ["turn:x"])] }),
     ]
 

@@ -102,8 +102,12 @@ import Testing
                 (.requestKeyframe(room: "room", participant: nil), "nobody sends pictures"),
                 (.graph(room: "room"), "there are no pipelines: nobody is connected"),
                 (
-                    .camera(room: "room", CameraOrder(video: "tape")),
-                    "video takes test, v4l2:/dev/video0, file:PATH or none"
+                    .camera(room: "room", CameraOrder(video: "a tape")),
+                    "video takes the name of a capture, NAME:ARGUMENT, or none"
+                ),
+                (
+                    .camera(room: "room", CameraOrder(video: "tape", audio: nil)),
+                    "no capture \"tape\" gives picture; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
                 ),
             ]
             for (command, reason) in refusals {

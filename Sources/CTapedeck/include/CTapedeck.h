@@ -7,12 +7,20 @@
 #define CTAPEDECK_H
 
 #include "CTapedeckCapture.h"
+#include "CTapedeckData.h"
 #include "CTapedeckCertificate.h"
+#include "CTapedeckCongestion.h"
+#include "CTapedeckGate.h"
 #include "CTapedeckHost.h"
+#include "CTapedeckICE.h"
 #include "CTapedeckMediaFile.h"
 #include "CTapedeckObjectCount.h"
+#include "CTapedeckOutput.h"
+#include "CTapedeckRender.h"
+#include "CTapedeckReorder.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
+#include "CTapedeckSound.h"
 #include "CTapedeckStill.h"
 
 #endif

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "CTapedeckSound.h"
+
 /// What a popped item is.
 typedef enum {
     /// One access unit, frame or audio packet.
@@ -38,6 +40,8 @@ typedef struct {
     uint64_t ntp_time;
     /// Unit: packets found missing since the previous unit.
     uint32_t lost_before;
+    /// Unit: whether packets of the unit itself are missing.
+    bool truncated;
     /// Unit: the bytes.
     const uint8_t *data;
     size_t size;
@@ -53,6 +57,8 @@ typedef struct CTapedeckQueue CTapedeckQueue;
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes);
 CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue);
 void CTapedeck_queue_unref(CTapedeckQueue *queue);
+/// Copies the item and takes its own reference to the buffer. False if it was dropped. Any thread.
+bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item);
 /// Waits at most `timeout_microseconds` for an item. False if none came or the queue was woken.
 bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds);
 void CTapedeck_item_release(CTapedeckItem *item);
@@ -66,6 +72,7 @@ typedef struct {
     uint64_t packets;
     uint64_t bytes;
     uint64_t lost;
+    uint64_t repaired;
     uint64_t units;
     /// CLOCK_MONOTONIC in nanoseconds of the last packet; 0 before the first.
     int64_t last_packet_nanoseconds;
@@ -74,8 +81,9 @@ typedef struct {
 /// The tap of one received track. Reference counted: the owner holds one, each installed callback holds one.
 typedef struct CTapedeckTap CTapedeckTap;
 
-/// `id` comes back as `source` of each item.
-CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue);
+/// `id` comes back as `source` of each item. `same_ssrc` is a tap of another payload type of the same SSRC, or NULL: what
+/// goes to one of them is no gap to the other.
+CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc);
 CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap);
 void CTapedeck_tap_unref(CTapedeckTap *tap);
 /// Installs the RTP clock probe on a pad that carries RTP packets.
@@ -85,17 +93,42 @@ void CTapedeck_tap_attach_sink(CTapedeckTap *tap, GstElement *appsink);
 /// Stops pushing: later units are dropped without being counted as queue overflow. Any thread.
 void CTapedeck_tap_close(CTapedeckTap *tap);
 CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap);
+/// Reads levels from the header extension `id` (RFC 6464), 1 to 14. Before the pad carries packets.
+void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id);
+/// What the extension told. Any thread.
+CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap);
 
 /// The RTCP watcher of one peer connection. Reference counted like a tap.
 typedef struct CTapedeckReceiver CTapedeckReceiver;
 
-/// `id` comes back as `source` of each sender report. `queue` may be NULL: then reports are only timed.
-CTapedeckReceiver *CTapedeck_receiver_new(uint64_t id, CTapedeckQueue *queue);
+/// `id` comes back as `source` of each sender report. `queue` may be NULL: then reports are only timed. `base_nanoseconds`
+/// is the base time of the connection's pipeline, which reports' time stamps count from.
+CTapedeckReceiver *CTapedeck_receiver_new(uint64_t id, CTapedeckQueue *queue, int64_t base_nanoseconds);
+CTapedeckReceiver *CTapedeck_receiver_ref(CTapedeckReceiver *receiver);
 void CTapedeck_receiver_unref(CTapedeckReceiver *receiver);
 /// Watches an RTPSession (property `internal-session` of the element rtpsession).
 void CTapedeck_receiver_watch(CTapedeckReceiver *receiver, gpointer rtp_session);
 /// CLOCK_MONOTONIC in nanoseconds of the last RTCP packet; 0 before the first. Any thread.
 int64_t CTapedeck_receiver_last_report_nanoseconds(CTapedeckReceiver *receiver);
+
+/// Lets packets go around the queue between webrtcbin's socket and its decryption.
+///
+/// The queue hands every packet to another thread, a wake-up each. While webrtcbin blocks the queue's source pad (until
+/// ICE is connected, and during an ICE restart), and while anything waits in the queue, packets go through it as ever:
+/// the thread that reads the socket must not wait, because ICE lives on it. Any other queue is left as it is.
+void CTapedeck_shorten_receive_queue(GstElement *queue);
+
+/// Holds what comes out of a ghost pad, a source, that nothing is linked to yet.
+///
+/// The thread that pushes does not wait: it is the one that reads the socket, and ICE lives on it. Bounded: what comes on
+/// top is dropped.
+typedef struct CTapedeckHold CTapedeckHold;
+
+/// Begins to hold; before the pad's first buffer. The caller keeps the pad for as long as it has the hold.
+CTapedeckHold *CTapedeck_hold_new(GstPad *pad);
+/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. What comes meanwhile waits.
+GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink);
+void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.
 int64_t CTapedeck_monotonic_nanoseconds(void);

@@ -22,6 +22,23 @@ gboolean CGst_has_property(gpointer object, const char *name);
 /// property, or it is read-only, or it does not take the value. GValue needs macros.
 gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
 
+/// What a property is, and whether it can be set.
+typedef enum {
+    CGST_PROPERTY_ABSENT,
+    CGST_PROPERTY_READ_ONLY,
+    CGST_PROPERTY_STRING,
+    CGST_PROPERTY_INTEGER,
+    CGST_PROPERTY_NUMBER,
+    CGST_PROPERTY_BOOLEAN,
+    CGST_PROPERTY_WORD,
+    CGST_PROPERTY_CAPS,
+    CGST_PROPERTY_OTHER,
+} CGstPropertyKind;
+CGstPropertyKind CGst_property_kind(gpointer object, const char *name);
+
+/// Whether a property reads as `text` says; also TRUE if it cannot be read. The property must exist and take the text.
+gboolean CGst_property_holds(gpointer object, const char *name, const char *text);
+
 /// g_object_set is variadic. The property must exist and be text; unlike CGst_set_from_text it takes quotes and
 /// backslashes as they are.
 void CGst_set_string(gpointer object, const char *name, const char *text);
@@ -51,6 +68,9 @@ GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
 /// Interarrival jitter in seconds (RFC 3550 section 6.4.1) of a source that an `rtpsession` element receives; FALSE if it
 /// does not know the source.
 gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds);
+/// Has an `rtpsession` element say when packets arrived (transport-wide congestion feedback) once in so many
+/// nanoseconds; by itself it does so behind each picture.
+void CGst_rtp_session_space_transport_feedback(GstElement *rtp_session, guint64 nanoseconds);
 /// FALSE if webrtcbin does not take the URL.
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 /// Lets the transceiver of an m-line send that a remote offer made receive-only. webrtcbin 1.26 makes one for
@@ -58,8 +78,11 @@ gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 void CGst_webrtc_allow_sending(GstElement *webrtcbin, guint m_line_index);
 /// FALSE if the agent refused the address.
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
-/// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR (gstreamer.md fact 71).
+/// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR.
 gboolean CGst_request_keyframe(GstPad *pad);
+/// Lets the reorder buffer that feeds `pad`, a source pad of webrtcbin, ask for what is missing, or not. FALSE if there is
+/// none.
+gboolean CGst_set_retransmission(GstPad *pad, gboolean asks);
 
 /// The field named `name` of a promise's reply, if it is a session description. Transfer full; NULL otherwise.
 /// gst_structure_get is variadic and GST_TYPE_WEBRTC_SESSION_DESCRIPTION a macro.

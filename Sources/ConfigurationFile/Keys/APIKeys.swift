@@ -37,6 +37,18 @@ enum APIKeys {
     }
 }
 
+extension TLSFiles {
+    /// Reads the `tls` of a section; nil if it has none, or a wrong one, which is a problem then.
+    init?(_ section: MappingReader) {
+        guard let reader = section.mapping("tls", APIKeys.TLS.table) else { return nil }
+        // Both before either is judged: all problems at once.
+        let certificate = reader.required(APIKeys.TLS.certificate)
+        let key = reader.required(APIKeys.TLS.key)
+        guard let certificate, let key else { return nil }
+        self.init(certificate: certificate, key: key)
+    }
+}
+
 extension ValueType where Value == [UInt8] {
     /// A SHA-256 digest.
     fileprivate static let sha256 = ValueType(
@@ -66,11 +78,7 @@ extension APIConfiguration {
             }
             self.tokens.append(read)
         }
-        if let tls = reader.mapping("tls", APIKeys.TLS.table) {
-            let certificate = tls.required(APIKeys.TLS.certificate)
-            let key = tls.required(APIKeys.TLS.key)
-            if let certificate, let key { self.tls = TLSFiles(certificate: certificate, key: key) }
-        }
+        self.tls = TLSFiles(reader)
         self.corsOrigins = reader.values(APIKeys.corsOrigins, count: 0...32) ?? []
         self.requestsPerSecond = reader.value(APIKeys.requestsPerSecond) ?? self.requestsPerSecond
         self.maximumEventStreams = reader.value(APIKeys.maximumEventStreams) ?? self.maximumEventStreams

@@ -5,10 +5,17 @@ enum ICEKeys {
     static let hostAddresses = Key("host_addresses", .address)
     static let portRange = Key("port_range", ValueType<ClosedRange<UInt16>>.portRange.or("any"))
 
+    static let policy = Key("policy", ValueType<ICEConfiguration.Policy>.choice)
+    static let usesOffered = Key("use_offered", .boolean)
+    static let offeredHosts = Key("offered_hosts", .hostPattern)
+
     static let table = KeyTable(
         KeyTable.Entry(name: "servers", shape: .list(Server.table)),
         hostAddresses.entry,
-        portRange.entry
+        portRange.entry,
+        policy.entry,
+        usesOffered.entry,
+        offeredHosts.entry
     )
 
     /// The keys of one of `ice.servers`.
@@ -27,11 +34,20 @@ extension ICEConfiguration {
         self.init()
         self.servers = reader.list("servers", ICEKeys.Server.table, maximum: 16)?.compactMap(ICEServer.init) ?? []
         self.hostAddresses = reader.values(ICEKeys.hostAddresses, count: 0...32) ?? []
+        self.policy = reader.value(ICEKeys.policy) ?? .all
+        self.usesOffered = reader.value(ICEKeys.usesOffered) ?? true
+        self.offeredHosts = reader.values(ICEKeys.offeredHosts, count: 0...256) ?? []
+        if self.policy == .relay, !self.usesOffered, !self.servers.contains(where: \.relays) {
+            reader.add(ICEKeys.policy.name, "relay needs a TURN server in servers, or use_offered")
+        }
         self.portRange = reader.value(ICEKeys.portRange) ?? nil
     }
 }
 
 extension ICEServer {
+    /// Whether one of its URLs is of a TURN server.
+    fileprivate var relays: Bool { self.urls.contains { $0.lowercased().hasPrefix("turn") } }
+
     /// Reads one server; nil, with problems, if something is wrong.
     init?(_ reader: MappingReader) {
         if !reader.has(ICEKeys.Server.urls.name) { reader.add(ICEKeys.Server.urls.name, "missing") }
@@ -41,7 +57,7 @@ extension ICEServer {
             username: reader.value(ICEKeys.Server.username),
             credential: reader.value(ICEKeys.Server.credential)
         )
-        guard urls.contains(where: { $0.lowercased().hasPrefix("turn") }) else { return }
+        guard self.relays else { return }
         for name in [ICEKeys.Server.username.name, ICEKeys.Server.credential.name] where !reader.has(name) {
             reader.add(name, "missing; a TURN server needs it")
         }

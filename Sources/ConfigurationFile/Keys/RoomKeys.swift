@@ -6,15 +6,19 @@ internal import Signalling
 enum RoomKeys {
     static let url = Key("url", .roomURL)
     static let displayName = Key("display_name", .line(maximum: 128))
+    static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
     static let untilEmpty = Key("until_empty", .boolean)
+    static let priority = Key("priority", .integer(0...100))
 
     static let table = KeyTable(
         url.entry,
         displayName.entry,
+        secret.entry,
         KeyTable.Entry(name: "join", shape: .mapping(ScheduleKeys.table)),
         untilEmpty.entry,
+        priority.entry,
         KeyTable.Entry(name: "record", shape: .mapping(RecordKeys.table)),
-        KeyTable.Entry(name: "outputs", shape: .value),
+        KeyTable.Entry(name: "outputs", shape: .list(OutputKeys.table)),
         KeyTable.Entry(name: "send", shape: .mapping(SendKeys.table)),
         KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table))
     )
@@ -48,23 +52,26 @@ extension RoomConfiguration {
     init?(name: String, _ reader: MappingReader, definition: JSONValue) {
         let address = reader.required(RoomKeys.url)
         let displayName = reader.value(RoomKeys.displayName)
+        let secret = reader.value(RoomKeys.secret)
         let join = JoinRule(reader)
         let untilEmpty = reader.value(RoomKeys.untilEmpty)
+        let priority = reader.value(RoomKeys.priority)
         let record = RecordConfiguration.read(reader)
         let send = SendConfiguration.read(reader)
         let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
-        if reader.has("outputs"), !reader.isEmptyList("outputs") {
-            reader.add("outputs", "not supported by this version", accepted: "an empty list")
-        }
+        let outputs = OutputConfiguration.read(reader)
         guard let address else { return nil }
         self.init(name: name, address: address, definition: definition)
         self.displayName = displayName ?? self.displayName
+        self.secret = secret
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
+        self.priority = priority ?? self.priority
         self.record = record
         self.send = send
+        self.outputs = outputs
         self.rejoin.afterKick = afterKick ?? self.rejoin.afterKick
         self.rejoin.whenFull = whenFull ?? self.rejoin.whenFull
     }

@@ -14,6 +14,8 @@ enum RootKeys {
         KeyTable.Entry(name: "webhooks", shape: .list(WebhookKeys.table)),
         WebhookKeys.allowedHosts.entry,
         KeyTable.Entry(name: "workers", shape: .mapping(WorkersKeys.table)),
+        KeyTable.Entry(name: "pipelines", shape: .mapping(PipelinesKeys.table)),
+        KeyTable.Entry(name: "rtsp", shape: .mapping(RTSPKeys.table)),
         KeyTable.Entry(name: "rooms", shape: .named(RoomKeys.table))
     )
 }
@@ -28,6 +30,9 @@ extension DaemonConfiguration {
         self.api = reader.section("api", APIKeys.table).map { APIConfiguration($0) } ?? self.api
         self.webhooks = WebhooksConfiguration(root: reader)
         self.workers = reader.section("workers", WorkersKeys.table).map { WorkersConfiguration($0) } ?? self.workers
+        self.pipelines =
+            reader.section("pipelines", PipelinesKeys.table).map { PipelinesConfiguration($0) } ?? self.pipelines
+        self.rtsp = reader.section("rtsp", RTSPKeys.table).map { RTSPConfiguration($0) }
         self.readRooms(reader)
     }
 

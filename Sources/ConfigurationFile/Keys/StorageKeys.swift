@@ -14,7 +14,7 @@ enum StorageKeys {
     )
     static let synchroniseEvery = Key(
         "synchronise_every",
-        .duration(.milliseconds(100)...(.seconds(60)), example: "5s")
+        .duration(.milliseconds(100)...(.seconds(60)), example: "1s")
     )
 
     static let table = KeyTable(

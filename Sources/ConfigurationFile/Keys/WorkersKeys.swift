@@ -3,6 +3,7 @@
 /// The keys of `workers`.
 enum WorkersKeys {
     static let roomsPerWorker = Key("rooms_per_worker", .integer(1...64))
+    static let maximumRooms = Key("maximum_rooms", ValueType<Int>.integer(1...10_000).or("unlimited"))
     static let hangLimit = Key("hang_limit", .duration(.seconds(2)...(.seconds(600)), example: "10s"))
     static let stopLimit = Key("stop_limit", .duration(.seconds(1)...(.seconds(600)), example: "20s"))
     static let longestRestartDelay = Key(
@@ -17,6 +18,7 @@ enum WorkersKeys {
 
     static let table = KeyTable(
         roomsPerWorker.entry,
+        maximumRooms.entry,
         hangLimit.entry,
         stopLimit.entry,
         longestRestartDelay.entry,
@@ -30,6 +32,7 @@ extension WorkersConfiguration {
     init(_ reader: MappingReader) {
         self.init()
         self.roomsPerWorker = reader.value(WorkersKeys.roomsPerWorker) ?? self.roomsPerWorker
+        self.maximumRooms = reader.value(WorkersKeys.maximumRooms) ?? self.maximumRooms
         self.hangLimit = reader.value(WorkersKeys.hangLimit) ?? self.hangLimit
         self.stopLimit = reader.value(WorkersKeys.stopLimit) ?? self.stopLimit
         self.longestRestartDelay = reader.value(WorkersKeys.longestRestartDelay) ?? self.longestRestartDelay

@@ -14,6 +14,10 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var webhooks = WebhooksConfiguration()
     /// The processes that are in the rooms.
     public var workers = WorkersConfiguration()
+    /// Where pipeline files are.
+    public var pipelines = PipelinesConfiguration()
+    /// The RTSP server; `nil` where there is none.
+    public var rtsp: RTSPConfiguration?
     /// The rooms by name; a name has 1 to 64 letters, digits, `-`, `_` or `.`, and begins with a letter or digit.
     public var rooms: [String: RoomConfiguration] = [:]
 

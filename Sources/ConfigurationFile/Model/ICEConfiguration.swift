@@ -23,6 +23,20 @@ public struct ICEConfiguration: Sendable, Hashable {
     public var servers: [ICEServer] = []
     /// Local addresses for media, IPv4 or IPv6; empty: every interface but loopback.
     public var hostAddresses: [String] = []
+    /// The ways that media may take.
+    public enum Policy: String, Sendable, Hashable, CaseIterable {
+        /// Every one.
+        case all
+        /// Through TURN servers only: peers learn no address of this host.
+        case relay
+    }
+
+    /// The ways that media may take.
+    public var policy: Policy = .all
+    /// Whether servers that the rooms' servers offer are used beside `servers`.
+    public var usesOffered = true
+    /// Hosts that those may have, in lower case: names, addresses, `*.DOMAIN`; empty: any.
+    public var offeredHosts: [String] = []
     /// Local UDP ports for media; `nil` leaves them to the system.
     public var portRange: ClosedRange<UInt16>?
 

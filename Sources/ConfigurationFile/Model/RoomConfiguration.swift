@@ -7,24 +7,30 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// Its name in the configuration: how people, the HTTP interface and the log speak of it.
     public var name: String
     /// Where it is.
-    public var address: RoomAddress
+    public var address: ConfiguredRoomURL
     /// The name under which we appear to others, where the protocol has one.
     public var displayName: String
+    /// The password of our account, the room's PIN, or the token, where the protocol has one.
+    public var secret: Secret?
     /// When we are in it.
     public var join: JoinRule
     /// Whether we leave when the last other participant has left; an `always` room is then joined again only on demand.
     public var untilEmpty: Bool
+    /// How important it is where not all rooms can be joined, 0 to 100.
+    public var priority = 50
     /// What is recorded; `nil` records nothing unless somebody asks.
     public var record: RecordConfiguration?
     /// What we send; `nil` receives only.
     public var send: SendConfiguration?
+    /// Where received tracks are sent on.
+    public var outputs: [OutputConfiguration] = []
     /// What happens when we are thrown out or find no place.
     public var rejoin: RejoinRule
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
     /// A room that is always joined and recorded, and nothing is sent.
-    public init(name: String, address: RoomAddress, definition: JSONValue) {
+    public init(name: String, address: ConfiguredRoomURL, definition: JSONValue) {
         self.name = name
         self.address = address
         self.displayName = "tapedeck"
@@ -37,7 +43,7 @@ public struct RoomConfiguration: Sendable, Hashable {
 }
 
 /// A room URL that does not show its secrets.
-public struct RoomAddress: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+public struct ConfiguredRoomURL: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
     /// The URL, checked.

@@ -11,7 +11,7 @@ public struct StorageConfiguration: Sendable, Hashable {
     /// Bytes of finished recordings above which the oldest are deleted; `nil` sets no limit.
     public var keepBytes: Int64?
     /// How often what is recorded is forced to the disk, 100 ms to 1 min.
-    public var synchroniseEvery = Duration.seconds(5)
+    public var synchroniseEvery = Duration.seconds(1)
 
     /// Every key at its default.
     public init() {}

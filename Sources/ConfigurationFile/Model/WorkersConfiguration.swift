@@ -4,6 +4,8 @@
 public struct WorkersConfiguration: Sendable, Hashable {
     /// Most rooms of one process, 1 to 64: isolation against density.
     public var roomsPerWorker = 1
+    /// The most rooms that are joined at a time, 1 to 10 000; `nil` sets no limit.
+    public var maximumRooms: Int?
     /// Silence after which a worker is taken to hang and is ended, 2 s to 10 min.
     public var hangLimit = Duration.seconds(10)
     /// How long a worker may take to finish its files and leave its rooms, 1 s to 10 min; then it is ended.

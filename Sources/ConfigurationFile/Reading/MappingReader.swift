@@ -8,6 +8,9 @@ struct MappingReader {
     let problems: ProblemList
     private var entries: [String: SourceNode.Entry] = [:]
 
+    /// Most names of the author's choice in one mapping.
+    static let maximumNames = 64
+
     /// A reader of a mapping; keys that the table does not have are problems.
     ///
     /// Nil, with a problem, for anything but a mapping.
@@ -126,6 +129,34 @@ struct MappingReader {
             self.problems.add(node.place, path, node.foundKind, accepted: accepted)
             return nil
         }
+    }
+
+    /// The entries of a mapping whose keys are names of the author's choice, with their paths.
+    func named(_ name: String) -> [(SourceNode.Entry, String)] {
+        guard let node = self.node(name) else { return [] }
+        guard case .mapping(let entries) = node.content, entries.count <= Self.maximumNames else {
+            let accepted = "a mapping from at most \(Self.maximumNames) names"
+            self.problems.add(node.place, self.path(of: name), node.foundKind, accepted: accepted)
+            return []
+        }
+        return entries.compactMap { entry in
+            let path = "\(self.path(of: name)).\(Excerpt.text(entry.key))"
+            guard ValueType<String>.isName(entry.key) else {
+                self.problems.add(
+                    entry.place,
+                    path,
+                    "cannot be a name",
+                    accepted: "letters, digits, - and _, at most 64"
+                )
+                return nil
+            }
+            return (entry, path)
+        }
+    }
+
+    /// The value of a node that stands behind a name of the author's choice.
+    func single<Value>(_ node: SourceNode, _ key: Key<Value>, path: String) -> Value? {
+        self.read(node, key, path: path)
     }
 
     private func read<Value>(_ node: SourceNode, _ key: Key<Value>, path: String) -> Value? {

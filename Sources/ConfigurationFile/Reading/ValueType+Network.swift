@@ -126,19 +126,10 @@ extension ValueType where Value == String {
 
     /// The URL of a STUN or TURN server (RFC 7064, RFC 7065).
     static let iceServerURL = ValueType(
-        accepted: "stun:HOST, stuns:HOST, turn:HOST or turns:HOST, each with :PORT if it is not the usual one, "
+        accepted: "stun:HOST, turn:HOST or turns:HOST, each with :PORT if it is not the usual one, "
             + "turn also with ?transport=udp or ?transport=tcp"
     ) { text in
-        guard text.utf8.count <= 512, let colon = text.firstIndex(of: ":") else { return nil }
-        let scheme = text[..<colon].lowercased()
-        guard ["stun", "stuns", "turn", "turns"].contains(scheme) else { return nil }
-        let rest = text[colon...].dropFirst()
-        let mark = rest.firstIndex(of: "?") ?? rest.endIndex
-        let query = rest[mark...]
-        guard query.isEmpty || (scheme.hasPrefix("turn") && ["?transport=udp", "?transport=tcp"].contains(query)),
-            let authority = HostAndPort(String(rest[..<mark])), authority.port != 0
-        else { return nil }
-        return text
+        (try? ICEServerURL(parsing: text)) == nil ? nil : text
     }
 }
 
@@ -152,7 +143,7 @@ extension ValueType where Value == ClosedRange<UInt16> {
     }
 }
 
-extension ValueType where Value == RoomAddress {
+extension ValueType where Value == ConfiguredRoomURL {
     /// A room URL.
     static let roomURL = ValueType(
         accepted: "a room URL, such as socketio+https://rtc.example.org/123123"
@@ -160,7 +151,7 @@ extension ValueType where Value == RoomAddress {
         guard scalar.form == .string else { throw WrongValue() }
         do throws(SignallingError) {
             let url = try RoomURL(parsing: scalar.text)
-            return RoomAddress(url: url, text: Secret(scalar.text), description: scalar.written)
+            return ConfiguredRoomURL(url: url, text: Secret(scalar.text), description: scalar.written)
         } catch {
             // The message quotes parts of the URL; what stands before the first colon does not.
             let part = error.message.prefix { $0 != ":" }

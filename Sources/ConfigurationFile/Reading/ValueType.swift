@@ -130,6 +130,16 @@ extension ValueType where Value == Secret {
             return Secret(text)
         }
     }
+
+    /// A password as people choose them: one line, spaces and all.
+    static func password(maximum: Int) -> ValueType {
+        ValueType(accepted: "one line of 1 to \(maximum) characters; numbers in quotes") { text in
+            guard (1...maximum).contains(text.unicodeScalars.count),
+                !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            else { return nil }
+            return Secret(text)
+        }
+    }
 }
 
 extension ValueType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {

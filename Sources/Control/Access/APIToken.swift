@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+internal import Digests
 
 /// What a token allows.
 public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
@@ -43,7 +43,7 @@ struct TokenHash: Sendable, Hashable {
     private let bytes: [UInt8]
 
     init(of secret: String) {
-        self.bytes = Array(SHA256.hash(data: Array(secret.utf8)))
+        self.bytes = SHA256Digest(of: secret.utf8).bytes
     }
 
     init(bytes: [UInt8]) {

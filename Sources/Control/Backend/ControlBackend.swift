@@ -65,6 +65,8 @@ public enum RoomAction: Sendable, Hashable {
     case requestKeyframe(participant: String?)
     /// Changes what we send; `nil` sends nothing.
     case camera(CameraOrder?)
+    /// Changes parts of what we send.
+    case changeCamera(CameraChange)
     /// Notes an instant in the recording.
     case mark(String)
 }

@@ -8,6 +8,8 @@ public struct RoomResource: Sendable, Hashable, Codable {
     public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
         /// Nobody asked for it, or its schedule has not come.
         case idle
+        /// It waits for the place of another room.
+        case queued
         /// A worker is being started.
         case starting
         /// We try to become a member.
@@ -178,7 +180,7 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var bytes: Int64
     /// `recording`, `finished` or `unfinished` (cut off, not yet repaired).
     public var state: String
-    /// `complete` or `incomplete`; `nil` before the first export.
+    /// `complete`, `complete-with-gaps` or `damaged`; `nil` before the first export.
     public var verdict: String?
     /// Everybody who was there.
     public var participants: [String]
@@ -186,6 +188,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var tracks: [Track]
     /// All files; only with a single recording.
     public var files: [File]
+    /// How the verdict came about; only with a single recording, `nil` before the first export.
+    public var certificate: Certificate?
 
     /// A recording with each part given.
     public init(
@@ -198,7 +202,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         verdict: String? = nil,
         participants: [String] = [],
         tracks: [Track] = [],
-        files: [File] = []
+        files: [File] = [],
+        certificate: Certificate? = nil
     ) {
         self.id = id
         self.room = room
@@ -210,19 +215,81 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         self.participants = participants
         self.tracks = tracks
         self.files = files
+        self.certificate = certificate
+    }
+}
+
+extension RecordingResource {
+    /// What a recording is worth, as it was found when it was closed or exported last.
+    public struct Certificate: Sendable, Hashable, Codable {
+        /// The most findings of a kind that are listed.
+        public static let maximumFindings = 100
+
+        /// A file and what it held.
+        public struct File: Sendable, Hashable, Codable {
+            /// Its name relative to the recording's folder.
+            public var name: String
+            /// Its size in bytes.
+            public var bytes: UInt64
+            /// SHA-256 of its content, in 64 hexadecimal digits.
+            public var sha256: String
+
+            /// A file with each part given.
+            public init(name: String, bytes: UInt64, sha256: String) {
+                self.name = name
+                self.bytes = bytes
+                self.sha256 = sha256
+            }
+        }
+
+        /// `complete`, `complete-with-gaps` or `damaged`.
+        public var verdict: String
+        /// Seconds from the first unit of all tracks to the end of the last.
+        public var durationSeconds: Double
+        /// Seconds from the first record of the journal to its last, if it tells.
+        public var wallClockSeconds: Double?
+        /// What never came, a sentence each; at most `maximumFindings`.
+        public var gaps: [String]
+        /// What is not as it was written, a sentence each; at most `maximumFindings`.
+        public var damage: [String]
+        /// The journal, the tracks and the exports.
+        public var files: [File]
+
+        /// A certificate with each part given.
+        public init(
+            verdict: String,
+            durationSeconds: Double,
+            wallClockSeconds: Double? = nil,
+            gaps: [String] = [],
+            damage: [String] = [],
+            files: [File] = []
+        ) {
+            self.verdict = verdict
+            self.durationSeconds = durationSeconds
+            self.wallClockSeconds = wallClockSeconds
+            self.gaps = gaps
+            self.damage = damage
+            self.files = files
+        }
     }
 }
 
 /// What an export should hold.
 public struct ExportRequest: Sendable, Hashable, Codable {
-    /// `tracks`, or `browser`: a WebM or MP4 rendition that browsers play.
+    /// `tracks`; `browser`, a WebM or MP4 rendition that browsers play; `grid`; or `audio`.
     public var layout: String
+    /// What the layouts take, by the names of the command line: `size`, `fps`, `codec`, `format` and `loudness` those that
+    /// decode and encode, `container`, `keep-damaged` and `project` the layout `tracks`.
+    public var options: [String: String] = [:]
     /// Only this participant's tracks.
     public var participant: String?
     /// Seconds from the recording's start at which the export begins.
     public var from: Double?
     /// Seconds from the recording's start at which the export ends.
     public var to: Double?
+
+    /// Whether all recordings of the series are exported of which the recording is a segment.
+    public var series = false
 
     /// Every track, all of the time.
     public init(layout: String = "tracks") {

@@ -16,15 +16,43 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
         public var failedAttempts: Int
         /// Deliveries that were dropped since the daemon started, because too many waited.
         public var dropped: Int
+        /// The delivery that failed and is tried again next; nil if none waits for that.
+        public var retry: Retry?
 
         /// A webhook with each part given.
-        public init(target: String, queued: Int, dead: Int, delivered: Int, failedAttempts: Int, dropped: Int) {
+        public init(
+            target: String,
+            queued: Int,
+            dead: Int,
+            delivered: Int,
+            failedAttempts: Int,
+            dropped: Int,
+            retry: Retry? = nil
+        ) {
             self.target = target
             self.queued = queued
             self.dead = dead
             self.delivered = delivered
             self.failedAttempts = failedAttempts
             self.dropped = dropped
+            self.retry = retry
+        }
+    }
+
+    /// A delivery that is tried again.
+    public struct Retry: Sendable, Hashable, Codable {
+        /// How often it was tried.
+        public var attempts: Int
+        /// When it is tried next: RFC 3339, UTC.
+        public var due: String
+        /// Why the last attempt failed.
+        public var error: String?
+
+        /// A delivery with each part given.
+        public init(attempts: Int, due: String, error: String?) {
+            self.attempts = attempts
+            self.due = due
+            self.error = error
         }
     }
 
@@ -32,6 +60,8 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
     public struct DeadLetter: Sendable, Hashable, Codable {
         /// Its id, as the receiver would have seen it.
         public var id: String
+        /// Scheme, host and port of its receiver.
+        public var target: String
         /// The kind of event.
         public var event: String
         /// When the event happened: RFC 3339, UTC.
@@ -42,8 +72,9 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
         public var error: String?
 
         /// A delivery with each part given.
-        public init(id: String, event: String, created: String, attempts: Int, error: String?) {
+        public init(id: String, target: String, event: String, created: String, attempts: Int, error: String?) {
             self.id = id
+            self.target = target
             self.event = event
             self.created = created
             self.attempts = attempts

@@ -3,6 +3,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOPosix
+import Supervision
 
 extension Endpoints {
     private struct Exports: Encodable {
@@ -24,7 +25,7 @@ extension Endpoints {
         case .export(let id):
             let export = try await self.backend.export(id, try RequestBodies.export(call.body))
             return Reply(json: export, status: .accepted)
-                .with(.location, "/v1/recordings/\(percentEncoded(id))/exports")
+                .with(.location, "/v1/recordings/\(id.percentEncoded())/exports")
         default:
             throw Problem(.notFound, "There is no such recording endpoint.")
         }
@@ -76,7 +77,7 @@ extension Endpoints {
             ("limit", String(query.limit)), ("cursor", cursor), ("room", query.room), ("text", query.text),
             ("from", query.from), ("to", query.to),
         ]
-        let text = items.compactMap { name, value in value.map { "\(name)=\(percentEncoded($0))" } }
+        let text = items.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded())" } }
         return "/v1/recordings?" + text.joined(separator: "&")
     }
 }

@@ -3,6 +3,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Supervision
 
 extension Endpoints {
     private struct Rooms: Encodable {
@@ -22,7 +23,7 @@ extension Endpoints {
         case .addRoom:
             let new = try RequestBodies.NewRoom(call.body)
             let room = try await self.backend.addRoom(new.name, definition: new.definition)
-            return Reply(json: room, status: .created).with(.location, "/v1/rooms/\(percentEncoded(room.name))")
+            return Reply(json: room, status: .created).with(.location, "/v1/rooms/\(room.name.percentEncoded())")
         case .showRoom(let name):
             return Reply(json: try await self.backend.room(name))
         case .changeRoom(let name):
@@ -32,6 +33,9 @@ extension Endpoints {
             return .noContent
         case .act(let name, let verb):
             return Reply(json: try await self.backend.perform(try RequestBodies.action(verb, call.body), on: name))
+        case .changeCamera(let name):
+            let change = try RequestBodies.cameraChange(call.body)
+            return Reply(json: try await self.backend.perform(.changeCamera(change), on: name))
         case .thumbnail(let name, let participant):
             let image = try await self.backend.thumbnail(room: name, participant: participant)
             return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))

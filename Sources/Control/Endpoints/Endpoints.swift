@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import EmbeddedFiles
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -67,7 +68,8 @@ struct Endpoints: Sendable {
         case .showSession: return self.showSession(call)
         case .openSession: return try self.openSession(call)
         case .closeSession: return self.closeSession(call)
-        case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .thumbnail, .graphs:
+        case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail,
+            .graphs:
             return try await self.room(endpoint, call)
         case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .file, .events:
             return try await self.recording(endpoint, call)
@@ -77,7 +79,7 @@ struct Endpoints: Sendable {
     private static let description = Reply(
         status: .ok,
         type: "application/yaml; charset=utf-8",
-        body: ByteBuffer(bytes: PackageResources.openapi_yaml)
+        body: ByteBuffer(bytes: EmbeddedFile.description.bytes)
     )
 
     private func liveness() async throws -> Reply {

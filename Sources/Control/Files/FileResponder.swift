@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOPosix
+import Supervision
 
 /// Answers requests for a file: conditions (RFC 9110 section 13), a range, a body in bounded pieces.
 struct FileResponder: Sendable {
@@ -99,7 +100,7 @@ struct FileResponder: Sendable {
             )
         )
         let quoted = "attachment; filename=\"\(plain)\""
-        return plain == name ? quoted : quoted + "; filename*=UTF-8''" + percentEncoded(name)
+        return plain == name ? quoted : quoted + "; filename*=UTF-8''" + name.percentEncoded()
     }
 
     /// The media type by the name's extension.
@@ -127,21 +128,4 @@ extension Substring {
         while rest.last == " " || rest.last == "\t" { rest.removeLast() }
         return rest
     }
-}
-
-/// Percent-encodes everything but unreserved characters (RFC 3986 section 2.3).
-func percentEncoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            encoded.unicodeScalars.append(Unicode.Scalar(byte))
-        default:
-            encoded += byte < 16 ? "%0" : "%"
-            encoded += String(byte, radix: 16, uppercase: true)
-        }
-    }
-    return encoded
 }

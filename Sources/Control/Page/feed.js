@@ -6,7 +6,7 @@ import { get, path, Problem, Unreachable } from "./api.js";
 const KINDS = [
   "room.joined", "room.left", "room.unreachable", "room.added", "room.changed", "room.removed", "participant.joined",
   "participant.left", "participant.refused", "recording.started", "recording.degraded", "recording.finished",
-  "recording.repaired", "recording.deleted", "export.started", "export.progress", "export.finished", "export.failed",
+  "recording.repaired", "recording.deleted", "output.failed", "output.recovered", "export.started", "export.progress", "export.finished", "export.failed",
   "worker.started", "worker.exited", "worker.crash_loop", "configuration.reloaded", "configuration.refused",
   "disk.low", "disk.recovered",
 ];
@@ -16,7 +16,8 @@ const AFTER_EVENT_MILLISECONDS = 150;
 const LONGEST_WAIT_MILLISECONDS = 10000;
 
 /**
- * Tells its listeners of `rooms`, `overview`, `event`, `connection` and `refusal`, each with its value in `detail`.
+ * Tells its listeners of `rooms`, `overview`, `webhooks`, `event`, `connection` and `refusal`, each with its value in
+ * `detail`.
  *
  * A connection is lost when an answer or the stream of events fails; both are tried again until they work.
  */
@@ -101,16 +102,18 @@ export class Feed extends EventTarget {
     const wantsOverview = this.turn % OVERVIEW_EVERY === 0;
     this.turn += 1;
     try {
-      const [rooms, overview, health] = await Promise.all([
+      const [rooms, overview, health, hooks] = await Promise.all([
         get(path("rooms")),
         wantsOverview ? get(path("overview")) : null,
         wantsOverview ? readiness() : null,
+        wantsOverview ? webhooks() : null,
       ]);
       this.failures = 0;
       if (this.isRunning) {
         this.#tell("connection", { isUp: true });
         this.#tell("rooms", { rooms: rooms.rooms, now: performance.now() });
         if (overview) this.#tell("overview", { ...overview, problems: health.problems ?? [] });
+        if (hooks) this.#tell("webhooks", hooks);
       }
     } catch (error) {
       this.failures += 1;
@@ -130,6 +133,16 @@ export class Feed extends EventTarget {
 
   #tell(kind, detail) {
     this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+}
+
+/** The webhooks; null if they cannot be told, which says nothing of the connection. */
+async function webhooks() {
+  try {
+    return await get(path("webhooks"));
+  } catch (error) {
+    if (error instanceof Unreachable) throw error;
+    return null;
   }
 }
 

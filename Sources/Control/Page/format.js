@@ -31,6 +31,7 @@ export function span(seconds) {
   if (days) return `${days} d ${hours} h`;
   if (hours > 9) return `${hours} h`;
   if (hours) return `${hours} h ${minutes} min`;
+  if (minutes > 9) return `${minutes} min`;
   if (minutes) return `${minutes} min ${total % 60} s`;
   return `${total} s`;
 }

@@ -8,12 +8,14 @@ import { OverviewView } from "./overview.js";
 import { RecordingsView } from "./recordings.js";
 import { RoomsView } from "./rooms.js";
 import { Session } from "./session.js";
+import { WebhooksView } from "./webhooks.js";
 
 const feed = new Feed();
 const session = new Session((isOpen) => (isOpen ? feed.start() : feed.stop()));
 const overview = new OverviewView();
 const rooms = new RoomsView(session, feed);
 const recordings = new RecordingsView(session);
+const webhooks = new WebhooksView(feed);
 
 function showConnection(isUp) {
   const pill = byId("connection");
@@ -43,6 +45,7 @@ function route() {
 feed.addEventListener("connection", ({ detail }) => showConnection(detail.isUp));
 feed.addEventListener("refusal", ({ detail }) => fail("The rooms cannot be shown", detail));
 feed.addEventListener("overview", ({ detail }) => overview.update(detail));
+feed.addEventListener("webhooks", ({ detail }) => webhooks.update(detail));
 feed.addEventListener("rooms", ({ detail }) => {
   rooms.update(detail);
   recordings.offer(detail.rooms);

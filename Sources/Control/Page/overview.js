@@ -30,7 +30,7 @@ export class OverviewView {
   update(overview) {
     const phases = overview.roomsByPhase ?? {};
     const rooms = Object.values(phases).reduce((sum, number) => sum + number, 0);
-    const failed = (phases.failed ?? 0) + (phases["backing-off"] ?? 0);
+    const failed = (phases.failed ?? 0) + (phases["backing-off"] ?? 0) + (phases.queued ?? 0);
     const left = overview.secondsUntilFull;
     const hasForecast = left !== undefined && left !== null;
     this.recording(String(overview.activeRecordings), overview.pendingExports

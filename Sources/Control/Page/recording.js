@@ -16,8 +16,11 @@ export function verdict(recording) {
   if (recording.verdict === "complete") {
     return ["Complete", "good", "Every track was read back, and nothing is missing."];
   }
-  if (recording.verdict === "incomplete") {
-    return ["Incomplete", "warn", "Something is missing: its manifest says what."];
+  if (recording.verdict === "complete-with-gaps") {
+    return ["Gaps", "quiet", "Everything that came is there, but something never came: the certificate says what."];
+  }
+  if (recording.verdict === "damaged") {
+    return ["Damaged", "warn", "Something is missing or was changed: the certificate says what."];
   }
   return ["Not exported", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
@@ -38,6 +41,7 @@ export async function deleteRecording(recording) {
 }
 
 const dialog = byId("recording-dialog");
+const VERDICTS = { complete: "Complete", "complete-with-gaps": "Complete with gaps", damaged: "Damaged" };
 
 /** The dialog with a recording's details. */
 class RecordingDialog {
@@ -91,6 +95,7 @@ class RecordingDialog {
       h("h3", {}, "Exports"), this.exports.element,
       recording.state === "finished" ? this.#exportForm(recording) : null,
       h("h3", {}, "Files"), this.files,
+      this.certificate = h("section", { class: "certificate", "aria-label": "Certificate" }),
       h("div", { class: "dialog-actions needs-control" },
         button("remove", "Delete", () => this.#delete(recording), { about: "recording", class: "danger" })),
     ].filter(Boolean);
@@ -116,6 +121,28 @@ class RecordingDialog {
           icon("download"), name(file.name))
         : name(file.name),
       h("span", { class: "muted figure-text" }, bytes(file.bytes))))));
+    this.#showCertificate(recording);
+  }
+
+  /** What was found when the recording was closed or exported last; nothing before. */
+  #showCertificate({ certificate }) {
+    if (!certificate) {
+      this.certificate.replaceChildren();
+      return;
+    }
+    const list = (title, sentences) => (sentences.length
+      ? [h("h4", {}, title), h("ul", { class: "findings" }, sentences.map((text) => h("li", {}, name(text))))] : []);
+    const clock = certificate.wallClockSeconds === undefined || certificate.wallClockSeconds === null
+      ? "" : ` of ${duration(certificate.wallClockSeconds)} by the wall clock`;
+    this.certificate.replaceChildren(...[
+      h("h3", {}, "Certificate"),
+      h("p", { class: "muted small-print" },
+        `${VERDICTS[certificate.verdict] ?? "Unknown"}, ${duration(certificate.durationSeconds)}${clock}.`),
+      ...list("Damage", certificate.damage), ...list("Gaps", certificate.gaps),
+      certificate.files.length ? h("details", { "aria-label": "SHA-256 of each file" }, h("summary", {}, "SHA-256 of each file"),
+        h("ul", { class: "hashes" }, certificate.files.map((file) => h("li", {},
+          h("code", {}, file.sha256), " ", name(file.name))))) : null,
+    ].filter(Boolean));
   }
 
   #exportForm(recording) {
@@ -124,7 +151,8 @@ class RecordingDialog {
         inputmode: "numeric", placeholder: "s" }));
     const form = h("form", { class: "export-form needs-control", "aria-label": "New export" },
       h("label", { class: "field" }, "Layout", h("select", { name: "layout" },
-        h("option", { value: "tracks" }, "MKV, all tracks"), h("option", { value: "browser" }, "For browsers"))),
+        h("option", { value: "tracks" }, "MKV, all tracks"), h("option", { value: "browser" }, "For browsers"),
+        h("option", { value: "grid" }, "Everybody in one picture"), h("option", { value: "audio" }, "Sound of everybody"))),
       h("label", { class: "field" }, "Participant", h("select", { name: "participant" },
         h("option", { value: "" }, "Everybody"), senders(recording).map((id) => h("option", { value: id }, id)))),
       seconds("From"), seconds("To"),

@@ -11,6 +11,7 @@ import { thumbnails } from "./thumbnails.js";
 
 const PHASES = {
   idle: ["Idle", "quiet"],
+  queued: ["Waiting for a place", "warn"],
   starting: ["Starting", "busy"],
   joining: ["Joining", "busy"],
   joined: ["Joined", "good"],
@@ -44,7 +45,7 @@ class Tile {
     this.place = h("div", { class: "still" }, icon("sound"), this.image);
     this.tracks = h("span", { class: "muted" });
     this.element = h("li", { class: "tile" }, this.place,
-      h("span", { class: "who" }, name(participant.id)), this.tracks);
+      h("span", { class: "who" }, name(participant.name || participant.id)), this.tracks);
     thumbnails.watch(this.place, room, participant.id, (url) => {
       this.image.src = url;
       this.image.hidden = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+internal import Digests
 import HTTPTypes
 
 /// Answers to requests with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent
@@ -32,7 +32,7 @@ struct IdempotencyCache: Sendable {
     }
 
     private struct Entry: Sendable {
-        var body: SHA256.Digest
+        var body: SHA256Digest
         var reply: Reply?
         var end: Duration
     }
@@ -48,7 +48,7 @@ struct IdempotencyCache: Sendable {
 
     /// A request came.
     mutating func requested(_ key: Key, body: some Sequence<UInt8>, now: Duration) -> Verdict {
-        let digest = SHA256.hash(data: Array(body))
+        let digest = SHA256Digest(of: body)
         if let entry = self.entries[key], now < entry.end {
             guard entry.body == digest else { return .mismatch }
             return entry.reply.map { .replay($0) } ?? .busy

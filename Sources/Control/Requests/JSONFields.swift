@@ -46,17 +46,31 @@ struct JSONFields {
         }
     }
 
+    /// Takes true or false.
+    mutating func boolean(_ name: String) -> Bool? {
+        self.take(name, "true or false") { value in if case .bool(let truth) = value { truth } else { nil } }
+    }
+
     /// Takes a number of seconds.
     mutating func seconds(_ name: String) -> Double? {
         self.take(name, "a number of seconds, 0 or more") { value in
-            let seconds: Double? =
-                switch value {
-                case .integer(let whole): Double(whole)
-                case .number(let number): number
-                default: nil
-                }
-            return seconds.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+            Self.number(value).flatMap { $0 >= 0 ? $0 : nil }
         }
+    }
+
+    /// Takes a number.
+    mutating func number(_ name: String) -> Double? {
+        self.take(name, "a number", Self.number)
+    }
+
+    private static func number(_ value: JSONValue) -> Double? {
+        let number: Double? =
+            switch value {
+            case .integer(let whole): Double(whole)
+            case .number(let number): number
+            default: nil
+            }
+        return number.flatMap { $0.isFinite ? $0 : nil }
     }
 
     /// Takes an object.
@@ -70,6 +84,9 @@ struct JSONFields {
         self.members[name] = nil
         return true
     }
+
+    /// Takes a member whatever it is; false if it is not there.
+    mutating func take(_ name: String) -> Bool { self.members.removeValue(forKey: name) != nil }
 
     /// Whether a member is not there.
     func isMissing(_ name: String) -> Bool { self.members[name] == nil }

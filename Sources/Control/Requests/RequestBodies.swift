@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PipelineCatalogue
 import Signalling
 import Supervision
 
@@ -50,13 +51,62 @@ enum RequestBodies {
     /// `POST /v1/recordings/{id}/exports`.
     static func export(_ body: [String: JSONValue]) throws(Problem) -> ExportRequest {
         var fields = JSONFields(body)
-        var request = ExportRequest(layout: fields.choice("layout", ["tracks", "browser"]) ?? "tracks")
+        var request = ExportRequest(
+            layout: fields.choice("layout", ["tracks", "browser", "grid", "audio"]) ?? "tracks"
+        )
         request.participant = fields.text("participant", 1...512)
         request.from = fields.seconds("from")
         request.to = fields.seconds("to")
         if let to = request.to, to <= request.from ?? 0 { fields.complain("to", "must be greater than from") }
+        request.options = self.renderOptions(&fields, request.layout)
+        if request.layout == "tracks" {
+            self.takeTracksOptions(&fields, &request)
+        } else {
+            for name in ["series", "container", "keepDamaged", "project"] where fields.take(name) {
+                fields.complain(name, "is of the layout tracks")
+            }
+        }
         try fields.finish()
         return request
+    }
+
+    /// What the layout `tracks` takes, checked.
+    private static func takeTracksOptions(_ fields: inout JSONFields, _ request: inout ExportRequest) {
+        request.series = fields.boolean("series") ?? false
+        request.options["container"] = fields.choice("container", ["mkv", "webm", "mp4"])
+        if fields.boolean("keepDamaged") ?? false { request.options["keep-damaged"] = "true" }
+        guard fields.boolean("project") ?? false else { return }
+        request.options["project"] = "true"
+        if request.series { fields.complain("project", "is of one recording: leave series out") }
+        if request.from != nil || request.to != nil {
+            fields.complain("project", "is of a whole recording: leave from and to out")
+        }
+    }
+
+    /// What a layout that decodes takes, checked.
+    private static func renderOptions(_ fields: inout JSONFields, _ layout: String) -> [String: String] {
+        guard let layout = RenderSettings.Layout(rawValue: layout) else { return [:] }
+        let size = fields.text("size", 3...16)
+        let fps = fields.integer("fps", RenderSettings.rates)
+        let codec = fields.choice("codec", RenderSettings.Codec.allCases.map(\.rawValue))
+        let format = fields.choice("format", RenderSettings.SoundFormat.allCases.map(\.rawValue))
+        let loudness = fields.number("loudness")
+        let numbers = size.flatMap(RenderSettings.size)
+        if size != nil, numbers == nil { fields.complain("size", "must be a text like 1280x720") }
+        do {
+            _ = try RenderSettings(
+                layout: layout,
+                size: numbers,
+                framesPerSecond: fps,
+                codec: codec.flatMap(RenderSettings.Codec.init),
+                format: format.flatMap(RenderSettings.SoundFormat.init),
+                loudness: loudness
+            )
+        } catch {
+            fields.complain("layout", "does not go with the rest: \(error.message)")
+        }
+        let values = ["size": size, "fps": fps.map(String.init), "codec": codec, "format": format]
+        return values.merging(["loudness": loudness.map { "\($0)" }]) { $1 }.compactMapValues { $0 }
     }
 
     private static func camera(_ fields: inout JSONFields) -> CameraOrder? {
@@ -66,32 +116,91 @@ enum RequestBodies {
         var inner = JSONFields(members, path: "camera.")
         var order = CameraOrder()
         if !inner.isNull("video") {
-            order.video = self.source("video", "v4l2:", &inner) ?? "test"
+            order.video = self.source("video", &inner) ?? "test"
         } else {
             order.video = nil
         }
         if !inner.isNull("audio") {
-            order.audio = self.source("audio", "alsa:", &inner) ?? "test"
+            order.audio = self.source("audio", &inner) ?? "test"
         } else {
             order.audio = nil
         }
-        order.preferredCodec = inner.choice("preferredCodec", ["vp8", "h264"]) ?? order.preferredCodec
+        order.preferredCodec = inner.choice("preferredCodec", ["vp8", "h264", "vp9", "any"]) ?? order.preferredCodec
+        order.parameters = self.parameters(&inner)
         order.width = self.even("width", 320...3840, &inner) ?? order.width
         order.height = self.even("height", 180...2160, &inner) ?? order.height
         order.framesPerSecond = inner.integer("framesPerSecond", 1...60) ?? order.framesPerSecond
         order.bitsPerSecond = inner.integer("bitsPerSecond", 50_000...50_000_000) ?? order.bitsPerSecond
+        let minimum = inner.integer("minimumBitsPerSecond", 50_000...50_000_000)
+        order.minimumBitsPerSecond = minimum ?? min(order.minimumBitsPerSecond, order.bitsPerSecond)
+        if order.minimumBitsPerSecond > order.bitsPerSecond {
+            inner.complain("minimumBitsPerSecond", "must be at most bitsPerSecond")
+        }
+        order.audioBitsPerSecond = inner.integer("audioBitsPerSecond", 6000...510_000) ?? order.audioBitsPerSecond
+        order.audioFEC = inner.boolean("audioFEC") ?? order.audioFEC
+        order.audioDTX = inner.boolean("audioDTX") ?? order.audioDTX
+        order.keepsOpen = inner.boolean("keepsOpen") ?? order.keepsOpen
+        order.videoMuted = inner.boolean("videoMuted") ?? order.videoMuted
+        order.audioMuted = inner.boolean("audioMuted") ?? order.audioMuted
+        order.frozen = inner.boolean("frozen") ?? order.frozen
         fields.adopt(inner)
         return order
     }
 
-    /// `test`, or a device or file by prefix and absolute path or name.
-    private static func source(_ name: String, _ device: String, _ fields: inout JSONFields) -> String? {
+    /// `PATCH /v1/rooms/{name}/camera`.
+    static func cameraChange(_ body: [String: JSONValue]) throws(Problem) -> CameraChange {
+        var fields = JSONFields(body)
+        var change = CameraChange()
+        change.video = self.source("video", &fields)
+        change.audio = self.source("audio", &fields)
+        change.parameters = self.parameters(&fields)
+        change.width = self.even("width", 320...3840, &fields)
+        change.height = self.even("height", 180...2160, &fields)
+        change.framesPerSecond = fields.integer("framesPerSecond", 1...60)
+        change.bitsPerSecond = fields.integer("bitsPerSecond", 50_000...50_000_000)
+        change.audioBitsPerSecond = fields.integer("audioBitsPerSecond", 6000...510_000)
+        change.videoMuted = fields.boolean("videoMuted")
+        change.audioMuted = fields.boolean("audioMuted")
+        change.frozen = fields.boolean("frozen")
+        try fields.finish()
+        return change
+    }
+
+    /// A capture as `NAME` or `NAME:ARGUMENT`; files by absolute paths.
+    ///
+    /// Whether there is such a capture, and whether it works, the worker finds out.
+    private static func source(_ name: String, _ fields: inout JSONFields) -> String? {
         guard let text = fields.text(name, 1...1024) else { return nil }
-        let isKnown =
-            text == "test" || (text.hasPrefix(device) && text.utf8.count > device.utf8.count)
-            || text.hasPrefix("file:/")
-        if !isKnown { fields.complain(name, "must be \"test\", \"\(device)…\", \"file:/…\" or null") }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let capture = parts.first.map(String.init) ?? ""
+        let isPath = ["file", "image", "rtp"].contains(capture)
+        let isRight =
+            parts.count > 1 ? !parts[1].isEmpty && (!isPath || parts[1].hasPrefix("/")) : !isPath
+        if !isRight || !PipelineFile.isName(capture) || capture == "none" {
+            fields.complain(name, "must be a capture such as \"test\", \"v4l2:/dev/video0\", \"file:/…\", or null")
+        }
         return text
+    }
+
+    /// Texts, numbers and truth values by name, as texts.
+    private static func parameters(_ fields: inout JSONFields) -> [String: String]? {
+        guard let members = fields.object("parameters") else { return nil }
+        guard members.count <= 64 else {
+            fields.complain("parameters", "has more than 64 members")
+            return nil
+        }
+        var values: [String: String] = [:]
+        for (name, value) in members {
+            switch value {
+            case .string(let text) where text.utf8.count <= PipelineParameter.maximumLength: values[name] = text
+            case .integer(let integer): values[name] = String(integer)
+            case .number(let number): values[name] = String(number)
+            case .bool(let bool): values[name] = String(bool)
+            case .string, .null, .array, .object:
+                fields.complain("parameters", "must have texts, numbers and truth values only")
+            }
+        }
+        return values
     }
 
     private static func even(_ name: String, _ range: ClosedRange<Int>, _ fields: inout JSONFields) -> Int? {

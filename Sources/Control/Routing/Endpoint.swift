@@ -10,7 +10,7 @@ enum Endpoint: Sendable, Hashable {
     case showSession, openSession, closeSession
     case listRooms, addRoom
     case showRoom(String), changeRoom(String), removeRoom(String)
-    case act(String, RoomVerb)
+    case act(String, RoomVerb), changeCamera(String)
     case thumbnail(room: String, participant: String)
     case graphs(String)
     case listRecordings
@@ -27,7 +27,9 @@ enum Endpoint: Sendable, Hashable {
         case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events,
             .overview, .webhooks:
             .read
-        case .addRoom, .changeRoom, .removeRoom, .act, .deleteRecording, .export, .reload, .retryDelivery: .control
+        case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .reload,
+            .retryDelivery:
+            .control
         case .thumbnail, .file: .media
         }
     }
@@ -36,7 +38,7 @@ enum Endpoint: Sendable, Hashable {
     var body: BodyRule {
         switch self {
         case .openSession, .addRoom: .json
-        case .changeRoom: .patch
+        case .changeRoom, .changeCamera: .patch
         case .act(_, let verb): verb.body
         case .export: .optionalJSON
         default: .none
@@ -144,6 +146,7 @@ struct Route: Sendable, Hashable {
         switch rest.count {
         case 1: return [(.get, .showRoom(name)), (.patch, .changeRoom(name)), (.delete, .removeRoom(name))]
         case 2 where rest[1] == "graphs": return [(.get, .graphs(name))]
+        case 2 where rest[1] == "camera": return [(.post, .act(name, .camera)), (.patch, .changeCamera(name))]
         case 2: return RoomVerb(rawValue: rest[1]).map { [(.post, .act(name, $0))] }
         case 4 where rest[1] == "participants" && rest[3] == "thumbnail.jpg" && !rest[2].isEmpty:
             return [(.get, .thumbnail(room: name, participant: rest[2]))]

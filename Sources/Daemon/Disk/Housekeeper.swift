@@ -51,25 +51,45 @@ actor Housekeeper: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.watchDisk() }
                 group.addTask { await self.keepRetention() }
+                group.addTask { await self.watchFailures() }
             }
         }
     }
 
     private func watchDisk() async {
         repeat {
-            let settings = await self.supervisor.configuration.storage
-            self.governor.minimumChanged(settings.minimumFreeBytes)
-            do throws(StorageError) {
-                let space = try DiskSpace.measure(self.keeper.catalogue.storage)
-                self.hasFailed = false
-                await self.measured(space.freeBytes)
-            } catch {
-                if !self.hasFailed {
-                    self.logger.error("disk cannot be measured", metadata: .tagged([.errorMessage: "\(error.message)"]))
-                }
-                self.hasFailed = true
-            }
+            await self.measure()
         } while (try? await Task.sleep(for: Self.measureInterval)) != nil
+    }
+
+    private func measure() async {
+        let settings = await self.supervisor.configuration.storage
+        self.governor.minimumChanged(settings.minimumFreeBytes)
+        do throws(StorageError) {
+            let space = try DiskSpace.measure(self.keeper.catalogue.storage)
+            self.hasFailed = false
+            await self.measured(space.freeBytes)
+        } catch {
+            if !self.hasFailed {
+                self.logger.error("disk cannot be measured", metadata: .tagged([.errorMessage: "\(error.message)"]))
+            }
+            self.hasFailed = true
+        }
+    }
+
+    /// A worker could not write: measures at once, and tells people where the measurement does not.
+    private func watchFailures() async {
+        for await failure in self.supervisor.writeFailures {
+            guard self.governor.alarmsAboutFailedWrite() else { continue }
+            let before = self.governor.level
+            await self.measure()
+            guard self.governor.level == before else { continue }
+            self.bus.publish(
+                .diskLow,
+                room: failure.room,
+                ["action": "the recorder tries again", "reason": failure.reason]
+            )
+        }
     }
 
     private func measured(_ freeBytes: Int64) async {
@@ -107,6 +127,12 @@ actor Housekeeper: Service {
             await self.keeper.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
     }
+}
+
+/// Something that a worker could not write.
+struct WriteFailure: Sendable {
+    var room: String
+    var reason: String
 }
 
 /// How the disk is.

@@ -59,9 +59,10 @@ extension DaemonEvent.Kind {
         case .exportProgress: .debug
         case .participantJoined, .participantLeft, .exportStarted, .workerStarted: .info
         case .roomJoined, .roomLeft, .roomAdded, .roomChanged, .roomRemoved, .recordingStarted, .recordingFinished,
-            .recordingDeleted, .recordingRepaired, .exportFinished, .configurationReloaded, .diskRecovered:
+            .recordingDeleted, .recordingRepaired, .exportFinished, .configurationReloaded, .diskRecovered,
+            .outputRecovered:
             .notice
-        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused: .warning
+        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused, .outputFailed: .warning
         case .recordingDegraded, .exportFailed, .workerCrashLoop, .diskLow: .error
         }
     }

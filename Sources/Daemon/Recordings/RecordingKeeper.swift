@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
+import ConfigurationFile
 import Foundation
 import Logging
 import Observability
@@ -19,6 +20,10 @@ actor RecordingKeeper: Service {
     private let metrics: DaemonMetrics
     /// Recordings that go on, and their folders.
     private(set) var active: [RecordingID: String] = [:]
+    /// The exports that each of them gets.
+    private var orders: [RecordingID: [ExportOrder]] = [:]
+    /// The exports of what an earlier life recorded, by room.
+    private let roomOrders: [String: [ExportOrder]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
     /// How the disk is, as the housekeeper last measured.
@@ -33,11 +38,13 @@ actor RecordingKeeper: Service {
     ///
     /// - Parameters:
     ///   - exportJobs: exports that run at a time, 1 and up.
+    ///   - roomOrders: the exports of what an earlier life recorded, by room; those of other rooms get all tracks.
     ///   - shutdownLimit: how long exports are still worked on when the daemon ends.
     init(
         catalogue: Catalogue,
         jobs: JobLauncher,
         exportJobs: Int,
+        roomOrders: [String: [ExportOrder]],
         shutdownLimit: Duration,
         bus: EventBus,
         metrics: DaemonMetrics,
@@ -46,6 +53,7 @@ actor RecordingKeeper: Service {
         self.catalogue = catalogue
         self.jobs = jobs
         self.exportJobs = exportJobs
+        self.roomOrders = roomOrders
         self.shutdownLimit = shutdownLimit
         self.bus = bus
         self.metrics = metrics
@@ -57,7 +65,9 @@ actor RecordingKeeper: Service {
     ///
     /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
     func run() async throws {
+        let begun = (try? await self.catalogue.recordings(in: .recording)) ?? []
         await self.repair()
+        await self.exportForgotten(begun)
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
         self.wake.yield()
         await withDiscardingTaskGroup { group in
@@ -84,17 +94,19 @@ actor RecordingKeeper: Service {
 
     // MARK: Recordings
 
-    func started(room: String, _ reference: RecordingReference) async {
+    func started(room: String, _ reference: RecordingReference, exports: [ExportOrder]) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = reference.folder
+        self.orders[id] = exports
         await self.refresh(reference.folder, state: .recording)
     }
 
-    func finished(room: String, _ reference: RecordingReference, exports: [String]) async {
+    func finished(room: String, _ reference: RecordingReference, exports: [ExportOrder]) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = nil
+        self.orders[id] = nil
         await self.refresh(reference.folder, state: .finished)
-        for layout in exports { await self.enqueue(id, layout) }
+        for export in exports { await self.enqueue(id, export) }
     }
 
     /// Brings size, length and people of the recordings that go on up to date.
@@ -112,6 +124,7 @@ actor RecordingKeeper: Service {
         guard !abandoned.isEmpty else { return }
         for id in abandoned { self.active[id] = nil }
         await self.repair()
+        for id in abandoned { self.orders[id] = nil }
     }
 
     private func refresh(_ path: String, state: RecordingEntry.State) async {
@@ -182,8 +195,10 @@ actor RecordingKeeper: Service {
     }
 
     /// Closes what an earlier life left unfinished, in a process of its own, and brings the catalogue in line.
+    ///
+    /// Exports go through the queue.
     func repair() async {
-        let failure = await self.jobs.run(["repair", self.catalogue.storage, "--json"]) { line in
+        let failure = await self.jobs.run(["repair", self.catalogue.storage, "--no-export", "--json"]) { line in
             await self.noteRepaired(line)
         }
         if let failure {
@@ -197,15 +212,32 @@ actor RecordingKeeper: Service {
         else { return }
         self.bus.publish(.recordingRepaired, room: repaired.room, recording: repaired.id)
         await self.refresh(repaired.folder, state: .finished)
-        await self.enqueue(id, "tracks")
+        for order in self.orders(of: id, in: repaired.room) { await self.enqueue(id, order) }
+    }
+
+    private func orders(of id: RecordingID, in room: String) -> [ExportOrder] {
+        self.orders[id] ?? self.roomOrders[room] ?? RecordConfiguration().exportOrders
+    }
+
+    /// Queues the exports of recordings that ended in the instant in which an earlier life did.
+    private func exportForgotten(_ begun: [RecordingEntry]) async {
+        for entry in begun {
+            await self.attempt("queue an export") {
+                guard try await self.catalogue.recording(entry.id).state == .finished,
+                    try await self.catalogue.exports(of: entry.id).isEmpty
+                else { return }
+                for order in self.orders(of: entry.id, in: entry.room) { await self.enqueue(entry.id, order) }
+            }
+        }
     }
 
     // MARK: Exports
 
     /// Queues an export.
     @discardableResult
-    func enqueue(_ id: RecordingID, _ layout: String) async -> ExportEntry? {
-        let export = ExportEntry(recording: id, layout: layout, created: .now())
+    func enqueue(_ id: RecordingID, _ order: ExportOrder) async -> ExportEntry? {
+        var export = ExportEntry(recording: id, layout: order.layout, created: .now())
+        export.options = order.options
         return await self.enqueue(export) ? export : nil
     }
 
@@ -285,6 +317,7 @@ actor RecordingKeeper: Service {
         if let participant = export.participant { arguments += ["--participant=\(participant)"] }
         if let from = export.from { arguments += ["--from", "\(from)s"] }
         if let to = export.to { arguments += ["--to", "\(to)s"] }
+        for (name, value) in export.options.sorted(by: { $0.key < $1.key }) { arguments.append("--\(name)=\(value)") }
         return arguments
     }
 

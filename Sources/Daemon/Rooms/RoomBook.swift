@@ -27,8 +27,11 @@ struct RoomBook: Sendable {
     }
 
     private(set) var entries: [String: Entry] = [:]
+    /// Definitions of rooms that were removed while a worker may still be finishing their recordings.
+    private var removed: [String: RoomConfiguration] = [:]
 
     mutating func set(_ definition: RoomConfiguration, origin: Origin) {
+        self.removed[definition.name] = nil
         guard var entry = self.entries[definition.name] else {
             self.entries[definition.name] = Entry(definition: definition, origin: origin)
             return
@@ -41,7 +44,19 @@ struct RoomBook: Sendable {
         self.entries[definition.name] = entry
     }
 
-    mutating func remove(_ name: String) { self.entries[name] = nil }
+    /// Takes a room out; until `forget` its last definition says what becomes of its recordings.
+    mutating func remove(_ name: String) {
+        guard let entry = self.entries.removeValue(forKey: name) else { return }
+        self.removed[name] = entry.definition
+    }
+
+    /// No worker is in a removed room any more.
+    mutating func forget(_ name: String) { self.removed[name] = nil }
+
+    /// What is exported of a room's recordings when they are finished; that of a removed room, too.
+    func exports(of name: String) -> [ExportOrder] {
+        (self.entries[name]?.definition ?? self.removed[name])?.record?.exportOrders ?? []
+    }
 
     /// Somebody wants us there, or does not any more.
     mutating func request(_ name: String, _ isRequested: Bool) {

@@ -111,6 +111,7 @@ actor ConfigurationReloader: Service {
         let new: DaemonConfiguration
         do throws(ConfigurationError) {
             new = try DaemonConfiguration.load(path: self.path, values: self.values)
+            try new.pipelineCatalogue(file: self.path)
         } catch {
             self.metrics.reloaded(.refused)
             self.bus.publish(

@@ -85,6 +85,9 @@ struct DaemonBackend: ControlBackend {
             resource.files = try folder.files().map {
                 RecordingResource.File(name: $0.name, bytes: $0.bytes, type: $0.mediaType)
             }
+            // A manifest that cannot be read hides nothing else of the recording.
+            let manifest = (try? Manifest.read(folder)) ?? nil
+            resource.certificate = manifest.flatMap { RecordingResource.Certificate($0) }
             return resource
         }
     }
@@ -98,15 +101,26 @@ struct DaemonBackend: ControlBackend {
     }
 
     func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
-        let (entry, _) = try await self.found(recording)
-        let export = ExportEntry(
-            recording: entry.id,
+        let (entry, folder) = try await self.found(recording)
+        var id = entry.id
+        var options = request.options
+        if request.series {
+            let series = try await Self.translated { try RecordingSeries.find(folder) }
+            guard let first = series?.segments.first?.folder.id else {
+                throw ControlError(.invalid, "the recording \(recording) is not of a series")
+            }
+            id = first
+            options["series"] = "true"
+        }
+        var export = ExportEntry(
+            recording: id,
             layout: request.layout,
             participant: request.participant,
             from: request.from,
             to: request.to,
             created: .now()
         )
+        export.options = options
         guard await self.keeper.enqueue(export) else {
             throw ControlError(.failed, "the export could not be queued")
         }
@@ -128,14 +142,19 @@ struct DaemonBackend: ControlBackend {
     func webhooks() async throws(ControlError) -> WebhookOverview {
         try await Self.translated {
             let letters = try await self.dispatcher.deadLetters()
-            let webhooks = try await self.dispatcher.status().map { status in
+            let states = try await self.dispatcher.status()
+            let targets = Dictionary(states.map { ($0.key, $0.target) }) { first, _ in first }
+            let webhooks = states.map { status in
                 WebhookOverview.Webhook(
                     target: status.target,
                     queued: status.deliveries.queued,
                     dead: status.deliveries.dead,
                     delivered: status.counters.delivered,
                     failedAttempts: status.counters.failedAttempts,
-                    dropped: status.counters.dropped
+                    dropped: status.counters.dropped,
+                    retry: status.deliveries.next.map {
+                        WebhookOverview.Retry(attempts: $0.attempts, due: $0.due.iso8601, error: $0.error)
+                    }
                 )
             }
             return WebhookOverview(
@@ -143,6 +162,8 @@ struct DaemonBackend: ControlBackend {
                 deadLetters: letters.map {
                     WebhookOverview.DeadLetter(
                         id: $0.id,
+                        // Those of webhooks that are configured no more are forgotten with them.
+                        target: targets[$0.webhook] ?? "",
                         event: $0.event,
                         created: $0.created.iso8601,
                         attempts: $0.attempts,
@@ -185,6 +206,13 @@ struct DaemonBackend: ControlBackend {
             secondsUntilFull: await self.keeper.disk.secondsUntilFull,
             workers: fleet.workers.count
         )
+    }
+
+    /// Rooms and recordings in a few words, from memory alone: asked for every second.
+    func occupancy() async -> String {
+        let rooms = await self.supervisor.fleet.rooms.values
+        let joined = rooms.count { $0.phase.resource == .joined }
+        return "in \(joined) of \(rooms.count) rooms, \(await self.keeper.active.count) recording"
     }
 
     // MARK: Helpers

@@ -28,16 +28,9 @@ struct LifeSigns: Service {
         repeat {
             let health = await self.backend.health()
             if health.isLive { self.notifier.watchdog() }
-            let line = Self.line(await self.backend.overview(), health)
+            let line = ([await self.backend.occupancy()] + health.problems).joined(separator: "; ")
             if line != shown { self.notifier.status(line) }
             shown = line
         } while (try? await Task.sleep(for: Self.interval)) != nil
-    }
-
-    private static func line(_ overview: Overview, _ health: Health) -> String {
-        let rooms = overview.roomsByPhase.values.reduce(0, +)
-        let joined = overview.roomsByPhase[RoomResource.Phase.joined.rawValue] ?? 0
-        let figures = "in \(joined) of \(rooms) rooms, \(overview.activeRecordings) recording"
-        return ([figures] + health.problems).joined(separator: "; ")
     }
 }

@@ -32,6 +32,26 @@ extension RecordingResource {
     }
 }
 
+extension RecordingResource.Certificate {
+    /// What a manifest says; `nil` if it is of a version without certificates.
+    init?(_ manifest: Manifest) {
+        guard let certificate = manifest.certificate else { return nil }
+        func sentences(_ severity: Certificate.Severity) -> [String] {
+            certificate.findings(severity).prefix(Self.maximumFindings).map { finding in
+                finding.file.map { "\($0): \(finding.text)" } ?? finding.text
+            }
+        }
+        self.init(
+            verdict: certificate.verdict.rawValue,
+            durationSeconds: Double(certificate.durationNanoseconds) / 1e9,
+            wallClockSeconds: certificate.wallClockNanoseconds.map { Double($0) / 1e9 },
+            gaps: sentences(.gap),
+            damage: sentences(.damage),
+            files: (manifest.files ?? []).map { File(name: $0.name, bytes: $0.bytes, sha256: $0.sha256) }
+        )
+    }
+}
+
 extension RecordingResource.Track {
     init(_ track: RecordingEntry.Track) {
         self.init(

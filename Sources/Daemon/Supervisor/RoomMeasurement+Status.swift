@@ -9,6 +9,11 @@ extension RoomMeasurement {
         self.init(
             participants: status.participants.count,
             isRecording: status.recordingState == .recording,
+            recordingLagSeconds: status.recordingLagMilliseconds.map { $0 / 1000 },
+            roundTripSeconds: status.participants.compactMap(\.roundTripMilliseconds).max().map { $0 / 1000 },
+            cameraSound: status.camera?.sound.map(Sound.init),
+            cameraBitsPerSecond: status.cameraBitsPerSecond,
+            cameraReductions: status.cameraReductions,
             tracks: status.tracks.map { track in
                 Track(
                     number: track.number,
@@ -19,9 +24,25 @@ extension RoomMeasurement {
                     bytes: track.bytes,
                     lostPackets: track.lostPackets,
                     keyframeRequests: track.keyframeRequests,
-                    jitterSeconds: track.jitterMilliseconds.map { $0 / 1000 }
+                    jitterSeconds: track.jitterMilliseconds.map { $0 / 1000 },
+                    sound: track.sound.map(Sound.init)
+                )
+            },
+            outputs: (status.outputs ?? []).map { output in
+                Output(
+                    name: output.name,
+                    isFailing: output.state == "failing",
+                    packets: output.packets,
+                    bytes: output.bytes,
+                    droppedPackets: output.droppedPackets
                 )
             }
         )
+    }
+}
+
+extension RoomMeasurement.Sound {
+    fileprivate init(_ sound: RoomStatus.Sound) {
+        self.init(decibels: sound.levelDecibels, silentSeconds: sound.silentSeconds)
     }
 }

@@ -12,6 +12,7 @@ extension Supervisor {
     func take(_ new: DaemonConfiguration) -> ConfigurationChange {
         let change = ConfigurationChange(from: self.configuration, to: new)
         self.configuration = new
+        self.rtsp.take(new.rtsp)
         for name in change.removed where self.book.entries[name]?.origin == .configuration {
             self.remove(name)
             self.bus.publish(.roomRemoved, room: name)
@@ -24,7 +25,7 @@ extension Supervisor {
             self.define(room.new, origin: .configuration)
             self.bus.publish(.roomChanged, room: room.new.name)
         }
-        if change.sections.contains(.ice) {
+        if !change.sections.isDisjoint(with: [.ice, .storage, .pipelines, .rtsp]) {
             // Orders carry these; where nothing differs, nothing happens.
             for name in change.unchanged {
                 guard let room = new.rooms[name], self.book.entries[name]?.origin == .configuration else { continue }

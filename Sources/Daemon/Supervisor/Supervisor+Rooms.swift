@@ -78,8 +78,19 @@ extension Supervisor {
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant), states: [])
-        case .camera(let order):
+        case .camera(var order):
+            order?.pipelines = self.configuration.pipelines.directory
             try await self.tell(name, .camera(room: name, order), states: [])
+            self.note(order, of: name)
+        case .changeCamera(let change):
+            guard let order = self.fleet.rooms[name]?.order.send else {
+                throw ControlError(.conflict, "nothing is sent into the room \(name)")
+            }
+            let changed = change.applied(to: order)
+            // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
+            let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
+            try await self.tell(name, .camera(room: name, changed), states: [], mustBeThere: namesCaptures)
+            self.note(changed, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text), states: [])
         }
@@ -111,10 +122,12 @@ extension Supervisor {
     func graphs(room: String) async throws(ControlError) -> [String: String] {
         guard self.book.entries[room] != nil else { throw Self.unknown(room) }
         guard let worker = self.fleet.commandable(room) else { throw Self.nobodyThere(room) }
-        guard case .graphs(let graphs) = await self.ask(worker, .graph(room: room), room: room, .graphs) else {
-            throw ControlError(.unavailable, "the worker sent no graph")
+        switch await self.ask(worker, .graph(room: room), room: room, .graphs) {
+        case .graphs(let graphs): return graphs
+        // Between two sessions there are no pipelines.
+        case .refused(let reason): throw ControlError(.conflict, reason)
+        case .silence, .status, .image: throw ControlError(.unavailable, "the worker sent no graph")
         }
-        return graphs
     }
 
     // MARK: Helpers
@@ -203,6 +216,7 @@ extension FleetRoom.Phase {
     var resource: RoomResource.Phase {
         switch self {
         case .idle: .idle
+        case .queued: .queued
         case .starting: .starting
         case .joining: .joining
         case .joined: .joined

@@ -23,9 +23,12 @@ actor Supervisor: Service {
 
     let bus: EventBus
     let keeper: RecordingKeeper
+    let rtsp: RTSPKeeper
     let logger: Logger
     var configuration: DaemonConfiguration
     var book = RoomBook()
+    /// What rooms send since somebody told them.
+    private var cameras = LiveCameras()
     private var recordingLimit = RecordingLimit.everything
     /// Rooms that have shown no picture yet since they were joined, and when that was.
     private var awaitingFirstFrame: [String: Duration] = [:]
@@ -42,6 +45,9 @@ actor Supervisor: Service {
     private var lastEndWasSignal = false
     /// Instant of the last turn of `keepTime`, for the health check.
     private(set) var lastTurn = ContinuousClock.now
+    /// Media that workers could not write, for the one who watches the disk; of many at a time the newest.
+    let writeFailures: AsyncStream<WriteFailure>
+    private let failureFeed: AsyncStream<WriteFailure>.Continuation
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
 
@@ -50,6 +56,7 @@ actor Supervisor: Service {
         configuration: DaemonConfiguration,
         launcher: WorkerLauncher,
         keeper: RecordingKeeper,
+        rtsp: RTSPKeeper,
         bus: EventBus,
         metrics: DaemonMetrics,
         logger: Logger
@@ -57,24 +64,33 @@ actor Supervisor: Service {
         self.configuration = configuration
         self.launcher = launcher
         self.keeper = keeper
+        self.rtsp = rtsp
         self.bus = bus
         self.metrics = metrics
         self.logger = logger
         var settings = FleetSettings()
         settings.roomsPerWorker = configuration.workers.roomsPerWorker
+        settings.maximumRooms = configuration.workers.maximumRooms
         settings.hangLimit = configuration.workers.hangLimit
         settings.shutDownLimit = configuration.workers.stopLimit
         settings.leaveLimit = configuration.workers.stopLimit
         settings.restart.maximumDelay = configuration.workers.longestRestartDelay
         self.fleet = Fleet(settings: settings, seed: .random(in: .min ... .max))
+        (self.writeFailures, self.failureFeed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         // The fleet never starts more workers than there are rooms.
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Takes up every room and runs until a graceful shutdown has come to its end.
-    func run() async throws {
+    /// Takes up the rooms of the configuration; their workers begin with `run()`.
+    ///
+    /// Once, before anything asks for a room.
+    func takeUpRooms() {
         for room in self.configuration.rooms.values { self.define(room, origin: .configuration) }
         self.updateWishes()
+    }
+
+    /// Serves the workers until a graceful shutdown has come to its end.
+    func run() async throws {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepTime() }
             group.addTask {
@@ -136,6 +152,7 @@ actor Supervisor: Service {
         case .left(let room, let reason):
             self.awaitingFirstFrame[room] = nil
             self.metrics.left(room: room)
+            self.rtsp.note(room, nil)
             self.bus.publish(.roomLeft, room: room, ["reason": reason])
         case .unreachable(let room, let reason):
             self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
@@ -147,7 +164,10 @@ actor Supervisor: Service {
                 self.logger.info("worker ended", metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"]))
             } else {
                 self.metrics.workerRestarted(wasKilled ? .hung : self.lastEndWasSignal ? .crashed : .exited)
-                for room in rooms { self.bus.publish(.workerExited, room: room, details) }
+                for room in rooms {
+                    self.rtsp.note(room, nil)
+                    self.bus.publish(.workerExited, room: room, details)
+                }
             }
         case .crashLoop(let room, let reason, let delay):
             self.bus.publish(
@@ -159,6 +179,7 @@ actor Supervisor: Service {
             self.logger.error("worker misbehaved", metadata: .tagged([.workerID: "\(id)", .detail: "\(what)"]))
         case .removed(let room):
             self.metrics.remove(room: room)
+            self.book.forget(room)
         }
     }
 
@@ -181,11 +202,7 @@ actor Supervisor: Service {
             self.apply(.event(id, event))
             guard isKnown else { return }
             if case .heartbeat(let vitals) = event, let slot = self.slots[id] {
-                self.metrics.update(
-                    worker: "\(slot)",
-                    cpuSeconds: vitals.cpuSeconds,
-                    residentBytes: vitals.residentBytes
-                )
+                self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
             await self.note(event)
             self.tellWaiters(event)
@@ -197,24 +214,36 @@ actor Supervisor: Service {
         switch event {
         case .status(let room, let status):
             self.metrics.update(room: room, RoomMeasurement(status))
+            self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
-            await self.keeper.started(room: room, reference)
+            await self.keeper.started(room: room, reference, exports: self.book.exports(of: room))
         case .recordingFinished(let room, let reference, let reason):
             self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
-            let layouts = self.book.entries[room]?.definition.record?.exports ?? []
-            await self.keeper.finished(room: room, reference, exports: layouts.map(\.rawValue))
+            await self.keeper.finished(room: room, reference, exports: self.book.exports(of: room))
         case .recordingDegraded(let room, let reference, let reason):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
+            self.failureFeed.yield(WriteFailure(room: room, reason: reason))
         case .participantJoined(let room, let participant):
             self.bus.publish(.participantJoined, room: room, ["participant": participant])
         case .participantLeft(let room, let participant, let reason):
             self.bus.publish(.participantLeft, room: room, ["participant": participant, "reason": reason])
         case .peerRefused(let room, let participant, let reason):
             self.bus.publish(.participantRefused, room: room, ["participant": participant, "reason": reason])
-        case .firstUnit(let room, _, let kind, let milliseconds):
-            self.metrics.firstUnit(kind: kind, after: milliseconds / 1000)
+        case .outputFailed(let room, let output, let reason):
+            self.bus.publish(.outputFailed, room: room, ["output": output, "reason": reason])
+        case .outputRecovered(let room, let output):
+            self.bus.publish(.outputRecovered, room: room, ["output": output])
+        case .firstUnit(let room, _, let kind, let milliseconds, let parts):
+            let seconds = parts.compactMap { part, milliseconds in
+                SetupPart(rawValue: part).map { ($0, milliseconds / 1000) }
+            }
+            self.metrics.firstUnit(
+                kind: kind,
+                after: milliseconds / 1000,
+                parts: Dictionary(uniqueKeysWithValues: seconds)
+            )
             if kind == "video", let joined = self.awaitingFirstFrame.removeValue(forKey: room) {
                 self.metrics.firstFrame(afterJoin: (self.now - joined) / .seconds(1))
             }
@@ -241,7 +270,17 @@ actor Supervisor: Service {
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.keeper.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
+        order.send = self.cameras.order(of: room.name, defined: order.send)
+        let feeds = self.rtsp.outputs(of: room.name)
+        if !feeds.isEmpty { order.outputs = feeds + (order.outputs ?? []) }
         self.apply(.define(order))
+    }
+
+    /// Keeps what a room sends since it was told, for its next worker too.
+    func note(_ order: CameraOrder?, of name: String) {
+        guard let room = self.book.entries[name]?.definition else { return }
+        self.cameras.note(order, of: name, defined: RoomOrder(room, in: self.configuration).send)
+        self.order(room)
     }
 
     /// Says what may be recorded by the room on the disk; holds for every room, until it is said again.
@@ -252,6 +291,8 @@ actor Supervisor: Service {
 
     func remove(_ name: String) {
         self.book.remove(name)
+        self.cameras.remove(name)
+        self.rtsp.note(name, nil)
         self.apply(.remove(room: name))
     }
 
@@ -321,5 +362,19 @@ actor Supervisor: Service {
             self.waiters[id] = nil
             waiter.continuation.resume(returning: waiter.late)
         }
+    }
+}
+
+extension WorkerMeasurement {
+    /// What a heartbeat says.
+    init(_ vitals: WorkerVitals) {
+        self.init(
+            cpuSeconds: vitals.cpuSeconds,
+            residentBytes: vitals.residentBytes,
+            threads: vitals.threads,
+            descriptors: vitals.descriptors
+        )
+        self.objects = vitals.objects
+        self.allocatedBytes = vitals.allocatedBytes
     }
 }

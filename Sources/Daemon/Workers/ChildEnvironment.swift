@@ -8,8 +8,11 @@ import Subprocess
 /// Everything that GStreamer, the locale and the journal need, but no variable that a configuration took a value from:
 /// what is secret reaches a worker in its orders only, and the core dump of a job holds none of it.
 struct ChildEnvironment: Sendable {
-    /// Variables by which the service manager speaks to the daemon itself.
-    private static let ours: Set<String> = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+    /// Variables by which the service manager speaks to the daemon itself, and secrets that only commands read.
+    private static let ours: Set<String> = [
+        "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "TAPEDECK_ROOM_SECRET", "TAPEDECK_XMPP_PASSWORD",
+        "TAPEDECK_WHIP_TOKEN", "TAPEDECK_TURN_PASSWORD",
+    ]
 
     /// Where the configuration's values come from.
     let values: NotedValueSource

@@ -23,7 +23,7 @@ final class WorkerMailbox: Sendable {
     }
 
     /// Queues a command; one that finds no place ends the worker.
-    func send(_ command: WorkerCommand) {
+    func send(_ command: some Encodable) {
         guard let data = try? WorkerLine.encode(command), case .enqueued = self.line.yield(data) else {
             self.end()
             return

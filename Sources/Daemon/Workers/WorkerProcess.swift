@@ -33,9 +33,10 @@ struct WorkerLauncher: Sendable {
     ///
     /// The process inherits standard error, so that its log goes where ours goes. It ends itself when its standard
     /// input closes: a supervisor that dies leaves no worker behind.
-    func run(_ mailbox: WorkerMailbox, onLine: @escaping @Sendable (Result<WorkerEvent, any Error>) async -> Void) async
-        -> End
-    {
+    func run<Event: Decodable & Sendable>(
+        _ mailbox: WorkerMailbox,
+        onLine: @escaping @Sendable (Result<Event, any Error>) async -> Void
+    ) async -> End {
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
@@ -57,7 +58,7 @@ struct WorkerLauncher: Sendable {
                     )
                     do {
                         for try await line in lines where !line.isEmpty {
-                            await onLine(Result { try WorkerLine.decode(WorkerEvent.self, from: Data(line.utf8)) })
+                            await onLine(Result { try WorkerLine.decode(Event.self, from: Data(line.utf8)) })
                         }
                     } catch {
                         // A line without end: nothing after it can be read.

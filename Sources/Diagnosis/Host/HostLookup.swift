@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GStreamer
-internal import Glibc
+internal import NameResolution
 
 /// Whether the name of a server can be turned into an address.
 enum HostLookup {
@@ -10,15 +10,21 @@ enum HostLookup {
 
     /// What came of a look-up.
     enum Outcome: Sendable, Hashable {
-        case found(addresses: Int)
+        /// Numeric addresses, in the resolver's order; never empty.
+        case found(addresses: [String])
         case failed(String)
     }
 
     /// The finding for a server that `purpose` needs.
     static func finding(_ host: String, purpose: String, _ outcome: Outcome) -> Finding {
         switch outcome {
-        case .found(let count):
-            Finding(.network, purpose, .ok, "\(host) has \(count) \(count == 1 ? "address" : "addresses")")
+        case .found(let addresses):
+            Finding(
+                .network,
+                purpose,
+                .ok,
+                "\(host) has \(addresses.count) \(addresses.count == 1 ? "address" : "addresses")"
+            )
         case .failed(let reason):
             Finding(
                 .network,
@@ -43,18 +49,11 @@ enum HostLookup {
     }
 
     private static func resolve(_ host: String) -> Outcome {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var first: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host, nil, &hints, &first)
-        guard status == 0 else { return .failed(String(cString: gai_strerror(status))) }
-        defer { freeaddrinfo(first) }
-        var count = 0
-        var next = first
-        while let entry = next {
-            count += 1
-            next = entry.pointee.ai_next
+        do throws(NameResolutionError) {
+            let addresses = try HostName.addresses(of: host)
+            return addresses.isEmpty ? .failed("no address") : .found(addresses: addresses)
+        } catch {
+            return .failed(error.message)
         }
-        return .found(addresses: count)
     }
 }

@@ -46,10 +46,8 @@ struct StorageFacts: Sendable, Hashable {
     /// Makes a file in the directory, which is gone at once, and asks its file system.
     static func probe(directory: String, minimumFree: UInt64) -> StorageFacts {
         var error: String?
-        var path = Array("\(directory)/.tapedeck-doctor-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&path)
+        let descriptor = NamelessFile.open(in: directory)
         if descriptor >= 0 {
-            unlink(path)
             close(descriptor)
         } else {
             error = String(cString: strerror(errno))

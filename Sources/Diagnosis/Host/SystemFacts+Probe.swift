@@ -22,7 +22,7 @@ extension SystemFacts {
             openFiles: SystemFiles.limit("Max open files", in: limits)?.soft,
             threads: threads.compactMap(\.self).min(),
             receiveBuffer: SystemFiles.text(of: "/proc/sys/net/core/rmem_max").flatMap(SystemFiles.number),
-            memory: SystemFiles.text(of: "/proc/meminfo").flatMap { SystemFiles.memory("MemAvailable", in: $0) },
+            memory: SystemFiles.availableMemory,
             processors: ProcessInfo.processInfo.activeProcessorCount,
             isNotTheService: geteuid() == 0 && getpwnam("tapedeck") != nil
         )
@@ -30,6 +30,11 @@ extension SystemFacts {
 }
 
 extension SystemFiles {
+    /// Bytes of memory that are free, or can be made free; `nil` if the system does not say.
+    static var availableMemory: UInt64? {
+        self.text(of: "/proc/meminfo").flatMap { self.memory("MemAvailable", in: $0) }
+    }
+
     /// The text of a small file; `nil` if it cannot be read.
     static func text(of path: String) -> String? {
         try? String(contentsOfFile: path, encoding: .utf8)

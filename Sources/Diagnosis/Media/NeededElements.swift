@@ -39,8 +39,8 @@ struct NeededElements: Sendable, Hashable {
                 ],
                 "gstreamer1.0-nice": ["nicesrc", "nicesink"],
                 "gstreamer1.0-plugins-good": [
-                    "rtpbin", "rtpsession", "rtpjitterbuffer", "rtpssrcdemux", "rtpptdemux", "rtprtxreceive",
-                    "rtprtxsend", "rtpstorage", "rtpulpfecdec", "rtpreddec", "rtpfunnel",
+                    "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtprtxreceive", "rtprtxsend",
+                    "rtpstorage", "rtpulpfecdec", "rtpreddec", "rtpfunnel",
                 ],
             ]
         ),
@@ -88,6 +88,16 @@ struct NeededElements: Sendable, Hashable {
             ]
         ),
         NeededElements(
+            "stills, screens, RTSP",
+            .warning,
+            "still pictures, screens or network cameras cannot be sent, or nothing is shown while a camera is away",
+            [
+                "gstreamer1.0-plugins-good": ["imagefreeze", "rtpvp9pay", "rtspsrc", "ximagesrc"],
+                "gstreamer1.0-plugins-bad": ["sdpdemux"],
+                "gstreamer1.0-x": ["textoverlay"],
+            ]
+        ),
+        NeededElements(
             "pictures, renditions",
             .warning,
             "the dashboard shows no pictures of rooms, or plays no recordings",
@@ -101,10 +111,16 @@ struct NeededElements: Sendable, Hashable {
             ]
         ),
         NeededElements(
-            "RTP outputs",
+            "grids, mixed sound",
             .warning,
-            "tracks cannot be passed on as RTP",
-            ["gstreamer1.0-plugins-good": ["udpsink"]]
+            "`tapedeck export` makes no grid or no sound of everybody",
+            [
+                "gstreamer1.0-plugins-ugly": ["x264enc"],
+                "gstreamer1.0-plugins-bad": ["voaacenc"],
+                "gstreamer1.0-plugins-good": ["aacparse", "matroskamux", "qtdemux", "vp8enc"],
+                "gstreamer1.0-plugins-base": ["oggdemux", "oggmux", "opusdec"],
+                "gstreamer1.0-x": ["textrender"],
+            ]
         ),
     ]
 

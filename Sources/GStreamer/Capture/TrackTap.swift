@@ -5,12 +5,14 @@ internal import CTapedeck
 
 /// What a tap has counted so far.
 public struct TapCounters: Sendable, Hashable {
-    /// RTP packets that left the jitter buffer.
+    /// RTP packets that left the reorder buffer.
     public var packets: UInt64
     /// Their bytes, RTP headers included.
     public var bytes: UInt64
     /// Packets that never came, after retransmission.
     public var lostPackets: UInt64
+    /// Packets that were lost and came again, in time, over RTX.
+    public var repairedPackets: UInt64
     /// Units handed to the queue.
     public var units: UInt64
     /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
@@ -25,13 +27,21 @@ public final class TrackTap: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     /// `id` names the tap in the items of the queue.
-    public init(id: UInt64, ssrc: UInt32, queue: UnitQueue) {
-        self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer)
+    ///
+    /// - Parameter other: a tap of another payload type of the same SSRC on the same connection: sequence numbers go on
+    ///   over both.
+    public init(id: UInt64, ssrc: UInt32, queue: UnitQueue, besides other: TrackTap? = nil) {
+        self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer, other?.pointer)
     }
 
     deinit {
         CTapedeck_tap_close(self.pointer)
         CTapedeck_tap_unref(self.pointer)
+    }
+
+    /// Reads how loud the sound is from the header extension of that id (RFC 6464), 1 to 14; before it is attached.
+    public func readLevels(extensionID: UInt8) {
+        CTapedeck_tap_read_levels(self.pointer, extensionID)
     }
 
     func attach(to rtpPad: Pad) {
@@ -49,6 +59,11 @@ public final class TrackTap: @unchecked Sendable {
         CTapedeck_tap_close(self.pointer)
     }
 
+    /// How loud the sound is; nil if the sender does not tell.
+    ///
+    /// Any thread.
+    public var soundLevel: SoundLevel? { SoundLevel(CTapedeck_tap_sound_level(self.pointer)) }
+
     /// The counters now.
     ///
     /// Any thread.
@@ -58,6 +73,7 @@ public final class TrackTap: @unchecked Sendable {
             packets: counters.packets,
             bytes: counters.bytes,
             lostPackets: counters.lost,
+            repairedPackets: counters.repaired,
             units: counters.units,
             lastPacketNanoseconds: counters.last_packet_nanoseconds == 0 ? nil : counters.last_packet_nanoseconds
         )
@@ -66,11 +82,12 @@ public final class TrackTap: @unchecked Sendable {
 
 /// Times the RTCP of one peer connection and hands its sender reports to the unit queue.
 final class RTCPWatcher: @unchecked Sendable {
-    // The C receiver is made of atomics.
-    private let pointer: OpaquePointer
+    // The C receiver is made of atomics and of a table that it locks.
+    let pointer: OpaquePointer
 
-    init(id: UInt64, queue: UnitQueue?) {
-        self.pointer = CTapedeck_receiver_new(id, queue?.pointer)
+    /// - Parameter baseTimeNanoseconds: of the pipeline that the reports come through.
+    init(id: UInt64, queue: UnitQueue?, baseTimeNanoseconds: UInt64 = 0) {
+        self.pointer = CTapedeck_receiver_new(id, queue?.pointer, Int64(clamping: baseTimeNanoseconds))
     }
 
     deinit {

@@ -19,6 +19,23 @@ public enum CapturedItem: Sendable, Hashable {
         public var arrivalNanoseconds: Int64
         /// RTP packets missing since the unit before.
         public var lostPackets: Int
+        /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
+        public var isTruncated: Bool
+
+        /// A unit with each part given.
+        public init(
+            tap: UInt64,
+            rtpTime: Int64,
+            arrivalNanoseconds: Int64,
+            lostPackets: Int = 0,
+            isTruncated: Bool = false
+        ) {
+            self.tap = tap
+            self.rtpTime = rtpTime
+            self.arrivalNanoseconds = arrivalNanoseconds
+            self.lostPackets = lostPackets
+            self.isTruncated = isTruncated
+        }
     }
 
     /// One sender report (RFC 3550 section 6.4.1).
@@ -80,7 +97,8 @@ public final class UnitQueue: @unchecked Sendable {
                 tap: item.source,
                 rtpTime: item.rtp_time,
                 arrivalNanoseconds: item.arrival_nanoseconds,
-                lostPackets: Int(item.lost_before)
+                lostPackets: Int(item.lost_before),
+                isTruncated: item.truncated
             )
             body(.unit(unit), bytes)
         }

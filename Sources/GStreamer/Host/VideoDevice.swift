@@ -69,9 +69,6 @@ public struct VideoDeviceError: Error, Sendable, Hashable {
     /// The error number of the system call.
     public var errorNumber: Int32
 
-    /// Whether this account lacks the right.
-    public var isPermission: Bool { self.errorNumber == EACCES || self.errorNumber == EPERM }
-
     /// For example `Permission denied`.
     public var message: String { String(cString: strerror(self.errorNumber)) }
 

@@ -32,7 +32,8 @@ public final class FanOut: @unchecked Sendable {
 
     /// Feeds from the appsink of that name of a pipeline that has its base time already, or will get the given one.
     ///
-    /// May be called again for the pipeline that follows one that was stopped: consumers stay.
+    /// May be called again for the pipeline that takes the place of another, which is not listened to any more:
+    /// consumers stay, and raw media that begin before what they have already are left out.
     public func attach(
         to pipeline: Pipeline,
         sink: String,
@@ -59,6 +60,9 @@ public final class FanOut: @unchecked Sendable {
         return Consumer(fanOut: self, id: id)
     }
 
+    /// How many consumers there are.
+    public var consumerCount: Int { Int(CTapedeck_fan_out_consumers(self.pointer)) }
+
     /// Buffers that the source has made.
     public var count: UInt64 {
         CTapedeck_fan_out_count(self.pointer)
@@ -69,9 +73,14 @@ public final class FanOut: @unchecked Sendable {
         UInt64(CTapedeck_fan_out_end(self.pointer))
     }
 
-    /// Asks the encoder for a keyframe; at most one in 200 ms reaches it.
+    /// Asks the encoder for a keyframe; at most one in 200 ms reaches it, or in what `spaceKeyframes` said.
     public func requestKeyframe() {
         CTapedeck_fan_out_request_keyframe(self.pointer)
+    }
+
+    /// At most one request in so long reaches the encoder from now on; 200 ms at least.
+    public func spaceKeyframes(_ spacing: Duration) {
+        CTapedeck_fan_out_space_keyframes(self.pointer, spacing.boundedNanoseconds)
     }
 
     /// One attached appsrc.
@@ -89,6 +98,18 @@ public final class FanOut: @unchecked Sendable {
             ConsumerCounters(CTapedeck_fan_out_counters(self.fanOut.pointer, self.id))
         }
 
+        /// Takes one of so many raw pictures, 1 to 64, from now on.
+        ///
+        /// Not for coded ones, which need each other.
+        public func takeOneOf(_ divisor: Int) {
+            CTapedeck_fan_out_thin(self.fanOut.pointer, self.id, UInt32(clamping: divisor))
+        }
+
+        /// Leaves out all raw pictures for so long from now on, 400 ms at most.
+        public func hold(_ duration: Duration) {
+            CTapedeck_fan_out_hold(self.fanOut.pointer, self.id, duration.boundedNanoseconds)
+        }
+
         /// Ends the flow; after it returned nothing more is pushed.
         ///
         /// Returns what it got.
@@ -99,6 +120,11 @@ public final class FanOut: @unchecked Sendable {
     }
 }
 
+extension Duration {
+    /// Nanoseconds, a minute at most.
+    fileprivate var boundedNanoseconds: Int64 { Int64(min(max(self, .zero), .seconds(60)) / .nanoseconds(1)) }
+}
+
 extension Pipeline {
     /// Draws the machine-readable test pattern into the I420 frames that leave the element's `src` pad.
     public func paintTestPattern(on name: String, framesPerSecond: Int) throws(GStreamerError) {
@@ -107,8 +133,12 @@ extension Pipeline {
     }
 
     /// Writes the beep of the test pattern into the 48 kHz stereo S16LE sound that leaves the element's `src` pad.
-    public func paintTestSound(on name: String, framesPerSecond: Int) throws(GStreamerError) {
+    ///
+    /// - Parameters:
+    ///   - framesPerSecond: 1 to 255; a beep lasts one frame.
+    ///   - hertz: The beep's pitch.
+    public func paintTestSound(on name: String, framesPerSecond: Int, hertz: Int = 1000) throws(GStreamerError) {
         let pad = try self.element(named: name).staticPad("src")
-        CTapedeck_paint_test_sound(pad.pointer, UInt32(clamping: framesPerSecond))
+        CTapedeck_paint_test_sound(pad.pointer, UInt32(clamping: framesPerSecond), UInt32(clamping: hertz))
     }
 }

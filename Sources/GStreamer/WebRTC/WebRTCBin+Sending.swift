@@ -9,11 +9,14 @@ internal import CTapedeck
 public final class SendBranch: Sendable {
     /// Where encoded media go in.
     public let source: Element
+    /// Synchronisation source of the packets.
+    public let ssrc: UInt32
     private let branch: Element
     private let sink: Pad
 
-    fileprivate init(source: Element, branch: Element, sink: Pad) {
+    fileprivate init(source: Element, ssrc: UInt32, branch: Element, sink: Pad) {
         self.source = source
+        self.ssrc = ssrc
         self.branch = branch
         self.sink = sink
     }
@@ -35,7 +38,7 @@ public final class SendBranch: Sendable {
 public struct SendFormat: Sendable, Hashable {
     /// `audio` or `video`.
     public var media: String
-    /// RTP encoding name in upper case: `H264`, `VP8` or `OPUS`.
+    /// RTP encoding name in upper case: `H264`, `VP8`, `VP9` or `OPUS`.
     public var encodingName: String
     /// RTP clock in Hz.
     public var clockRateHz: Int
@@ -50,25 +53,28 @@ public struct SendFormat: Sendable, Hashable {
         self.payloadType = payloadType
     }
 
-    /// The settings are those that browsers decoded without loss (gstreamer.md fact 105).
-    fileprivate var launch: String? {
+    /// The settings are those that browsers decoded without loss.
+    fileprivate func launch(ssrc: UInt32) -> String? {
         let payloader: String
         switch self.encodingName {
         case "H264": payloader = "rtph264pay config-interval=-1 aggregate-mode=zero-latency"
         case "VP8": payloader = "rtpvp8pay picture-id-mode=15-bit"
-        case "OPUS": payloader = "rtpopuspay"
+        case "VP9": payloader = "rtpvp9pay picture-id-mode=15-bit"
+        // What libopus makes of silence with DTX, two bytes at most, need not be sent.
+        case "OPUS": payloader = "rtpopuspay dtx=true"
         default: return nil
         }
         return """
             appsrc name=media is-live=true format=time block=false max-bytes=0 ! \(payloader) pt=\(self.payloadType) \
-            ! capsfilter caps="\(self.caps)"
+            ssrc=\(ssrc) ! capsfilter caps="\(self.caps(ssrc: ssrc))"
             """
     }
 
-    fileprivate var caps: String {
+    /// The source is in it so that descriptions name it, and the one that repeats its packets (RFC 5576, RFC 4588).
+    fileprivate func caps(ssrc: UInt32) -> String {
         """
         application/x-rtp,media=\(self.media),encoding-name=\(self.encodingName),clock-rate=\(self.clockRateHz),\
-        payload=\(self.payloadType)
+        payload=\(self.payloadType),ssrc=(uint)\(ssrc)
         """
     }
 }
@@ -80,8 +86,10 @@ extension WebRTCBin {
     /// Control thread.
     public func addSender(_ format: SendFormat, mLineIndex: Int? = nil) throws(GStreamerError) -> SendBranch {
         let template = gst_element_get_pad_template(self.element.pointer, "sink_%u")
-        guard let caps = gst_caps_from_string(format.caps) else {
-            throw GStreamerError(.parse, "caps '\(format.caps)' do not parse")
+        let ssrc = UInt32.random(in: 1...UInt32.max)
+        let text = format.caps(ssrc: ssrc)
+        guard let caps = gst_caps_from_string(text) else {
+            throw GStreamerError(.parse, "caps '\(text)' do not parse")
         }
         defer { gst_caps_unref(caps) }
         let name = mLineIndex.map { "sink_\($0)" }
@@ -94,18 +102,18 @@ extension WebRTCBin {
             defer { g_object_unref(transceiver) }
             if format.media == "video" { try setProperty(of: transceiver, "do-nack", "true") }
         }
-        return try self.link(format, to: sink)
+        return try self.link(format, to: sink, ssrc: ssrc)
     }
 
     /// Puts another payloader in front of the m-line of `old`, before any data flowed.
     public func replace(_ old: SendBranch, with format: SendFormat) throws(GStreamerError) -> SendBranch {
         let sink = try old.detach()
         old.leave(self.pipeline)
-        return try self.link(format, to: sink)
+        return try self.link(format, to: sink, ssrc: old.ssrc)
     }
 
-    private func link(_ format: SendFormat, to sink: Pad) throws(GStreamerError) -> SendBranch {
-        guard let launch = format.launch else {
+    private func link(_ format: SendFormat, to sink: Pad, ssrc: UInt32) throws(GStreamerError) -> SendBranch {
+        guard let launch = format.launch(ssrc: ssrc) else {
             throw GStreamerError(.parse, "there is no payloader for \(format.encodingName)")
         }
         let branch = try self.pipeline.add(branch: launch)
@@ -114,11 +122,24 @@ extension WebRTCBin {
         }
         try branch.staticPad("src").link(to: sink)
         gst_element_sync_state_with_parent(branch.pointer)
-        return SendBranch(source: source, branch: branch, sink: sink)
+        return SendBranch(source: source, ssrc: ssrc, branch: branch, sink: sink)
     }
 
     /// Feeds a track of ours from a fan-out.
     public func feed(_ branch: SendBranch, from fanOut: FanOut) throws(GStreamerError) -> FanOut.Consumer {
         try fanOut.add(branch.source, of: self.pipeline)
     }
+
+    /// Begins to watch the way of our video: its packets are numbered under the negotiated header extension id for
+    /// transport-wide congestion feedback; without one they are only counted.
+    ///
+    /// Any thread.
+    public func watchCongestion(payloadType: Int, retransmission: Int?, extensionID: Int?) {
+        self.congestion.number(payloadType: payloadType, retransmission: retransmission, extensionID: extensionID)
+    }
+
+    /// What the peer said about our video since the last call.
+    ///
+    /// Any thread.
+    public func takeCongestionNews() -> CongestionNews { self.congestion.take() }
 }

@@ -16,7 +16,9 @@ public enum WebRTCEvent: Sendable {
     case iceState(ICEState)
     /// ICE and DTLS of every transport are up, or not any more.
     case connectionState(ConnectionState)
-    /// A remote stream appeared. Its data flow is held until the owner attaches a branch with `receive`.
+    /// ICE chose a pair of candidates, the first or another one.
+    case pairSelected(SelectedPair)
+    /// A remote stream appeared. What it sends is held until the owner attaches a branch with `receive`.
     case streamAppeared(ReceivedStream)
 }
 
@@ -54,9 +56,9 @@ public enum ConnectionState: Int, Sendable, Hashable {
     case closed
 }
 
-/// How a WebRTCBin is set up (gstreamer.md R5).
+/// How a WebRTCBin is set up.
 public struct WebRTCSettings: Sendable {
-    /// Jitter buffer depth; 500 ms for recording lets retransmissions arrive.
+    /// How long a packet may be missing; 500 ms for recording lets retransmissions arrive.
     public var latency: Duration = .milliseconds(500)
     /// Whether TCP candidates are gathered.
     public var gathersTCP = false
@@ -66,8 +68,12 @@ public struct WebRTCSettings: Sendable {
     public var hostAddresses: [String] = []
     /// `stun://host:port`; nil for none.
     public var stunServer: String?
-    /// `turn://user:password@host:port`, `turns://…`, user and password percent-encoded.
+    /// `turn://user:password@address:port?transport=…`, `udp` or `tcp`, user and password percent-encoded.
+    ///
+    /// `turns` is useless: libnice then speaks TCP without TLS.
     public var turnServers: [String] = []
+    /// Whether only relayed candidates are used: peers learn no address of this host.
+    public var relaysOnly = false
     /// Streams one connection may carry: a bound against peers that change SSRC for ever.
     public var maximumStreams = 16
 
@@ -75,12 +81,14 @@ public struct WebRTCSettings: Sendable {
     public init() {}
 }
 
-/// A source pad of webrtcbin that nothing has been attached to yet; its data flow is blocked.
+/// A source pad of webrtcbin that nothing has been attached to yet; what comes out of it is held.
 public struct ReceivedStream: Sendable {
     /// What the pad's caps say.
     public let format: RTPFormat?
+    /// `CLOCK_MONOTONIC` when it appeared, with its first packet.
+    public let appearedNanoseconds = Runtime.monotonicNanoseconds
     let pad: Pad
-    let block: PadBlock
+    let hold: PadHold
 }
 
 /// One webrtcbin in a pipeline of its own: the C object of one peer connection.
@@ -88,16 +96,29 @@ public struct ReceivedStream: Sendable {
 /// Everything but `requestKeyframe` and the counters is called on the control thread. webrtcbin only sees descriptions
 /// that the `SDP` target has normalised.
 public final class WebRTCBin: Sendable {
+    /// How long packets of what is recorded may gather in the kernel: what two Opus packets last, and far less than the
+    /// recording's latency.
+    private static let gatherMilliseconds = 40
+    /// How often senders hear which packets arrived: as often as from browsers.
+    private static let transportFeedbackNanoseconds: UInt = 100_000_000
+
     let pipeline: Pipeline
     let element: Element
-    private let transports: Mutex<[Element]> = Mutex([])
+    let transports: Mutex<[Element]> = Mutex([])
+    let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
     private let watcher: RTCPWatcher
+    let congestion = CongestionWatcher()
+    private let gathersPackets: Bool
+    /// Whether TURN servers may lend it addresses.
+    public let usesRelays: Bool
 
     /// Builds the pipeline and starts it.
     ///
     /// - Parameters:
     ///   - id: names the connection in the sender reports of `queue`.
+    ///   - queue: where units and reports are recorded from; nil if nothing is. Only what is recorded may wait for more
+    ///     packets before it is looked at.
     ///   - baseTimeNanoseconds: the session's common base time.
     ///   - onEvent: called on GStreamer's threads; must not block nor call GStreamer.
     ///   - onBus: the same.
@@ -110,14 +131,17 @@ public final class WebRTCBin: Sendable {
         onEvent: @escaping @Sendable (WebRTCEvent) -> Void,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) {
+        CTapedeck_use_packet_sources()
         self.pipeline = try Pipeline(name: "peer-\(id)", onBus: onBus)
         self.element = try Element(factory: "webrtcbin")
-        self.watcher = RTCPWatcher(id: id, queue: queue)
+        self.watcher = RTCPWatcher(id: id, queue: queue, baseTimeNanoseconds: baseTimeNanoseconds)
+        self.gathersPackets = queue != nil
+        self.usesRelays = !settings.turnServers.isEmpty
         try self.element.set("bundle-policy", "max-bundle")
         try self.element.set("latency", "\(Int(settings.latency.timeInterval * 1000))")
         self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
         self.pipeline.add(self.element)
-        try self.configureAgent(settings)
+        try self.configureAgent(settings, onEvent: onEvent)
         try self.configureRTPBin(settings)
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
     }
@@ -125,12 +149,15 @@ public final class WebRTCBin: Sendable {
     /// The pipeline in the DOT language.
     public var graph: String { self.pipeline.graph }
 
-    /// Frees everything.
+    /// Stops everything; it is freed with the object.
     ///
-    /// Control thread only.
+    /// TURN servers get back what they lent: where any are used, the object should live on for a moment. Control thread
+    /// only.
     public func stop() {
         self.pipeline.stop()
+        if self.usesRelays { self.withAgent { CTapedeck_ice_end($0) } }
         self.transports.withLock { $0.removeAll() }
+        self.encryptors.withLock { $0.removeAll() }
         self.sessions.withLock { $0.removeAll() }
     }
 
@@ -182,6 +209,33 @@ public final class WebRTCBin: Sendable {
     /// Adds a candidate of the peer.
     public func addRemoteCandidate(mLineIndex: Int, line: String) {
         CGst_webrtc_add_ice_candidate(self.element.pointer, guint(clamping: mLineIndex), line)
+    }
+
+    /// Begins ICE anew, before an offer of the peer that asks for it is set (RFC 8445 section 9).
+    ///
+    /// Media keep their path until there is a new one. Control thread.
+    ///
+    /// - Returns: our new credentials, which the next local description has to name: webrtcbin 1.22 does not know them.
+    ///   nil if there is no transport yet.
+    public func restartICE() -> (ufrag: String, password: String)? {
+        self.withAgent { agent in
+            var ufrag: UnsafeMutablePointer<CChar>?
+            var password: UnsafeMutablePointer<CChar>?
+            guard CTapedeck_ice_restart(agent, &ufrag, &password) != 0, let ufrag, let password else { return nil }
+            defer {
+                g_free(ufrag)
+                g_free(password)
+            }
+            return (String(cString: ufrag), String(cString: password))
+        } ?? nil
+    }
+
+    private func withAgent<Result>(_ body: (UnsafeMutableRawPointer) -> Result) -> Result? {
+        guard let ice = CGst_get_object(self.element.pointer, "ice-agent") else { return nil }
+        defer { g_object_unref(ice) }
+        guard let agent = CGst_get_object(ice, "agent") else { return nil }
+        defer { g_object_unref(agent) }
+        return body(agent)
     }
 
     /// Adds a receive-only m-line to the next offer, with retransmission for video.
@@ -236,6 +290,18 @@ public final class WebRTCBin: Sendable {
         return isKnown ? seconds * 1000 : nil
     }
 
+    /// Round trip to the peer in milliseconds (RFC 3550, 6.4.1); nil before the peer reported on media of ours.
+    ///
+    /// Control thread.
+    public var roundTripMilliseconds: Double? {
+        self.sessions.withLock { sessions in
+            sessions.compactMap { session in
+                var seconds = 0.0
+                return CTapedeck_rtp_session_round_trip(session.pointer, &seconds) != 0 ? seconds * 1000 : nil
+            }.max()
+        }
+    }
+
     // MARK: Streams
 
     /// Attaches a branch to a stream and lets its data flow.
@@ -246,7 +312,9 @@ public final class WebRTCBin: Sendable {
     ///   - launch: a depayloader, without a sink.
     ///   - tap: takes the units at the branch's end.
     public func receive(_ stream: ReceivedStream, through launch: String, into tap: TrackTap) throws(GStreamerError) {
-        let branch = try self.pipeline.add(branch: launch + " ! appsink name=units sync=false max-buffers=8")
+        // A sink that waits for the others to have something would wait for ever: one thread brings it to all of them.
+        let sinkLaunch = "appsink name=units sync=false async=false max-buffers=8"
+        let branch = try self.pipeline.add(branch: "\(launch) ! \(sinkLaunch)")
         guard let sink = branch.child(named: "units") else {
             throw GStreamerError(.parse, "the branch has no appsink")
         }
@@ -255,7 +323,16 @@ public final class WebRTCBin: Sendable {
         try self.attach(branch, to: stream)
     }
 
-    /// Lets a stream flow to nowhere: a pad that is not linked stops the whole connection (gstreamer.md fact 6).
+    /// Where a stream can be sent on as it comes; to be called before the stream is received or discarded.
+    ///
+    /// Control thread.
+    public func fork(_ stream: ReceivedStream, ssrc: UInt32, isVideo: Bool) -> RTPFork {
+        let fork = RTPFork(watcher: self.watcher, ssrc: ssrc, isVideo: isVideo)
+        fork.attach(to: stream.pad)
+        return fork
+    }
+
+    /// Lets a stream flow to nowhere: a pad that is not linked stops the whole connection.
     public func discard(_ stream: ReceivedStream) throws(GStreamerError) {
         let sink = try Element(factory: "fakesink")
         try sink.set("sync", "false")
@@ -266,8 +343,7 @@ public final class WebRTCBin: Sendable {
 
     private func attach(_ branch: Element, to stream: ReceivedStream) throws(GStreamerError) {
         gst_element_sync_state_with_parent(branch.pointer)
-        try stream.pad.link(to: try branch.staticPad("sink"))
-        stream.block.remove()
+        try stream.hold.release(to: try branch.staticPad("sink"))
     }
 
     /// Whether a stream can be asked for keyframes: the pad to ask.
@@ -277,7 +353,10 @@ public final class WebRTCBin: Sendable {
 
     // MARK: Set-up
 
-    private func configureAgent(_ settings: WebRTCSettings) throws(GStreamerError) {
+    private func configureAgent(
+        _ settings: WebRTCSettings,
+        onEvent: @escaping @Sendable (WebRTCEvent) -> Void
+    ) throws(GStreamerError) {
         guard let ice = CGst_get_object(self.element.pointer, "ice-agent") else {
             throw GStreamerError(.property, "webrtcbin has no ICE agent")
         }
@@ -294,7 +373,11 @@ public final class WebRTCBin: Sendable {
                 try setProperty(of: agent, "upnp", "false")
             }
             try setProperty(of: agent, "keepalive-conncheck", "true")
+            let box = CallbackBox<SelectedPair> { onEvent(.pairSelected($0)) }
+            let function = unsafeBitCast(handlePair, to: UnsafeMutableRawPointer.self)
+            _ = CGst_connect(agent, "new-selected-pair-full", function, box.retained(), releaseClosure)
         }
+        if settings.relaysOnly { try self.element.set("ice-transport-policy", "relay") }
         if let server = settings.stunServer { try self.element.set("stun-server", server) }
         // The message must not repeat the server: it holds a password.
         for server in settings.turnServers where CGst_webrtc_add_turn_server(self.element.pointer, server) == 0 {
@@ -308,6 +391,7 @@ public final class WebRTCBin: Sendable {
     private func configureRTPBin(_ settings: WebRTCSettings) throws(GStreamerError) {
         guard let rtpbin = self.element.child(named: "rtpbin") else { return }
         try rtpbin.set("max-streams", "\(settings.maximumStreams)")
+        CTapedeck_use_reorder_buffers(rtpbin.pointer)
         // Our sender reports say when media were captured, not when they were sent: picture and sound take different
         // times to encode, and a receiver would put them apart by the difference.
         try rtpbin.set("rtcp-sync-send-time", "false")
@@ -323,7 +407,7 @@ public final class WebRTCBin: Sendable {
             self?.configure(added, certificate: certificate)
         }
         element.connect("on-new-transceiver", handleTransceiver) { (transceiver: UnsafeMutableRawPointer) in
-            // Only video: audio is concealed, not repeated. Nothing else may be done here (gstreamer.md fact 13).
+            // Only video: audio is concealed, not repeated. Nothing else may be done here.
             guard CGst_get_int(transceiver, "kind") == Int32(GST_WEBRTC_KIND_VIDEO.rawValue) else { return }
             gst_util_set_object_arg(transceiver.assumingMemoryBound(to: GObject.self), "do-nack", "true")
         }
@@ -331,7 +415,11 @@ public final class WebRTCBin: Sendable {
             onEvent(.localCandidate(mLineIndex: Int(candidate.0), line: candidate.1))
         }
         element.connect("pad-added", handlePad) { (pad: Pad) in
-            let stream = ReceivedStream(format: pad.rtpFormat, pad: pad, block: pad.block())
+            let format = pad.rtpFormat
+            // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
+            // nothing if the peer names no sources. Audio is concealed, not repeated.
+            pad.setRetransmission(format?.media == "video")
+            let stream = ReceivedStream(format: format, pad: pad, hold: PadHold(pad))
             onEvent(.streamAppeared(stream))
         }
         element.connect("notify::ice-gathering-state", handleState) { (bin: Element) in
@@ -357,12 +445,17 @@ public final class WebRTCBin: Sendable {
             // Typed throws cannot cross the signal: an element of this name without the property is no dtlssrtpdec.
             try? added.set("pem", certificate.pem)
             self.transports.withLock { $0.append(added) }
+        case "dtlssrtpenc":
+            self.encryptors.withLock { $0.append(added) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
+            self.congestion.watch(rtpSession: added)
+            CGst_rtp_session_space_transport_feedback(added.pointer, Self.transportFeedbackNanoseconds)
             self.sessions.withLock { $0.append(added) }
-        case "rtpjitterbuffer":
-            // Without it the first packets wait for the whole latency.
-            try? added.set("faststart-min-packets", "1")
+        case "queue":
+            CTapedeck_shorten_receive_queue(added.pointer)
+        case "nicesrc":
+            if self.gathersPackets { try? added.set("gather", "\(Self.gatherMilliseconds)") }
         default:
             break
         }
@@ -433,6 +526,15 @@ private let handlePad:
         user in
         guard let pad, gst_pad_get_direction(pad) == GST_PAD_SRC else { return }
         CallbackBox<Pad>.from(user)?.call(Pad(referencing: pad))
+    }
+
+private let handlePair:
+    @convention(c) (
+        UnsafeMutableRawPointer?, guint, guint, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, gpointer?
+    ) -> Void = { agent, stream, component, local, remote, user in
+        guard let agent, let local, let remote else { return }
+        let pair = SelectedPair(local: local, remote: remote, of: agent, stream: stream, component: component)
+        CallbackBox<SelectedPair>.from(user)?.call(pair)
     }
 
 private let handleState:

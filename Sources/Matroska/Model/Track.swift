@@ -171,3 +171,26 @@ public struct AudioTrack: Sendable, Hashable {
         self.bitDepth = bitDepth
     }
 }
+
+/// A track of plain text that players show over the pictures (RFC 9559 section 5.1.4; codec `S_TEXT/UTF8`).
+public struct TextTrack: Sendable, Hashable {
+    /// Its CodecID.
+    public static let codecID = "S_TEXT/UTF8"
+
+    /// The number that blocks carry: 1…126, different from those of all other tracks of the file.
+    public var number: Int
+    /// Identifies the track across files; not zero.
+    public var uid: UInt64
+    /// A title for people.
+    public var name: String?
+    /// An ISO 639-2 language, `und` if nobody knows.
+    public var language: String
+
+    /// A track with each part given.
+    public init(number: Int, uid: UInt64, name: String? = nil, language: String = "und") {
+        self.number = number
+        self.uid = uid
+        self.name = name
+        self.language = language
+    }
+}

@@ -33,7 +33,8 @@ public struct Block: Sendable, Hashable {
     /// Where its SimpleBlock or BlockGroup element begins, in bytes from the start of the file.
     public var offset: UInt64
 
-    init(_ head: BlockHead, payload: [UInt8]) {
+    /// A unit of which head and bytes are known.
+    public init(_ head: BlockHead, payload: [UInt8]) {
         self.track = head.track
         self.timeNanoseconds = head.timeNanoseconds
         self.isKeyframe = head.isKeyframe

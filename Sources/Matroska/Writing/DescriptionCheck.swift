@@ -5,6 +5,7 @@ enum DescriptionCheck {
     static func check(
         info: SegmentInfo,
         tracks: [Track],
+        texts: [TextTrack],
         chapters: [Chapter],
         tags: [Tag]
     ) throws(MatroskaError) {
@@ -12,25 +13,37 @@ enum DescriptionCheck {
             "a timestamp scale of \(info.timestampScaleNanoseconds) ns is outside 1000…1000000000"
         }
         try Self.require(info.uid.map { $0.count == 16 } ?? true) { "a segment uid has 16 bytes" }
-        try Self.require((1...Writer.maximumTrackNumber).contains(tracks.count)) {
-            "a file has 1…\(Writer.maximumTrackNumber) tracks, not \(tracks.count)"
+        let count = tracks.count + texts.count
+        try Self.require(!tracks.isEmpty && count <= Writer.maximumTrackNumber) {
+            "a file has 1…\(Writer.maximumTrackNumber) tracks, not \(count)"
         }
-        try Self.require(Set(tracks.map(\.number)).count == tracks.count) { "two tracks have the same number" }
-        try Self.require(Set(tracks.map(\.uid)).count == tracks.count) { "two tracks have the same uid" }
+        let numbers = tracks.map(\.number) + texts.map(\.number)
+        let uids = Set(tracks.map(\.uid) + texts.map(\.uid))
+        try Self.require(Set(numbers).count == count) { "two tracks have the same number" }
+        try Self.require(uids.count == count) { "two tracks have the same uid" }
         for track in tracks { try Self.check(track) }
+        for text in texts {
+            try Self.require((1...Writer.maximumTrackNumber).contains(text.number) && text.uid != 0) {
+                "text track \(text.number) needs a number of 1…\(Writer.maximumTrackNumber) and a uid"
+            }
+        }
+        try Self.require(texts.isEmpty || info.documentType == .matroska) { "WebM has no tracks of plain text" }
+        try Self.check(chapters)
+        for tag in tags {
+            try Self.require(!tag.name.isEmpty) { "a tag has no name" }
+            try Self.require(tag.trackUID.map(uids.contains) ?? true) {
+                "tag \"\(tag.name)\" is about a track that is not in the file"
+            }
+        }
+    }
+
+    static func check(_ chapters: [Chapter]) throws(MatroskaError) {
         for chapter in chapters {
             try Self.require(chapter.uid != 0 && chapter.startNanoseconds >= 0) {
                 "chapter \"\(chapter.title)\" needs a uid and a start that is not negative"
             }
             try Self.require(chapter.endNanoseconds.map { $0 >= chapter.startNanoseconds } ?? true) {
                 "chapter \"\(chapter.title)\" ends before it starts"
-            }
-        }
-        let uids = Set(tracks.map(\.uid))
-        for tag in tags {
-            try Self.require(!tag.name.isEmpty) { "a tag has no name" }
-            try Self.require(tag.trackUID.map(uids.contains) ?? true) {
-                "tag \"\(tag.name)\" is about a track that is not in the file"
             }
         }
     }

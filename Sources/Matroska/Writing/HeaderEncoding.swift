@@ -5,6 +5,7 @@ enum HeaderEncoding {
     static func encode(
         info: SegmentInfo,
         tracks: [Track],
+        texts: [TextTrack] = [],
         chapters: [Chapter],
         tags: [Tag]
     ) -> (bytes: [UInt8], layout: SegmentLayout) {
@@ -35,6 +36,7 @@ enum HeaderEncoding {
         elements.append((ElementID.tracks, UInt64(bytes.count)))
         bytes.appendMaster(ElementID.tracks) { list in
             for track in tracks { list.appendMaster(ElementID.trackEntry) { Self.appendTrack(track, to: &$0) } }
+            for text in texts { list.appendMaster(ElementID.trackEntry) { Self.appendText(text, to: &$0) } }
         }
         if !chapters.isEmpty {
             elements.append((ElementID.chapters, UInt64(bytes.count)))
@@ -97,6 +99,17 @@ enum HeaderEncoding {
         }
     }
 
+    private static func appendText(_ track: TextTrack, to entry: inout [UInt8]) {
+        entry.appendUnsigned(ElementID.trackNumber, UInt64(clamping: track.number))
+        entry.appendUnsigned(ElementID.trackUID, track.uid)
+        entry.appendUnsigned(ElementID.trackType, 17)  // subtitle
+        entry.appendUnsigned(ElementID.flagDefault, 0)
+        entry.appendUnsigned(ElementID.flagLacing, 0)
+        entry.appendString(ElementID.language, track.language)
+        if let name = track.name { entry.appendString(ElementID.trackName, name) }
+        entry.appendString(ElementID.codecID, TextTrack.codecID)
+    }
+
     private static func appendVideo(_ video: VideoTrack, to entry: inout [UInt8]) {
         entry.appendMaster(ElementID.video) { master in
             master.appendUnsigned(ElementID.flagInterlaced, 2)  // progressive
@@ -116,7 +129,7 @@ enum HeaderEncoding {
         }
     }
 
-    private static func appendChapters(_ chapters: [Chapter], to bytes: inout [UInt8]) {
+    static func appendChapters(_ chapters: [Chapter], to bytes: inout [UInt8]) {
         bytes.appendMaster(ElementID.chapters) { list in
             list.appendMaster(ElementID.editionEntry) { edition in
                 edition.appendUnsigned(ElementID.editionFlagDefault, 1)

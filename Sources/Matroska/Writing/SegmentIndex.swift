@@ -34,6 +34,7 @@ struct SegmentIndex: Sendable {
     private var minimumCueDistance: Int64
     private var lastCueCluster: UInt64?
     private var tracks: [TrackState]
+    private var lastTextTicks: Int64 = 0
 
     init(tracks: [(number: Int, isVideo: Bool)], timestampScaleNanoseconds scale: UInt64) {
         self.hasVideo = tracks.contains { $0.isVideo }
@@ -42,8 +43,16 @@ struct SegmentIndex: Sendable {
         self.maximumStep = Int64(max(1, 100_000_000 / max(1, scale)))
     }
 
-    /// The end of the last block of all, in ticks; a block lasts as long as its track's previous step, at most 100 ms.
-    var endTicks: Int64 { self.tracks.lazy.map(\.endTicks).max() ?? 0 }
+    /// The end of the last block of all, in ticks.
+    ///
+    /// A block lasts as long as its track's previous step, at most 100 ms. Text makes a file no longer than until its
+    /// last line appears.
+    var endTicks: Int64 { max(self.lastTextTicks, self.tracks.lazy.map(\.endTicks).max() ?? 0) }
+
+    /// Takes note of one piece of text.
+    mutating func noteText(ticks: Int64) {
+        self.lastTextTicks = max(self.lastTextTicks, ticks)
+    }
 
     /// Takes note of one block; `track` is an index into the tracks given to `init`.
     mutating func note(

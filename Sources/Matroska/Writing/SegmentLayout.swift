@@ -34,10 +34,19 @@ struct SegmentLayout: Sendable {
 
     /// What completes a segment whose clusters end at `dataEnd`.
     ///
-    /// The Segment size is the last patch. No cues are appended if the file has them elsewhere.
-    func completion(index: SegmentIndex, dataEnd: UInt64, hasCues: Bool = false) -> (append: [UInt8], patches: [Patch])
-    {
-        let append = hasCues ? [] : self.cues(index)
+    /// The Segment size is the last patch. No cues are appended if the file has them elsewhere. Chapters go between
+    /// the clusters and the cues.
+    func completion(
+        index: SegmentIndex,
+        dataEnd: UInt64,
+        hasCues: Bool = false,
+        chapters: [Chapter] = []
+    ) -> (append: [UInt8], patches: [Patch]) {
+        var append: [UInt8] = []
+        if !chapters.isEmpty { HeaderEncoding.appendChapters(chapters, to: &append) }
+        let cuesOffset = dataEnd + UInt64(append.count)
+        let cues = hasCues ? [] : self.cues(index)
+        append += cues
         var patches: [Patch] = []
         if let slot = self.durationSlot, index.endTicks > 0 {
             var bytes: [UInt8] = []
@@ -46,7 +55,8 @@ struct SegmentLayout: Sendable {
         }
         if let reserve = self.seekReserve {
             var entries = self.elements
-            if !append.isEmpty { entries.append((ElementID.cues, dataEnd)) }
+            if !chapters.isEmpty { entries.append((ElementID.chapters, dataEnd)) }
+            if !cues.isEmpty { entries.append((ElementID.cues, cuesOffset)) }
             if let bytes = self.seekHead(entries, total: Int(clamping: reserve.upperBound - reserve.lowerBound)) {
                 patches.append(Patch(offset: reserve.lowerBound, bytes: bytes))
             }

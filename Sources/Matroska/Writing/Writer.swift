@@ -30,6 +30,8 @@ public struct Writer: Sendable {
     public static let maximumPayloadSize = 64 << 20
     /// The highest track number, so that it takes one byte in each block.
     public static let maximumTrackNumber = 126
+    /// The longest piece of text, in bytes.
+    public static let maximumTextSize = 1 << 16
     /// Clusters beyond this number keep their unknown size: 72 hours at one a second.
     static let maximumClusterCount = 262_144
     private static let maximumClusterSize: UInt64 = 32 << 20
@@ -50,6 +52,10 @@ public struct Writer: Sendable {
     private let kinds: [Codec.Kind]
     /// Track number to index into `kinds`.
     private let trackIndex: [Int?]
+    private let textNumbers: Set<Int>
+    /// Whether the head of the file has chapters.
+    private let hasChapters: Bool
+    private var lateChapters: [Chapter] = []
     private var index: SegmentIndex
     private var cluster: Cluster?
     private var clusterStarts: [UInt64] = []
@@ -61,17 +67,21 @@ public struct Writer: Sendable {
     /// - Parameters:
     ///   - info: times are stored in its unit; 1 ms suits every player.
     ///   - tracks: 1…126 tracks with different numbers and uids.
+    ///   - texts: tracks of plain text beside them, with numbers and uids of their own; not in WebM.
     ///   - chapters: written before the clusters, in this order.
     ///   - tags: written before the clusters.
     /// - Throws: `MatroskaError.Code.invalidDescription` with a message that says what is wrong.
     public init(
         info: SegmentInfo,
         tracks: [Track],
+        texts: [TextTrack] = [],
         chapters: [Chapter] = [],
         tags: [Tag] = []
     ) throws(MatroskaError) {
-        try DescriptionCheck.check(info: info, tracks: tracks, chapters: chapters, tags: tags)
-        let header = HeaderEncoding.encode(info: info, tracks: tracks, chapters: chapters, tags: tags)
+        try DescriptionCheck.check(info: info, tracks: tracks, texts: texts, chapters: chapters, tags: tags)
+        let header = HeaderEncoding.encode(info: info, tracks: tracks, texts: texts, chapters: chapters, tags: tags)
+        self.hasChapters = !chapters.isEmpty
+        self.textNumbers = Set(texts.map(\.number))
         self.headerBytes = header.bytes
         self.layout = header.layout
         self.offset = UInt64(header.bytes.count)
@@ -111,9 +121,7 @@ public struct Writer: Sendable {
         guard (0...Self.maximumTrackNumber).contains(track), let trackIndex = self.trackIndex[track] else {
             throw MatroskaError(.unknownTrack, "track \(track) is not declared in this file")
         }
-        guard timeNanoseconds >= 0, timeNanoseconds <= Int64.max - self.scale else {
-            throw MatroskaError(.timeOutOfRange, "a block time of \(timeNanoseconds) ns cannot be stored")
-        }
+        try self.requireStorable(timeNanoseconds)
         guard (0...Self.maximumPayloadSize).contains(payloadSize) else {
             throw MatroskaError(.payloadTooLarge, "a payload of \(payloadSize) bytes is larger than a block may be")
         }
@@ -136,6 +144,60 @@ public struct Writer: Sendable {
         bytes.append((isKeyframe ? 0x80 : 0) | (isDiscardable ? 0x01 : 0))
         self.offset += UInt64(bytes.count) + UInt64(payloadSize)
         return bytes
+    }
+
+    /// The bytes of a piece of text: a Cluster head when a new one is due, and the whole BlockGroup.
+    ///
+    /// - Parameters:
+    ///   - text: the number of a declared track of text.
+    ///   - timeNanoseconds: when it is shown; not negative.
+    ///   - durationNanoseconds: for how long; not negative.
+    ///   - content: what is shown, as UTF-8 text.
+    /// - Throws: as `blockHead`.
+    public mutating func textBlock(
+        text: Int,
+        timeNanoseconds: Int64,
+        durationNanoseconds: Int64,
+        _ content: String
+    ) throws(MatroskaError) -> [UInt8] {
+        guard self.textNumbers.contains(text) else {
+            throw MatroskaError(.unknownTrack, "text track \(text) is not declared in this file")
+        }
+        try self.requireStorable(timeNanoseconds)
+        guard durationNanoseconds >= 0, content.utf8.count <= Self.maximumTextSize else {
+            throw MatroskaError(.payloadTooLarge, "a text of \(content.utf8.count) bytes cannot be stored")
+        }
+        let ticks = (timeNanoseconds + self.scale / 2) / self.scale
+        var bytes: [UInt8] = []
+        let cluster = self.cluster(for: ticks, appendingTo: &bytes)
+        bytes.appendMaster(ElementID.blockGroup) { group in
+            var block: [UInt8] = [0x80 | UInt8(text)]
+            block.appendBigEndian(UInt64(bitPattern: ticks - cluster.ticks) & 0xFFFF, count: 2)
+            block.append(0)
+            block.append(contentsOf: content.utf8)
+            group.appendBinary(ElementID.block, block)
+            group.appendUnsigned(ElementID.blockDuration, UInt64(durationNanoseconds / self.scale))
+        }
+        self.index.noteText(ticks: ticks)
+        self.offset += UInt64(bytes.count)
+        return bytes
+    }
+
+    /// Sets chapters that are known only when the last block is written; `finish` puts them behind the clusters.
+    ///
+    /// - Throws: `MatroskaError.Code.invalidDescription`, also when the head of the file has chapters already.
+    public mutating func setChapters(_ chapters: [Chapter]) throws(MatroskaError) {
+        guard !self.hasChapters else {
+            throw MatroskaError(.invalidDescription, "the head of the file has chapters already")
+        }
+        try DescriptionCheck.check(chapters)
+        self.lateChapters = chapters
+    }
+
+    private func requireStorable(_ timeNanoseconds: Int64) throws(MatroskaError) {
+        guard timeNanoseconds >= 0, timeNanoseconds <= Int64.max - self.scale else {
+            throw MatroskaError(.timeOutOfRange, "a block time of \(timeNanoseconds) ns cannot be stored")
+        }
     }
 
     /// The open cluster if the block fits, or a new one whose head is appended to `bytes`.
@@ -161,7 +223,7 @@ public struct Writer: Sendable {
         return cluster
     }
 
-    /// What completes the file as it stands: Cues at the end; cluster sizes, Duration, SeekHead and Segment size in
+    /// What completes the file as it stands: chapters and Cues at the end; cluster sizes, Duration, SeekHead and Segment size in
     /// place.
     ///
     /// Changes nothing, so it may be called again after a failure to write.
@@ -176,7 +238,11 @@ public struct Writer: Sendable {
             bytes.appendElementSize(end - start - Self.clusterHeadSize, width: 8)
             patches.append(Patch(offset: start + 4, bytes: bytes))
         }
-        let completion = self.layout.completion(index: self.index, dataEnd: self.offset)
+        let completion = self.layout.completion(
+            index: self.index,
+            dataEnd: self.offset,
+            chapters: self.lateChapters
+        )
         return Finish(append: completion.append, patches: patches + completion.patches)
     }
 }

@@ -5,7 +5,7 @@ public import GStreamer
 public import Matroska
 internal import Synchronization
 
-/// Puts what a browser does not take in Matroska into a file that it plays: H.264 into MP4, G.711 as Opus.
+/// Puts the tracks of a Matroska file into MP4 or WebM, without coding pictures anew; G.711 becomes Opus.
 public enum BrowserRemux {
     /// The media type of a file with these codecs, once it is remuxed.
     public static func mediaType(_ codecs: [Codec]) -> String {
@@ -17,18 +17,22 @@ public enum BrowserRemux {
         codecs.contains { [.h264, .pcmu, .pcma].contains($0) }
     }
 
-    /// Remuxes a file with at most one picture and one sound; pictures are not coded anew.
+    /// Remuxes all tracks of a file; blocks until the file is written, or `limit` has passed.
     ///
-    /// Blocks until the file is written, or `limit` has passed.
+    /// - Parameters:
+    ///   - codecs: those of the tracks, in the order of the file.
+    ///   - asMP4: whether the file becomes MP4 in any case; if not, only where H.264 asks for it.
+    ///   - limit: after so long the remux counts as hanging.
     public static func run(
         from input: String,
         to output: String,
         codecs: [Codec],
+        asMP4: Bool = false,
         limit: Duration
     ) throws(GStreamerError) {
         let ended = DispatchSemaphore(value: 0)
         let failure = Mutex<String?>(nil)
-        let pipeline = try Pipeline(launch: Self.launch(codecs)) { event in
+        let pipeline = try Pipeline(launch: Self.launch(codecs, asMP4: asMP4)) { event in
             switch event {
             case .error(let element, let message, _):
                 failure.withLock { $0 = $0 ?? "\(element): \(message)" }
@@ -48,22 +52,25 @@ public enum BrowserRemux {
     }
 
     /// The queues take what one track is ahead of the other, but not without end.
-    private static func launch(_ codecs: [Codec]) -> String {
+    private static func launch(_ codecs: [Codec], asMP4: Bool) -> String {
         let queue = "queue max-size-time=0 max-size-buffers=0 max-size-bytes=268435456"
-        let mux = codecs.contains(.h264) ? "mp4mux name=mux faststart=true" : "webmmux name=mux"
+        let mux = asMP4 || codecs.contains(.h264) ? "mp4mux name=mux faststart=true" : "webmmux name=mux"
         var branches: [String] = []
-        for codec in codecs {
+        for (index, codec) in codecs.enumerated() {
+            // The demultiplexer counts pictures and sounds by themselves.
+            let pad = "\(codec.kind.rawValue)_\(codecs[..<index].filter { $0.kind == codec.kind }.count)"
             switch codec {
             case .h264:
                 // Parameter sets stay in band: they may change in the middle.
                 let caps = "video/x-h264,stream-format=avc3,alignment=au"
-                branches.append("demux.video_0 ! \(queue) ! h264parse ! \(caps) ! mux.")
-            case .vp8, .vp9: branches.append("demux.video_0 ! \(queue) ! mux.")
-            case .opus: branches.append("demux.audio_0 ! \(queue) ! opusparse ! mux.")
+                branches.append("demux.\(pad) ! \(queue) ! h264parse ! \(caps) ! mux.")
+            case .vp9 where asMP4: branches.append("demux.\(pad) ! \(queue) ! vp9parse ! mux.")
+            case .vp8, .vp9: branches.append("demux.\(pad) ! \(queue) ! mux.")
+            case .opus: branches.append("demux.\(pad) ! \(queue) ! opusparse ! mux.")
             case .pcmu, .pcma:
                 let decoder = codec == .pcmu ? "mulawdec" : "alawdec"
                 branches.append(
-                    "demux.audio_0 ! \(queue) ! \(decoder) ! audioconvert ! audioresample ! opusenc ! mux."
+                    "demux.\(pad) ! \(queue) ! \(decoder) ! audioconvert ! audioresample ! opusenc ! mux."
                 )
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Matroska
+public import Observability
 
 /// What identifies a received track to the recorder.
 public struct ReceivedTrack: Sendable, Hashable {
@@ -18,6 +19,11 @@ public struct ReceivedTrack: Sendable, Hashable {
     public var payloadType: Int
     /// Identification tag of the m-line, if the description has one.
     public var mid: String?
-    /// `CLOCK_MONOTONIC` when the offer was made or came; nil if it is not known.
-    public var offerNanoseconds: Int64?
+    /// Header extension in which the sender tells how loud the sound is (RFC 6464); nil if it does not.
+    public var audioLevelID: UInt8?
+    /// When the steps to its first packet were done, on `CLOCK_MONOTONIC`.
+    public var setup = SetupTimes()
+
+    /// Whether it carries pictures.
+    var isVideo: Bool { self.codec.kind == .video }
 }

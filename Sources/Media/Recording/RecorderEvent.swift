@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Matroska
+public import Observability
 public import Storage
 
 /// What a recorder says by itself, on its own thread or on that of the call which made it happen.
@@ -13,6 +14,6 @@ public enum RecorderEvent: Sendable, Hashable {
     case finished(RecordingFolder, part: Int, reason: String)
     /// Media are being lost on this side; said once for each recording.
     case degraded(RecordingFolder?, part: Int, reason: String)
-    /// The first unit of a track is in its file.
-    case firstUnit(participant: String, kind: Codec.Kind, delay: Duration)
+    /// The first unit of a track is in its file, so long after the offer; `parts` are the steps of that.
+    case firstUnit(participant: String, kind: Codec.Kind, delay: Duration, parts: [SetupPart: Duration])
 }

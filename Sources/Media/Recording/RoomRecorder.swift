@@ -18,9 +18,9 @@ public import Storage
 public final class RoomRecorder: Sendable {
     /// Where the taps put what they capture.
     public let queue = UnitQueue()
-    let settings: RecorderSettings
     let logger: Logger
     let onEvent: @Sendable (RecorderEvent) -> Void
+    let onPicture: (@Sendable (WrittenPicture) -> Void)?
     /// Guards `state`.
     ///
     /// Held while a unit is written, so that a track is never closed in the middle of one.
@@ -29,11 +29,21 @@ public final class RoomRecorder: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     struct State: ~Copyable {
+        var settings: RecorderSettings
         var machine: RecordingStateMachine
         var recording: ActiveRecording?
+        /// The segment before it, in which some tracks have yet to come to a keyframe.
+        var older: ActiveRecording?
+        var segments: SegmentPolicy?
+        /// What came while nothing was recorded, where a recording may begin with it.
+        var preroll: PrerollBuffer?
+        var lag = RecordingLag()
         /// The folder of the present recording, or of the last one.
         var folder: RecordingFolder?
         var tracks: [UInt64: OpenTrack] = [:]
+        var names = ParticipantNames()
+        /// What was written before anything is recorded.
+        var early = EarlyMessages()
         /// Tracks of the present recording, or of the last one, that receive no more.
         var closed: [TrackStatus] = []
         var nextTap: UInt64 = 1
@@ -41,6 +51,7 @@ public final class RoomRecorder: Sendable {
         var failure: StorageError?
         /// After a recording could not be begun: when to try again.
         var retryAt: Int64 = 0
+        var lastTick: Int64 = 0
         var lastSynchronised: Int64 = 0
         var lastCounted: Int64 = 0
         var droppedUnits: UInt64 = 0
@@ -50,23 +61,28 @@ public final class RoomRecorder: Sendable {
 
         init(machine: consuming RecordingStateMachine, _ settings: RecorderSettings) {
             self.machine = machine
+            self.settings = settings
             self.recordsVideo = settings.recordsVideo
             self.recordsAudio = settings.recordsAudio
+            self.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+            self.preroll = settings.prerollBuffer
         }
     }
 
     /// Starts the recorder's thread, and goes on with `settings.continues`.
     ///
     /// A recording with which it cannot go on is reported as `failure`, and the recorder waits for media as if there
-    /// were none. `onEvent` must not block nor call the recorder.
+    /// were none. `onEvent` and `onPicture` must not block nor call the recorder; `onPicture` is called on the recorder's
+    /// thread for each picture that was written.
     public init(
         settings: RecorderSettings,
         logger: Logger,
-        onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in },
+        onPicture: (@Sendable (WrittenPicture) -> Void)? = nil
     ) {
-        self.settings = settings
         self.logger = logger
         self.onEvent = onEvent
+        self.onPicture = onPicture
         var failure: StorageError?
         var recording: ActiveRecording?
         do throws(StorageError) {
@@ -138,7 +154,11 @@ public final class RoomRecorder: Sendable {
         let tap = self.lock.withLock {
             let id = self.state.nextTap
             self.state.nextTap += 1
-            let tap = TrackTap(id: id, ssrc: track.ssrc, queue: self.queue)
+            let other = self.state.tracks.values.first {
+                $0.connection == connection && $0.received.ssrc == track.ssrc && $0.received.mid == track.mid
+            }
+            let tap = TrackTap(id: id, ssrc: track.ssrc, queue: self.queue, besides: other?.tap)
+            if let id = track.audioLevelID { tap.readLevels(extensionID: id) }
             if self.state.isFinishing { tap.close() }
             self.state.tracks[id] = OpenTrack(
                 tap: tap,
@@ -160,6 +180,7 @@ public final class RoomRecorder: Sendable {
             for (id, track) in self.state.tracks where track.connection == connection {
                 track.tap.close()
                 self.closeFile(id, reason: reason, now)
+                self.state.preroll?.remove(track: id)
                 self.state.tracks[id] = nil
             }
         }
@@ -170,10 +191,58 @@ public final class RoomRecorder: Sendable {
     /// One that was never recorded is not noted.
     public func left(participant: String, reason: String) {
         self.lock.withLock {
-            self.attempt { () throws(StorageError) in
-                try self.state.recording?.left(participant, reason: reason, Runtime.monotonicNanoseconds)
+            let now = Runtime.monotonicNanoseconds
+            self.state.older?.left(participant, reason: reason, now)
+            self.state.recording?.left(participant, reason: reason, now)
+        }
+    }
+
+    /// Notes the name that a participant goes by; it is in the journal from the participant's first file on.
+    ///
+    /// The name is one line of at most 256 bytes.
+    public func named(participant: String, _ name: String) {
+        self.lock.withLock {
+            guard self.state.names[participant] != name else { return }
+            self.state.names.note(name, of: participant)
+            let now = Runtime.monotonicNanoseconds
+            self.state.older?.named(participant, name, now)
+            self.state.recording?.named(participant, name, now)
+        }
+    }
+
+    /// Notes what a participant wrote to the others, while anything is recorded, or shortly before it is.
+    ///
+    /// - Parameters:
+    ///   - label: what the data channel is called.
+    ///   - nanoseconds: when it came, on `CLOCK_MONOTONIC`.
+    public func wrote(participant: String, _ text: String, label: String, _ nanoseconds: Int64) {
+        self.lock.withLock {
+            guard self.state.settings.recordsChat else { return }
+            let message = EarlyMessages.Message(
+                participant: participant,
+                text: text,
+                label: label,
+                nanoseconds: nanoseconds
+            )
+            switch self.state.machine.phase {
+            case .recording: self.write(message)
+            case .waiting: self.state.early.keep(message)
+            case .off: if self.state.preroll != nil { self.state.early.keep(message) }
+            case .paused: break
             }
         }
+    }
+
+    /// With the lock held.
+    func write(_ message: EarlyMessages.Message) {
+        let name = self.state.names[message.participant]
+        self.state.recording?.wrote(
+            message.participant,
+            name: name,
+            message.text,
+            label: message.label,
+            message.nanoseconds
+        )
     }
 
     /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
@@ -191,9 +260,9 @@ public final class RoomRecorder: Sendable {
     public func requestKeyframes(participant: String? = nil) -> Int {
         self.lock.withLock {
             var count = 0
-            for (id, track) in self.state.tracks where track.isVideo {
+            for track in self.state.tracks.values where track.isVideo {
                 guard participant == nil || participant == track.received.participant else { continue }
-                self.state.tracks[id]?.requestKeyframe()
+                track.requestKeyframe()
                 count += 1
             }
             return count
@@ -212,7 +281,7 @@ public final class RoomRecorder: Sendable {
             for (_, track) in tracks.sorted(by: { $0.key > $1.key }) {
                 if let bytes = track.lastKeyframe { return (track.received.codec, bytes) }
             }
-            for id in tracks.keys { self.state.tracks[id]?.requestKeyframe() }
+            for track in tracks.values { track.requestKeyframe() }
             return nil
         }
     }
@@ -221,13 +290,16 @@ public final class RoomRecorder: Sendable {
 
     // MARK: Orders
 
-    /// Records from now on.
+    /// Records from now on, and where the settings have a pre-roll, from before.
     @discardableResult
     public func record() -> RecordingStateMachine.OnOrder {
         self.lock.withLock {
             let wasPaused = self.state.machine.phase == .paused
             let result = self.state.machine.recordOrdered()
-            if result == .done { self.startAtKeyframes(marker: wasPaused ? "resumed" : nil) }
+            if result == .done {
+                self.startAtKeyframes(marker: wasPaused ? "resumed" : nil)
+                self.beginInThePast()
+            }
             return result
         }
     }
@@ -242,11 +314,27 @@ public final class RoomRecorder: Sendable {
         }
     }
 
-    /// Changes which kinds are recorded; files of a kind that is not any more are closed.
-    public func select(video: Bool, audio: Bool) {
+    /// Changes how is recorded: kinds, segments, pre-roll, the schedule of the disk, tags and notes.
+    ///
+    /// Files of a kind that is not recorded any more are closed. Tags and notes are also those of the present recording.
+    public func take(_ settings: RecorderSettings) {
         self.lock.withLock {
-            self.state.recordsVideo = video
-            self.state.recordsAudio = audio
+            if settings.preroll != self.state.settings.preroll { self.state.preroll = settings.prerollBuffer }
+            if settings.segment != self.state.settings.segment {
+                self.endCut()
+                self.state.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+                if let recording = self.state.recording {
+                    self.state.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
+                }
+            }
+            if (settings.tags, settings.notes) != (self.state.settings.tags, self.state.settings.notes) {
+                self.state.recording?.describe(settings, Runtime.monotonicNanoseconds)
+            }
+            let wasWanted = (self.state.recordsVideo, self.state.recordsAudio)
+            self.state.settings = settings
+            self.state.recordsVideo = settings.recordsVideo
+            self.state.recordsAudio = settings.recordsAudio
+            guard wasWanted != (settings.recordsVideo, settings.recordsAudio) else { return }
             let now = Runtime.monotonicNanoseconds
             for (id, track) in self.state.tracks where !self.isWanted(track) {
                 self.closeFile(id, reason: "not to be recorded any more", now)
@@ -260,7 +348,10 @@ public final class RoomRecorder: Sendable {
     public func pause() -> RecordingStateMachine.OnOrder {
         self.lock.withLock {
             let result = self.state.machine.pauseOrdered()
-            if result == .done { self.mark("paused") }
+            if result == .done {
+                self.endCut()
+                self.mark("paused")
+            }
             return result
         }
     }
@@ -282,6 +373,11 @@ public final class RoomRecorder: Sendable {
             self.mark("mark", text: text)
             return true
         }
+    }
+
+    /// How long units have taken from their arrival into the file since the last call; nil if none were written.
+    public func takeLag() -> RecordingLag.Figures? {
+        self.lock.withLock { self.state.lag.take() }
     }
 
     /// Writes what is queued, closes every file and ends the thread.

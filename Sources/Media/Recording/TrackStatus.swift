@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GStreamer
+public import GStreamer
 public import Matroska
 internal import Storage
 
@@ -30,6 +30,8 @@ public struct TrackStatus: Sendable, Hashable {
     public var keyframeRequests: UInt64
     /// Media time from the first to the last unit.
     public var duration: Duration
+    /// How loud the sound is; nil for pictures, and where the sender does not tell (RFC 6464).
+    public var sound: SoundLevel?
     /// Whether the track still receives.
     public var isOpen: Bool
     /// From the offer to the first unit in the file; nil before it and if it is not known.
@@ -49,6 +51,7 @@ public struct TrackStatus: Sendable, Hashable {
         self.lostPackets = UInt64(clamping: track.packets.lost)
         self.keyframeRequests = track.keyframeRequests
         self.duration = .nanoseconds(statistics?.durationNanoseconds ?? 0)
+        self.sound = isOpen ? track.tap.soundLevel : nil
         self.isOpen = isOpen
         self.firstUnitDelay = track.firstUnitDelay
     }

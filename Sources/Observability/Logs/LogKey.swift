@@ -26,34 +26,28 @@ public enum LogKey: String, Sendable, CaseIterable {
     case recordingPath = "recording.path"
     /// RTP encoding name of a track.
     case trackCodec = "track.codec"
+    /// Our end of the way that media take: kind, address, port and transport.
+    case pathLocal = "path.local"
+    /// The peer's end.
+    case pathRemote = "path.remote"
+    /// The TURN server that lends us our end; missing if none does.
+    case pathRelay = "path.relay"
     /// SSRC of a track.
     case trackSSRC = "track.ssrc"
     /// A received track.
     case trackID = "track.id"
     /// The signalling protocol's name.
     case signallingProtocol = "signalling.protocol"
-    /// The signalling event or command concerned.
-    case signallingEvent = "signalling.event"
-    /// `polling` or `websocket`.
-    case signallingTransport = "signalling.transport"
     /// Name and port of a server.
     case serverAddress = "server.address"
     /// The attempt's number, from 1.
     case attemptNumber = "attempt.number"
     /// Milliseconds until the next attempt.
     case attemptDelay = "attempt.delay_ms"
-    /// The pipeline's name.
-    case pipelineName = "pipeline.name"
     /// The element's name.
     case elementName = "element.name"
-    /// The state left.
-    case stateFrom = "state.from"
-    /// The state entered.
-    case stateTo = "state.to"
     /// The code of an error.
     case errorCode = "error.code"
-    /// Whose fault an error is.
-    case errorBlame = "error.blame"
     /// An error's sentence.
     case errorMessage = "error.message"
     /// The method of an HTTP request.

@@ -4,7 +4,7 @@
 public enum Redaction {
     /// Query keys of room URLs whose values are no secrets.
     private static let openKeys: Set<String> = [
-        "dialect", "eio", "listen", "path", "peer", "room", "room_server", "transport",
+        "dialect", "eio", "ids", "insecure", "listen", "path", "peer", "room", "room_server", "transport",
     ]
 
     /// A URL without user info and fragment, and with the values of unknown query keys replaced by `***`.

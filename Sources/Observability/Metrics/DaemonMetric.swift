@@ -13,7 +13,8 @@ public enum DaemonMetric {
     static let lag = gauge(
         "room_recording_lag_seconds",
         .seconds,
-        help: "Age of the oldest received unit that is not yet written; missing while nothing is recorded.",
+        help:
+            "Longest time from a unit's arrival to the end of its write, in the last seconds; missing while nothing is written.",
         [.room]
     )
     static let receivedBytes = counter(
@@ -45,16 +46,73 @@ public enum DaemonMetric {
         help: "Round trip time to the farthest participant; missing while unknown.",
         [.room]
     )
+    static let cameraTarget = gauge(
+        "room_camera_target_bytes_per_second",
+        .bytesPerSecond,
+        help: "What the camera's video encoder is asked for; times 8 for the bitrate; missing while none runs.",
+        [.room]
+    )
+    static let cameraReductions = counter(
+        "room_camera_reductions_total",
+        help: "How often the camera's video encoder was asked for less, because a network took no more.",
+        [.room]
+    )
     static let keyframeRequests = counter(
         "room_keyframe_requests_total",
         help: "Picture loss indications that were sent.",
         [.room]
     )
+    static let soundLevel = gauge(
+        "room_sound_decibels",
+        .decibels,
+        help: "Level of the loudest track received, in dBov over a second; missing while no sender tells (RFC 6464).",
+        [.room]
+    )
+    static let silentTracks = gauge(
+        "room_silent_tracks",
+        help: "Tracks of sound that have been no louder than -60 dBov for 10 s; missing while no sender tells.",
+        [.room]
+    )
+    static let cameraLevel = gauge(
+        "room_camera_sound_decibels",
+        .decibels,
+        help: "Level of the sound that we send, in dBov over a second; missing while nobody takes it.",
+        [.room]
+    )
+    static let cameraSilence = gauge(
+        "room_camera_silent_seconds",
+        .seconds,
+        help: "How long the sound that we send has been no louder than -60 dBov; missing while nobody takes it.",
+        [.room]
+    )
+    static let outputPackets = counter(
+        "room_output_packets_total",
+        help: "RTP packets sent on to outputs.",
+        [.room]
+    )
+    static let outputBytes = counter(
+        "room_output_bytes_total",
+        .bytes,
+        help: "Bytes sent on to outputs, RTP headers included.",
+        [.room]
+    )
+    static let outputDropped = counter(
+        "room_output_dropped_packets_total",
+        help: "RTP packets that did not get away to an output: nobody listens, no route, no room.",
+        [.room]
+    )
+    static let failingOutputs = gauge("room_outputs_failing", help: "Outputs that do not work at present.", [.room])
     static let firstUnitWait = histogram(
         "first_unit_wait_seconds",
         MetricDescription.mediaWaitSeconds,
         help: "From a participant's offer to the first unit of a track in the file; for video that is a keyframe.",
         [.kind]
+    )
+    static let firstUnitWaitPart = histogram(
+        "first_unit_wait_part_seconds",
+        MetricDescription.setupSeconds,
+        help: "The steps of first_unit_wait_seconds; they add up to it.",
+        [.kind, .part]
     )
     static let joinToFirstFrame = histogram(
         "join_to_first_frame_seconds",
@@ -91,6 +149,23 @@ public enum DaemonMetric {
         [.worker]
     )
     static let workerMemory = gauge("worker_resident_bytes", .bytes, help: "Resident memory of a worker.", [.worker])
+    static let workerThreads = gauge("worker_threads", help: "Threads of a worker.", [.worker])
+    static let workerDescriptors = gauge(
+        "worker_open_descriptors",
+        help: "Open file descriptors of a worker.",
+        [.worker]
+    )
+    static let workerObjects = gauge(
+        "worker_gstreamer_objects",
+        help: "GStreamer objects alive in a worker; missing but for `TAPEDECK_COUNT_OBJECTS=1`.",
+        [.worker]
+    )
+    static let workerAllocation = gauge(
+        "worker_allocated_bytes",
+        .bytes,
+        help: "Bytes that a worker allocated and did not free; missing but for `TAPEDECK_COUNT_OBJECTS=1`.",
+        [.worker]
+    )
 
     // Interfaces
     static let deliveries = counter(
@@ -122,9 +197,11 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        keyframeRequests, firstUnitWait, joinToFirstFrame,
+        cameraTarget, cameraReductions, keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
+        outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, exportQueue, exportDuration,
-        workers, workerRestarts, workerCPU, workerMemory,
+        workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors, workerObjects,
+        workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,
         PrometheusRegistry.droppedDescription,
     ]

@@ -9,6 +9,8 @@ import Synchronization
 public final class DaemonMetrics: Sendable {
     private struct Room {
         var growth = RoomGrowth()
+        var outputs = OutputGrowth()
+        var cameraReductions: UInt64 = 0
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
         var rateSince: ContinuousClock.Instant
@@ -21,6 +23,9 @@ public final class DaemonMetrics: Sendable {
         var jitter: [[String]: Double] = [:]
         var rates: [[String]: Double] = [:]
     }
+
+    /// A pause of speakers is shorter.
+    private static let silentSeconds = 10.0
 
     /// What scrapes are made of.
     public let registry: PrometheusRegistry
@@ -36,8 +41,19 @@ public final class DaemonMetrics: Sendable {
     private let lostPackets: CounterFamily
     private let jitter: GaugeFamily
     private let roundTrip: GaugeFamily
+    private let cameraTarget: GaugeFamily
+    private let cameraReductions: CounterFamily
     private let keyframeRequests: CounterFamily
+    private let soundLevel: GaugeFamily
+    private let silentTracks: GaugeFamily
+    private let cameraLevel: GaugeFamily
+    private let cameraSilence: GaugeFamily
+    private let outputPackets: CounterFamily
+    private let outputBytes: CounterFamily
+    private let outputDropped: CounterFamily
+    private let failingOutputs: GaugeFamily
     private let firstUnitWait: HistogramFamily
+    private let firstUnitWaitPart: HistogramFamily
     private let joinToFirstFrame: HistogramFamily
     private let freeBytes: GaugeFamily
     private let fullIn: GaugeFamily
@@ -47,6 +63,10 @@ public final class DaemonMetrics: Sendable {
     private let workerRestarts: CounterFamily
     private let workerCPU: CounterFamily
     private let workerMemory: GaugeFamily
+    private let workerAllocation: GaugeFamily
+    private let workerObjects: GaugeFamily
+    private let workerThreads: GaugeFamily
+    private let workerDescriptors: GaugeFamily
     private let deliveries: CounterFamily
     private let pendingDeliveries: GaugeFamily
     private let deadLetters: GaugeFamily
@@ -74,8 +94,19 @@ public final class DaemonMetrics: Sendable {
         self.lostPackets = registry.counter(DaemonMetric.lostPackets)
         self.jitter = registry.gauge(DaemonMetric.jitter)
         self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
+        self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
+        self.cameraReductions = registry.counter(DaemonMetric.cameraReductions)
         self.keyframeRequests = registry.counter(DaemonMetric.keyframeRequests)
+        self.soundLevel = registry.gauge(DaemonMetric.soundLevel)
+        self.silentTracks = registry.gauge(DaemonMetric.silentTracks)
+        self.cameraLevel = registry.gauge(DaemonMetric.cameraLevel)
+        self.cameraSilence = registry.gauge(DaemonMetric.cameraSilence)
+        self.outputPackets = registry.counter(DaemonMetric.outputPackets)
+        self.outputBytes = registry.counter(DaemonMetric.outputBytes)
+        self.outputDropped = registry.counter(DaemonMetric.outputDropped)
+        self.failingOutputs = registry.gauge(DaemonMetric.failingOutputs)
         self.firstUnitWait = registry.histogram(DaemonMetric.firstUnitWait)
+        self.firstUnitWaitPart = registry.histogram(DaemonMetric.firstUnitWaitPart)
         self.joinToFirstFrame = registry.histogram(DaemonMetric.joinToFirstFrame)
         self.freeBytes = registry.gauge(DaemonMetric.freeBytes)
         self.fullIn = registry.gauge(DaemonMetric.fullIn)
@@ -85,6 +116,10 @@ public final class DaemonMetrics: Sendable {
         self.workerRestarts = registry.counter(DaemonMetric.workerRestarts)
         self.workerCPU = registry.counter(DaemonMetric.workerCPU)
         self.workerMemory = registry.gauge(DaemonMetric.workerMemory)
+        self.workerAllocation = registry.gauge(DaemonMetric.workerAllocation)
+        self.workerObjects = registry.gauge(DaemonMetric.workerObjects)
+        self.workerThreads = registry.gauge(DaemonMetric.workerThreads)
+        self.workerDescriptors = registry.gauge(DaemonMetric.workerDescriptors)
         self.deliveries = registry.counter(DaemonMetric.deliveries)
         self.pendingDeliveries = registry.gauge(DaemonMetric.pendingDeliveries)
         self.deadLetters = registry.gauge(DaemonMetric.deadLetters)
@@ -96,7 +131,10 @@ public final class DaemonMetrics: Sendable {
     }
 
     private func showZeros() {
-        for kind in ["audio", "video"] { self.firstUnitWait.touch(kind) }
+        for kind in ["audio", "video"] {
+            self.firstUnitWait.touch(kind)
+            for part in SetupPart.allCases { self.firstUnitWaitPart.touch(kind, part.rawValue) }
+        }
         self.joinToFirstFrame.touch()
         for result in ExportResult.allCases { self.exportDuration.touch(result.rawValue) }
         for reason in RestartReason.allCases { self.workerRestarts.touch(reason.rawValue) }
@@ -119,9 +157,14 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, before, shown) = self.measured.withLock { rooms in
+        let (growth, sent, reductions, before, shown) = self.measured.withLock { rooms in
             var state = rooms[room] ?? Room(rateSince: now)
             let growth = state.growth.advance(to: measurement.tracks)
+            let sent = state.outputs.advance(to: measurement.outputs)
+            let reductions = measurement.cameraReductions.map { now in
+                now >= state.cameraReductions ? now - state.cameraReductions : now
+            }
+            state.cameraReductions = measurement.cameraReductions ?? 0
             for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
             let before = state.shown
             (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
@@ -129,18 +172,39 @@ public final class DaemonMetrics: Sendable {
                 state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
             }
             rooms[room] = state
-            return (growth, before, state.shown)
+            return (growth, sent, reductions, before, state.shown)
         }
         for (group, counts) in growth {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
             self.lostPackets.add(Double(counts.lostPackets), room, group.kind)
             self.keyframeRequests.add(Double(counts.keyframeRequests), room)
         }
+        // Rooms without a camera show none.
+        if let reductions { self.cameraReductions.add(Double(reductions), room) }
+        // Rooms without outputs show none of these.
+        if !measurement.outputs.isEmpty {
+            self.outputPackets.add(Double(sent.packets), room)
+            self.outputBytes.add(Double(sent.bytes), room)
+            self.outputDropped.add(Double(sent.droppedPackets), room)
+        }
+        let failing = measurement.outputs.count { $0.isFailing }
+        self.failingOutputs.set(measurement.outputs.isEmpty ? nil : Double(failing), room)
         self.participants.set(Double(measurement.participants), room)
         self.recording.set(measurement.isRecording ? 1 : 0, room)
         self.lag.set(measurement.recordingLagSeconds, room)
         self.roundTrip.set(measurement.roundTripSeconds, room)
+        self.show(measurement.tracks.filter(\.isOpen).compactMap(\.sound), measurement.cameraSound, room)
+        self.cameraTarget.set(measurement.cameraBitsPerSecond.map { Double($0) / 8 }, room)
         self.show(shown, insteadOf: before)
+    }
+
+    /// How loud tracks are, and what we send.
+    private func show(_ tracks: [RoomMeasurement.Sound], _ camera: RoomMeasurement.Sound?, _ room: String) {
+        self.soundLevel.set(tracks.compactMap(\.decibels).max(), room)
+        let silent = tracks.count { $0.silentSeconds >= Self.silentSeconds }
+        self.silentTracks.set(tracks.isEmpty ? nil : Double(silent), room)
+        self.cameraLevel.set(camera?.decibels, room)
+        self.cameraSilence.set(camera?.silentSeconds, room)
     }
 
     private func show(_ shown: Shown, insteadOf before: Shown) {
@@ -179,7 +243,13 @@ public final class DaemonMetrics: Sendable {
     /// The room is left, or its worker gone: what is measured inside it is unknown; its counters stay.
     public func left(room: String) {
         let state = self.measured.withLock { $0.removeValue(forKey: room) }
-        for gauge in [self.participants, self.recording, self.lag, self.roundTrip] { gauge.set(nil, room) }
+        let gauges = [
+            self.participants, self.recording, self.lag, self.roundTrip, self.soundLevel, self.silentTracks,
+            self.cameraLevel, self.cameraSilence, self.cameraTarget, self.failingOutputs,
+        ]
+        for gauge in gauges {
+            gauge.set(nil, room)
+        }
         if let state { self.show(Shown(), insteadOf: state.shown) }
     }
 
@@ -189,9 +259,10 @@ public final class DaemonMetrics: Sendable {
         self.registry.removeSeries(where: "room", is: room)
     }
 
-    /// A track's first unit is in the file, so long after its participant's offer.
-    public func firstUnit(kind: String, after seconds: Double) {
+    /// A track's first unit is in the file, so long after its participant's offer; `parts` are the steps, in seconds.
+    public func firstUnit(kind: String, after seconds: Double, parts: [SetupPart: Double]) {
         self.firstUnitWait.observe(seconds, kind)
+        for (part, seconds) in parts { self.firstUnitWaitPart.observe(seconds, kind, part.rawValue) }
     }
 
     /// The first frame of a room is in a file, so long after we and somebody else were there.
@@ -221,9 +292,13 @@ public final class DaemonMetrics: Sendable {
     }
 
     /// How a worker process is; `worker` is the name of the place that it fills.
-    public func update(worker: String, cpuSeconds: Double, residentBytes: Int64) {
-        self.workerCPU.set(total: cpuSeconds, worker)
-        self.workerMemory.set(Double(residentBytes), worker)
+    public func update(worker: String, _ measurement: WorkerMeasurement) {
+        self.workerCPU.set(total: measurement.cpuSeconds, worker)
+        self.workerMemory.set(Double(measurement.residentBytes), worker)
+        self.workerThreads.set(Double(measurement.threads), worker)
+        self.workerDescriptors.set(Double(measurement.descriptors), worker)
+        if let objects = measurement.objects { self.workerObjects.set(Double(objects), worker) }
+        if let bytes = measurement.allocatedBytes { self.workerAllocation.set(Double(bytes), worker) }
     }
 
     /// A place for a worker is empty.

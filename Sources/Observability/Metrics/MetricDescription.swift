@@ -20,6 +20,8 @@ public struct MetricDescription: Sendable, Hashable {
         case bytes
         /// Bytes a second.
         case bytesPerSecond = "bytes_per_second"
+        /// Decibels of a full-scale square wave (dBov).
+        case decibels
         /// A number of things.
         case one = "1"
     }
@@ -60,6 +62,8 @@ public struct MetricDescription: Sendable, Hashable {
     public static let requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
     /// Bounds for the wait for media, in seconds.
     public static let mediaWaitSeconds = [0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30]
+    /// Bounds for steps of a connection's beginning, in seconds.
+    public static let setupSeconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
     /// Bounds for jobs that take minutes, in seconds.
     public static let jobSeconds = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
 

@@ -26,6 +26,22 @@ public enum MetricLabel: String, Sendable, CaseIterable {
     case worker
     /// Why something happened.
     case reason
+    /// A step on the way from an offer to the first unit.
+    case part
+}
+
+/// Steps on the way from an offer to the first unit of a track in a file; each begins where the one before ended.
+public enum SetupPart: String, Sendable, CaseIterable {
+    /// Until the answer went out, or came.
+    case answer
+    /// Until ICE had a pair that works.
+    case ice
+    /// Until DTLS was up.
+    case dtls
+    /// Until the track's first packet was there.
+    case packet
+    /// Until the first unit was in the file; of pictures that is a keyframe.
+    case file
 }
 
 /// How a webhook delivery ended.

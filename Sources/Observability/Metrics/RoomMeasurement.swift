@@ -22,6 +22,8 @@ public struct RoomMeasurement: Sendable, Hashable {
         public var keyframeRequests: UInt64
         /// Interarrival jitter, if known.
         public var jitterSeconds: Double?
+        /// How loud it is; `nil` for pictures, and where the sender does not tell.
+        public var sound: Sound?
 
         /// A track with each part given.
         public init(
@@ -33,7 +35,8 @@ public struct RoomMeasurement: Sendable, Hashable {
             bytes: UInt64 = 0,
             lostPackets: UInt64 = 0,
             keyframeRequests: UInt64 = 0,
-            jitterSeconds: Double? = nil
+            jitterSeconds: Double? = nil,
+            sound: Sound? = nil
         ) {
             self.number = number
             self.participant = participant
@@ -44,6 +47,44 @@ public struct RoomMeasurement: Sendable, Hashable {
             self.lostPackets = lostPackets
             self.keyframeRequests = keyframeRequests
             self.jitterSeconds = jitterSeconds
+            self.sound = sound
+        }
+    }
+
+    /// How loud a sound is.
+    public struct Sound: Sendable, Hashable {
+        /// In dBov over a second, if anything comes.
+        public var decibels: Double?
+        /// How long it has been silent.
+        public var silentSeconds: Double
+
+        /// A sound with each part given.
+        public init(decibels: Double?, silentSeconds: Double) {
+            self.decibels = decibels
+            self.silentSeconds = silentSeconds
+        }
+    }
+
+    /// A place that tracks are sent on to; its counts only rise while its worker lives.
+    public struct Output: Sendable, Hashable {
+        /// What it is called; tells outputs apart, and is never shown.
+        public var name: String
+        /// Whether packets do not get away.
+        public var isFailing: Bool
+        /// Packets sent.
+        public var packets: UInt64
+        /// Their bytes.
+        public var bytes: UInt64
+        /// Packets that did not get away.
+        public var droppedPackets: UInt64
+
+        /// An output with each part given.
+        public init(name: String, isFailing: Bool, packets: UInt64, bytes: UInt64, droppedPackets: UInt64) {
+            self.name = name
+            self.isFailing = isFailing
+            self.packets = packets
+            self.bytes = bytes
+            self.droppedPackets = droppedPackets
         }
     }
 
@@ -51,12 +92,20 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var participants: Int
     /// Whether media are written.
     public var isRecording: Bool
-    /// Age of the oldest unit that is not yet written, if known.
+    /// The longest time from a unit's arrival to the end of its write since the measurement before, if anything was written.
     public var recordingLagSeconds: Double?
     /// Round trip time to the farthest participant, if known.
     public var roundTripSeconds: Double?
+    /// What we send ourselves; `nil` while nobody takes it.
+    public var cameraSound: Sound?
+    /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
+    public var cameraBitsPerSecond: Int?
+    /// How often that was lowered, since the camera began; nil without a camera.
+    public var cameraReductions: UInt64?
     /// Every track, ended ones too as long as they are known.
     public var tracks: [Track]
+    /// Every output.
+    public var outputs: [Output]
 
     /// A measurement with each part given.
     public init(
@@ -64,13 +113,21 @@ public struct RoomMeasurement: Sendable, Hashable {
         isRecording: Bool,
         recordingLagSeconds: Double? = nil,
         roundTripSeconds: Double? = nil,
-        tracks: [Track] = []
+        cameraSound: Sound? = nil,
+        cameraBitsPerSecond: Int? = nil,
+        cameraReductions: UInt64? = nil,
+        tracks: [Track] = [],
+        outputs: [Output] = []
     ) {
         self.participants = participants
         self.isRecording = isRecording
         self.recordingLagSeconds = recordingLagSeconds
         self.roundTripSeconds = roundTripSeconds
+        self.cameraSound = cameraSound
+        self.cameraBitsPerSecond = cameraBitsPerSecond
+        self.cameraReductions = cameraReductions
         self.tracks = tracks
+        self.outputs = outputs
     }
 }
 
@@ -121,6 +178,36 @@ struct RoomGrowth: Sendable {
             growth[group, default: Counts()].bytes &+= counts.bytes - before.bytes
             growth[group, default: Counts()].lostPackets &+= counts.lostPackets - before.lostPackets
             growth[group, default: Counts()].keyframeRequests &+= counts.keyframeRequests - before.keyframeRequests
+        }
+        self.last = next
+        return growth
+    }
+}
+
+/// What outputs of a room sent since the last measurement; with each worker their counts begin again.
+struct OutputGrowth: Sendable {
+    /// Counts that rise.
+    struct Counts: Sendable, Hashable {
+        var packets: UInt64 = 0
+        var bytes: UInt64 = 0
+        var droppedPackets: UInt64 = 0
+    }
+
+    private var last: [String: Counts] = [:]
+
+    /// The growth over all outputs since the last call; one that is new, or that counts less than before, counts from
+    /// zero.
+    mutating func advance(to outputs: [RoomMeasurement.Output]) -> Counts {
+        var next: [String: Counts] = [:]
+        var growth = Counts()
+        for output in outputs {
+            let counts = Counts(packets: output.packets, bytes: output.bytes, droppedPackets: output.droppedPackets)
+            var before = self.last[output.name] ?? Counts()
+            if counts.packets < before.packets || counts.droppedPackets < before.droppedPackets { before = Counts() }
+            growth.packets &+= counts.packets - before.packets
+            growth.bytes &+= counts.bytes &- before.bytes
+            growth.droppedPackets &+= counts.droppedPackets - before.droppedPackets
+            next[output.name] = counts
         }
         self.last = next
         return growth

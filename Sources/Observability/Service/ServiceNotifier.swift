@@ -60,12 +60,6 @@ public struct ServiceNotifier: Sendable {
         self.send(["WATCHDOG=1"])
     }
 
-    /// Starting, reloading or stopping needs this much longer, counted from now.
-    @discardableResult
-    public func extendTimeout(by duration: Duration) -> Bool {
-        self.send(["EXTEND_TIMEOUT_USEC=\(max(0, Int64(duration / .microseconds(1))))"])
-    }
-
     private static func status(_ text: String?) -> [String] {
         guard let text else { return [] }
         return ["STATUS=" + String(text.prefix(500).map { $0.isNewline ? " " : $0 })]

@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// Why an Engine.IO request is refused with HTTP 400, numbered as on the wire (protocols.md A1.3).
+/// Why an Engine.IO request is refused with HTTP 400, numbered as on the wire.
 enum EngineIORefusal: Int, Error, Hashable, Sendable, CaseIterable {
     /// `transport` is missing or neither `polling` nor `websocket`.
     case unknownTransport = 0

@@ -18,7 +18,7 @@ struct EngineIORequest: Hashable, Sendable {
     var sessionID: String?
     /// The protocol revision of a new session.
     ///
-    /// A query without `EIO` comes from a client of version 3 (protocols.md A1.1).
+    /// A query without `EIO` comes from a client of version 3.
     var version: EngineIOVersion
 
     /// Reads the query of a request.

@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// One Engine.IO session as the server sees it, versions 3 and 4 (protocols.md A1).
+/// One Engine.IO session as the server sees it, versions 3 and 4.
 ///
 /// ```
 /// polling --WebSocket with our sid--> probing --"2probe"--> probed --"5"--> webSocket

@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// Who is in which room, and the room rules of protocols.md A4.
+/// Who is in which room, and the rules of a room: who is let in, who is told.
 ///
 /// A value without a clock or connection: every event returns what to do, in the order in which to do it. Three rules
 /// differ from the course's server: only members may send or leave, a vanished member yields `bye`, and a message

@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// A client's event, checked (protocols.md A4, client to server).
+/// A client's event, checked.
 enum RoomRequest: Hashable, Sendable {
     /// Asks to become a member.
     case join(RoomName)

@@ -9,13 +9,15 @@ import Signalling
 /// Lives on the server's event loop and is used only there. It holds the connections that are its own: a pending poll, an
 /// open post, the WebSocket, and one that is being probed. Every method that takes an event ends by letting the hub work
 /// off what the event caused in the rooms.
-final class EngineIOSession {
+final class EngineIOSession: RoomMember, WebSocketOwner {
     /// The name of the session in requests.
     let id: String
     /// The protocol revision of the client.
     let version: EngineIOVersion
     /// The name of its socket in rooms.
     let socketID: PeerID
+    /// Its rules in rooms.
+    let dialect = RoomDialect.socketIO
 
     private unowned let hub: RoomServerHub
     private let transport: EngineIORequest.Transport
@@ -66,6 +68,14 @@ final class EngineIOSession {
         )
         self.run(self.machine.start(handshake))
         self.run(self.connection.start())
+    }
+
+    /// Says what happened in the rooms.
+    func tell(_ directive: RoomDirective, data: JSONValue?) {
+        guard let delivery = directive.delivery(data: data, capacity: self.hub.configuration.roomCapacity) else {
+            return
+        }
+        self.send(delivery.packet)
     }
 
     /// Sends a Socket.IO packet to the client.
@@ -153,7 +163,7 @@ final class EngineIOSession {
     }
 
     /// A WebSocket message came.
-    func frameReceived(_ frame: EngineIOFrame, on handler: WebSocketHandler) {
+    func frameReceived(_ frame: WebSocketMessage, on handler: WebSocketHandler) {
         defer { self.hub.drain() }
         let packet = try? frame.packet(version: self.version)
         if self.probe === handler {
@@ -162,6 +172,9 @@ final class EngineIOSession {
             self.run(packet.map { self.machine.packetReceived($0) } ?? self.machine.unreadableReceived())
         }
     }
+
+    /// Engine.IO has heartbeats of its own.
+    func pongReceived() {}
 
     /// A WebSocket closed.
     func webSocketClosed(_ handler: WebSocketHandler) {
@@ -196,9 +209,9 @@ final class EngineIOSession {
         case .sendFrame(let packet):
             guard let webSocket = self.webSocket else { return }
             guard webSocket.isWritable else { return self.run(self.machine.webSocketCongested()) }
-            webSocket.send(EngineIOFrame(packet, version: self.version))
+            webSocket.send(WebSocketMessage(packet, version: self.version))
         case .sendProbeFrame(let packet):
-            self.probe?.send(EngineIOFrame(packet, version: self.version))
+            self.probe?.send(WebSocketMessage(packet, version: self.version))
         case .adoptProbe:
             self.webSocket = self.probe
             self.probe = nil

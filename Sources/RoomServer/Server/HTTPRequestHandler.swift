@@ -143,6 +143,7 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         let target = HTTPTarget(head.uri)
         guard Self.isEnginePath(target.path) else {
+            if Self.wantsWebSocket(head) { return self.skyRTCRequestCompleted(head) }
             let response = PageResponder.response(method: head.method, path: target.path) { self.hub.health }
             return self.respond(response)
         }
@@ -189,20 +190,52 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         } else {
             guard self.hub.mayOpenSession else { throw .forbidden }
         }
-        guard let context = self.context, head.method == .GET, head.version == .http1_1,
-            head.headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }),
-            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" })
-        else { throw .badRequest }
-        let hub = self.hub
+        guard let context = self.context, Self.wantsWebSocket(head) else { throw .badRequest }
+        self.upgrade(head, refusal: .refusal(.badRequest), context: context) { hub, webSocket in
+            guard let id = request.sessionID else {
+                let session = hub.makeSession(version: request.version, transport: .webSocket)
+                session?.start(on: webSocket)
+                return session
+            }
+            // The session may have ended while the handshake was under way.
+            let session = hub.session(id)
+            session?.probeOpened(webSocket)
+            return session
+        }
+    }
+
+    /// Every WebSocket outside of Engine.IO is a SkyRTC client: their paths differ.
+    private func skyRTCRequestCompleted(_ head: HTTPRequestHead) {
+        guard let context = self.context, self.hub.mayOpenSession else {
+            return self.respond(.text(.serviceUnavailable))
+        }
+        self.upgrade(head, refusal: .text(.badRequest), context: context) { hub, webSocket in
+            hub.makeSkyRTCSession(on: webSocket)
+        }
+    }
+
+    private static func wantsWebSocket(_ head: HTTPRequestHead) -> Bool {
+        head.method == .GET && head.version == .http1_1
+            && head.headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
+            && head.headers[canonicalForm: "Upgrade"].contains { $0.lowercased() == "websocket" }
+    }
+
+    private func upgrade(
+        _ head: HTTPRequestHead,
+        refusal: HTTPResponse,
+        context: ChannelHandlerContext,
+        open: @escaping (RoomServerHub, WebSocketHandler) -> (any WebSocketOwner)?
+    ) {
         let loop = context.eventLoop
-        let bound = NIOLoopBound((self, hub, context), eventLoop: loop)
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        let opening = NIOLoopBound((self.hub, open), eventLoop: loop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: RoomServerConfiguration.maximumMessageBytes,
             automaticErrorHandling: false,
             shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
             upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
-                    let handler = WebSocketHandler(request: request, hub: bound.value.1)
+                    let handler = WebSocketHandler(hub: opening.value.0, open: opening.value.1)
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -213,10 +246,10 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
             initialResponseHeaders: [:]
         )
         response.whenComplete { result in
-            let (handler, _, context) = bound.value
+            let (handler, context) = bound.value
             switch result {
             case .success(let headers): handler.upgrade(head, headers: headers, upgrader: upgrader, context: context)
-            case .failure: handler.respond(.refusal(.badRequest))
+            case .failure: handler.respond(refusal)
             }
         }
     }

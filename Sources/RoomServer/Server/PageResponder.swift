@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import EmbeddedFiles
 import NIOHTTP1
 
 /// The pages of the server: everything but Engine.IO.
@@ -16,12 +17,9 @@ enum PageResponder {
     static func response(method: HTTPMethod, path: String, health: () -> String) -> HTTPResponse {
         let response: HTTPResponse
         switch path {
-        case "/", "/index.html":
-            response = self.page("text/html; charset=utf-8", PackageResources.index_html)
-        case "/room.js":
-            response = self.page("text/javascript; charset=utf-8", PackageResources.room_js)
-        case "/room.css":
-            response = self.page("text/css; charset=utf-8", PackageResources.room_css)
+        case "/", "/index.html": response = self.page("text/html; charset=utf-8", "index.html")
+        case "/room.js": response = self.page("text/javascript; charset=utf-8", "room.js")
+        case "/room.css": response = self.page("text/css; charset=utf-8", "room.css")
         case "/healthz":
             var answer = HTTPResponse(.ok, type: "application/json", body: health().utf8)
             answer.headers.add(name: "Cache-Control", value: "no-store")
@@ -32,8 +30,9 @@ enum PageResponder {
         return method == .GET || method == .HEAD ? response : .methodNotAllowed(allowed: "GET, HEAD")
     }
 
-    private static func page(_ type: String, _ bytes: [UInt8]) -> HTTPResponse {
-        var response = HTTPResponse(.ok, type: type, body: bytes)
+    private static func page(_ type: String, _ name: String) -> HTTPResponse {
+        guard let file = EmbeddedFile.room.first(where: { $0.name == name }) else { return .text(.notFound) }
+        var response = HTTPResponse(.ok, type: type, body: file.bytes)
         response.headers.add(name: "Cache-Control", value: "no-cache")
         response.headers.add(name: "Content-Security-Policy", value: self.contentSecurityPolicy)
         response.headers.add(name: "Referrer-Policy", value: "no-referrer")

@@ -8,7 +8,7 @@ import NIOPosix
 /// The embedded room server: Socket.IO rooms and a browser page on one port.
 ///
 /// It speaks Engine.IO 3 and 4, by polling, WebSocket and the move from one to the other, with the room rules of the
-/// tutorials' server (protocols.md A4). It differs from that server where its rules end other people's calls or leave dead
+/// tutorials' server. It differs from that server where its rules end other people's calls or leave dead
 /// members behind: only members may send and leave, and a socket that vanishes yields `bye` for its rooms. In rooms of more
 /// than two every member that is already there offers to the newcomer, and messages name their receiver in `to`; the
 /// server writes the sender's id into `from`.

@@ -13,9 +13,11 @@ final class RoomServerHub {
     /// What a session tells the rooms.
     enum Event {
         /// A socket exists.
-        case socketOpened(EngineIOSession)
+        case socketOpened(any RoomMember)
         /// A socket sent an event.
         case eventReceived(PeerID, name: String, arguments: [JSONValue])
+        /// A socket asked for something in another dialect.
+        case requestReceived(PeerID, RoomRequest)
         /// A socket is gone.
         case socketClosed(PeerID)
     }
@@ -27,7 +29,8 @@ final class RoomServerHub {
     private let logger: Logger
     private var channels: [ObjectIdentifier: any Channel] = [:]
     private var sessions: [String: EngineIOSession] = [:]
-    private var sockets: [PeerID: EngineIOSession] = [:]
+    private var skyRTCSessions: [PeerID: SkyRTCSession] = [:]
+    private var sockets: [PeerID: any RoomMember] = [:]
     private var registry: RoomRegistry
     private var queue: [Event] = []
     private var isDraining = false
@@ -66,7 +69,7 @@ final class RoomServerHub {
         JSONValue.object([
             "status": "ok",
             "connections": .integer(self.channels.count),
-            "sessions": .integer(self.sessions.count),
+            "sessions": .integer(self.sessions.count + self.skyRTCSessions.count),
             "rooms": .integer(self.registry.roomCount),
             "members": .integer(self.registry.memberCount),
             "ignored": .integer(self.ignoredCount),
@@ -101,7 +104,23 @@ final class RoomServerHub {
     }
 
     /// Whether another session may begin.
-    var mayOpenSession: Bool { !self.isStopping && self.sessions.count < self.configuration.maximumSockets }
+    var mayOpenSession: Bool {
+        !self.isStopping && self.sessions.count + self.skyRTCSessions.count < self.configuration.maximumSockets
+    }
+
+    /// A new SkyRTC session, or nil if there are too many.
+    func makeSkyRTCSession(on webSocket: WebSocketHandler) -> SkyRTCSession? {
+        guard self.mayOpenSession else { return nil }
+        let session = SkyRTCSession(socketID: PeerID(Self.randomID()), webSocket: webSocket, hub: self)
+        self.skyRTCSessions[session.socketID] = session
+        session.start()
+        return session
+    }
+
+    /// A SkyRTC session ended.
+    func sessionEnded(_ session: SkyRTCSession) {
+        self.skyRTCSessions[session.socketID] = nil
+    }
 
     /// The session with this id.
     func session(_ id: String) -> EngineIOSession? { self.sessions[id] }
@@ -147,6 +166,7 @@ final class RoomServerHub {
     func stop() -> [EventLoopFuture<Void>] {
         self.isStopping = true
         for session in self.sessions.values { session.close() }
+        for session in self.skyRTCSessions.values { session.close() }
         let channels = self.channels.values
         for channel in channels { channel.close(promise: nil) }
         return channels.map(\.closeFuture)
@@ -158,33 +178,35 @@ final class RoomServerHub {
             self.sockets[session.socketID] = session
         case .eventReceived(let socket, let name, let arguments):
             guard self.sockets[socket] != nil else { return }
-            self.handleRequest(socket, name: name, arguments: arguments)
+            do {
+                self.handle(try RoomRequest(event: name, arguments: arguments), of: socket)
+            } catch {
+                self.countIgnored(error.rawValue, peer: socket)
+            }
+        case .requestReceived(let socket, let request):
+            guard self.sockets[socket] != nil else { return }
+            self.handle(request, of: socket)
         case .socketClosed(let socket):
             self.sockets[socket] = nil
             self.run(self.registry.disconnect(socket), data: nil)
         }
     }
 
-    private func handleRequest(_ socket: PeerID, name: String, arguments: [JSONValue]) {
-        do {
-            switch try RoomRequest(event: name, arguments: arguments) {
-            case .join(let room): self.run(self.registry.join(socket, room: room), data: nil)
-            case .leave(let room): self.run(self.registry.leave(socket, room: room), data: nil)
-            case .message(let room, let data, let addressee):
-                self.run(self.registry.message(from: socket, room: room, addressee: addressee), data: data)
-            }
-        } catch {
-            self.countIgnored(error.rawValue, peer: socket)
+    private func handle(_ request: RoomRequest, of socket: PeerID) {
+        switch request {
+        case .join(let room): self.run(self.registry.join(socket, room: room), data: nil)
+        case .leave(let room): self.run(self.registry.leave(socket, room: room), data: nil)
+        case .message(let room, let data, let addressee):
+            self.run(self.registry.message(from: socket, room: room, addressee: addressee), data: data)
         }
     }
 
     private func run(_ directives: [RoomDirective], data: JSONValue?) {
         for directive in directives {
             self.log(directive)
-            guard let delivery = directive.delivery(data: data, capacity: self.configuration.roomCapacity) else {
-                continue
+            for directive in directive.translated(dialect: { self.sockets[$0]?.dialect ?? .socketIO }) {
+                for recipient in directive.recipients { self.sockets[recipient]?.tell(directive, data: data) }
             }
-            for recipient in delivery.recipients { self.sockets[recipient]?.send(delivery.packet) }
         }
     }
 

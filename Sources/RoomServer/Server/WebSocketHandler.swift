@@ -4,6 +4,16 @@ import NIOCore
 import NIOWebSocket
 import Signalling
 
+/// What a WebSocket belongs to.
+protocol WebSocketOwner: AnyObject {
+    /// A message came.
+    func frameReceived(_ frame: WebSocketMessage, on handler: WebSocketHandler)
+    /// The client answered a ping.
+    func pongReceived()
+    /// The WebSocket closed, or what follows on it cannot be read.
+    func webSocketClosed(_ handler: WebSocketHandler)
+}
+
 /// One WebSocket connection: assembles messages, answers control frames, closes on anything that RFC 6455 forbids.
 ///
 /// Used only on the server's event loop.
@@ -16,20 +26,20 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// How long the other end may take to answer our close frame.
     private static let closeTimeout = Duration.seconds(2)
 
-    /// What to open on the Engine.IO side once the connection is a WebSocket.
-    private let request: EngineIORequest
     private let hub: RoomServerHub
-    private var session: EngineIOSession?
+    /// Makes the owner once the connection is a WebSocket; none closes it.
+    private let open: (RoomServerHub, WebSocketHandler) -> (any WebSocketOwner)?
+    private var owner: (any WebSocketOwner)?
     private var context: ChannelHandlerContext?
     private var message = ByteBuffer()
     private var fragments = 0
     private var opcode: WebSocketOpcode?
     private var closeTimer: Scheduled<Void>?
 
-    /// A connection for the session that `request` names, or for a new one.
-    init(request: EngineIORequest, hub: RoomServerHub) {
-        self.request = request
+    /// A connection that is about to become a WebSocket.
+    init(hub: RoomServerHub, open: @escaping (RoomServerHub, WebSocketHandler) -> (any WebSocketOwner)?) {
         self.hub = hub
+        self.open = open
     }
 
     /// Whether the client has fetched enough of what was sent.
@@ -38,7 +48,7 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// Sends one message.
     ///
     /// Without effect once the connection closes.
-    func send(_ frame: EngineIOFrame) {
+    func send(_ frame: WebSocketMessage) {
         guard let context = self.context, self.closeTimer == nil else { return }
         switch frame {
         case .text(let text):
@@ -48,6 +58,12 @@ final class WebSocketHandler: ChannelInboundHandler {
             let data = context.channel.allocator.buffer(bytes: bytes)
             self.write(WebSocketFrame(fin: true, opcode: .binary, data: data), context: context)
         }
+    }
+
+    /// Asks the client for a sign of life.
+    func ping() {
+        guard let context = self.context, self.closeTimer == nil, self.isWritable else { return }
+        self.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), context: context)
     }
 
     /// Sends a close frame and waits a moment for the other end's.
@@ -62,15 +78,8 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if let id = self.request.sessionID {
-            // The session may have ended while the handshake was under way.
-            self.session = self.hub.session(id)
-            self.session?.probeOpened(self)
-        } else {
-            self.session = self.hub.makeSession(version: self.request.version, transport: .webSocket)
-            self.session?.start(on: self)
-        }
-        if self.session == nil { self.close(.goingAway) }
+        self.owner = self.open(self.hub, self)
+        if self.owner == nil { self.close(.goingAway) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -80,8 +89,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.session?.webSocketClosed(self)
-        self.session = nil
+        self.owner?.webSocketClosed(self)
+        self.owner = nil
         context.fireChannelInactive()
     }
 
@@ -104,7 +113,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         case .ping:
             let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
             if self.isWritable { self.write(pong, context: context) }
-        case .pong: break
+        case .pong: self.owner?.pongReceived()
         case .connectionClose:
             let code = frame.unmaskedData.getBytes(at: frame.unmaskedData.readerIndex, length: 2) ?? []
             let answer = WebSocketFrame(fin: true, opcode: .connectionClose, data: ByteBuffer(bytes: code))
@@ -133,9 +142,9 @@ final class WebSocketHandler: ChannelInboundHandler {
         let bytes = [UInt8](self.message.readableBytesView)
         self.clear()
         if opcode == .binary {
-            self.session?.frameReceived(.binary(bytes), on: self)
+            self.owner?.frameReceived(.binary(bytes), on: self)
         } else if let text = String(validating: bytes, as: UTF8.self) {
-            self.session?.frameReceived(.text(text), on: self)
+            self.owner?.frameReceived(.text(text), on: self)
         } else {
             self.fail(.dataInconsistentWithMessage)
         }
@@ -145,8 +154,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     private func fail(_ code: WebSocketErrorCode) {
         self.clear()
         self.close(code)
-        self.session?.webSocketClosed(self)
-        self.session = nil
+        self.owner?.webSocketClosed(self)
+        self.owner = nil
     }
 
     private func clear() {

@@ -8,7 +8,7 @@ import Signalling
 /// waiting --start (version 3) or "40"--> connected --"41"--> waiting --time limit--> ended
 /// ```
 /// Version 3 connects by itself and its socket bears the session's id; version 4 waits for the client's `40` and gives
-/// the socket an id of its own (protocols.md A1.2). `ended` is terminal.
+/// the socket an id of its own. `ended` is terminal.
 struct SocketIOServerConnection: ~Copyable {
     private enum State {
         case waiting

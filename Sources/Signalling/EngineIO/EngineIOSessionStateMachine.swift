@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One Engine.IO session of a client: handshake, version, heartbeat, upgrade, close (protocols.md A1).
+/// One Engine.IO session of a client: handshake, version, heartbeat, upgrade, close.
 ///
 /// Pure: the driver performs requests, frames and timers, and reports what came of them. After `.finished` every
 /// event is a harmless race and returns nothing.
@@ -8,7 +8,7 @@
 ///     idle ──► handshaking ──► polling ──► webSocket
 ///                  │              │            │
 ///                  └──────────────┴─► closing ─┴──► closed
-public struct EngineIOSessionStateMachine: ~Copyable {
+public struct EngineIOSessionStateMachine: Sendable {
     /// The transports that a user may ask for.
     public enum Transport: String, Sendable, Hashable, CaseIterable {
         /// Polling first, then the WebSocket if the server offers it.
@@ -42,7 +42,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
         /// Connects a WebSocket. Its result goes to `webSocketOpened`, `webSocketRefused` or `webSocketClosed`.
         case openWebSocket(version: EngineIOVersion, sessionID: String?)
         /// Sends a message on the WebSocket.
-        case sendFrame(EngineIOFrame)
+        case sendFrame(WebSocketMessage)
         /// Closes the WebSocket.
         case closeWebSocket
         /// Starts or moves a timer.
@@ -121,7 +121,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
 
     /// A session not yet begun.
     ///
-    /// - Parameter version: nil finds the version as protocols.md A1.6 says.
+    /// - Parameter version: nil finds it: the framing of the first answer tells.
     public init(transport: Transport, version: EngineIOVersion?) {
         self.transport = transport
         self.wantedVersion = version
@@ -170,7 +170,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
         case .webSocket(let session):
             self.state = .webSocket(session)
             guard Self.fits(packet, session) else { return self.finish(.packetTooLarge) }
-            return [.sendFrame(EngineIOFrame(packet, version: session.version))]
+            return [.sendFrame(WebSocketMessage(packet, version: session.version))]
         case .idle, .handshaking, .closing, .closed:
             return []
         }
@@ -273,7 +273,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
     }
 
     /// A WebSocket message came.
-    public mutating func frameReceived(_ frame: EngineIOFrame) -> [Action] {
+    public mutating func frameReceived(_ frame: WebSocketMessage) -> [Action] {
         switch self.state {
         case .handshaking(let handshake):
             return self.firstFrameReceived(handshake, frame)
@@ -287,7 +287,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
             } catch {
                 return self.finish(.violation(error))
             }
-            actions += session.queue.map { .sendFrame(EngineIOFrame($0, version: session.version)) }
+            actions += session.queue.map { .sendFrame(WebSocketMessage($0, version: session.version)) }
             session.queue = []
             self.state = .webSocket(session)
             return actions
@@ -379,7 +379,7 @@ public struct EngineIOSessionStateMachine: ~Copyable {
             switch timer {
             case .heartbeat:
                 var actions = Self.ping(&session)
-                actions += session.queue.map { .sendFrame(EngineIOFrame($0, version: session.version)) }
+                actions += session.queue.map { .sendFrame(WebSocketMessage($0, version: session.version)) }
                 session.queue = []
                 self.state = .webSocket(session)
                 return actions
@@ -437,7 +437,7 @@ extension EngineIOSessionStateMachine {
         return actions
     }
 
-    /// The framing tells the version whatever was asked: protocols.md A1.6.
+    /// The framing tells the version whatever was asked.
     private static func version(of body: [UInt8]) -> EngineIOVersion? {
         guard let first = body.first else { return nil }
         if first <= 1 { return .three }
@@ -468,7 +468,7 @@ extension EngineIOSessionStateMachine {
         return String((json?["message"]?.string ?? json?.string ?? text).prefix(200))
     }
 
-    private mutating func firstFrameReceived(_ handshake: Handshake, _ frame: EngineIOFrame) -> [Action] {
+    private mutating func firstFrameReceived(_ handshake: Handshake, _ frame: WebSocketMessage) -> [Action] {
         guard case .text(let whole) = frame, let packet = try? EngineIOPacket(text: whole[...], version: .four),
             packet.kind == .open, let text = packet.text, let open = try? EngineIOOpenPacket(text: text)
         else {
@@ -485,7 +485,7 @@ extension EngineIOSessionStateMachine {
         return [.opened(open, version: session.version)] + Self.startHeartbeat(session)
     }
 
-    private mutating func probeAnswered(_ polling: inout Polling, _ frame: EngineIOFrame) -> [Action] {
+    private mutating func probeAnswered(_ polling: inout Polling, _ frame: WebSocketMessage) -> [Action] {
         guard case .probing = polling.upgrade, frame == .text("3probe") else {
             self.state = .polling(polling)
             return self.abandonUpgrade()
@@ -504,7 +504,7 @@ extension EngineIOSessionStateMachine {
         }
         var session = polling.session
         actions += [.cancelTimer(.upgrade), .sendFrame(.text("5")), .upgraded]
-        actions += session.queue.map { .sendFrame(EngineIOFrame($0, version: session.version)) }
+        actions += session.queue.map { .sendFrame(WebSocketMessage($0, version: session.version)) }
         session.queue = []
         self.state = .webSocket(session)
     }

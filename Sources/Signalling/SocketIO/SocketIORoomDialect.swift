@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one room server calls the things that a client sends (protocols.md A7).
+/// What one room server calls the things that a client sends.
 ///
 /// What it sends itself is recognised by `SocketIORoomEventName` whatever its spelling.
 public struct SocketIORoomDialect: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A room server's event, read the tolerant way of protocols.md A7.
+/// A room server's event, read in every form that known servers give it.
 struct SocketIORoomEvent: Equatable {
     /// What the server says of the room's rules in the third argument of `joined` (our extension).
     struct Mesh: Equatable {

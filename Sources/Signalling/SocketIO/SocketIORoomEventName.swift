@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a room server's event means, whatever the copy of the server calls it (protocols.md A7).
+/// What a room server's event means, whatever the copy of the server calls it.
 public enum SocketIORoomEventName: String, Sendable, Hashable, CaseIterable {
     /// We are a member.
     case joined

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One membership of one Socket.IO room, over as many connections as it takes (protocols.md A6).
+/// One membership of one Socket.IO room, over as many connections as it takes.
 ///
 /// - `offline`: no connection. `connecting`: the connection is open, its namespace is not.
 /// - `joining`: `join` is sent. `fullWait`: the room refused; joins again after a wait of the policy's, or after 5, 10, 20,
@@ -18,7 +18,7 @@
 /// decides when to come back. Every other end of a connection is an accident, after which we reconnect.
 ///
 /// `leave` is never sent unless we are a member: stock servers relay a `bye` even for strangers.
-public struct SocketIORoomStateMachine: ~Copyable {
+public struct SocketIORoomStateMachine: Sendable {
     /// The timers; each exists once, and starting it again moves it.
     public enum Timer: Sendable, Hashable, CaseIterable {
         /// The answer to `join`.
@@ -186,7 +186,7 @@ public struct SocketIORoomStateMachine: ~Copyable {
 
     /// The connection is gone.
     ///
-    /// Peers are remembered: their media may live on (protocols.md 1.7).
+    /// Peers are remembered: their media may live on.
     public mutating func closed(reason: String) -> [Action] {
         switch self.state {
         case .offline, .left:
@@ -479,14 +479,14 @@ extension SocketIORoomStateMachine {
         return self.deliver(message.content, from: sender)
     }
 
-    private func isEcho(_ content: SocketIORoomMessage.Content) -> Bool {
+    private func isEcho(_ content: PeerMessage) -> Bool {
         switch content {
         case .offer(let sdp), .answer(let sdp): self.sentDescriptions.contains(sdp)
         case .candidate, .endOfCandidates: false
         }
     }
 
-    private mutating func deliver(_ content: SocketIORoomMessage.Content, from sender: PeerID) -> [Action] {
+    private mutating func deliver(_ content: PeerMessage, from sender: PeerID) -> [Action] {
         let isOffer = if case .offer = content { true } else { false }
         var actions: [Action] = []
         var peer = sender
@@ -507,7 +507,7 @@ extension SocketIORoomStateMachine {
     }
 
     private mutating func describe(
-        _ content: SocketIORoomMessage.Content,
+        _ content: PeerMessage,
         to peer: PeerID,
         _ sdp: String
     ) -> [Action] {
@@ -519,7 +519,7 @@ extension SocketIORoomStateMachine {
         return actions
     }
 
-    private mutating func relay(_ content: SocketIORoomMessage.Content, to peer: PeerID) -> [Action] {
+    private mutating func relay(_ content: PeerMessage, to peer: PeerID) -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound: break
         case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:

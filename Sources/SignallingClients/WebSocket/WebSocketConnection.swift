@@ -22,8 +22,10 @@ final class WebSocketConnection: Sendable {
         var port: Int
         /// Path and query.
         var target: String
-        /// Value of the `Cookie` header.
-        var cookie: String?
+        /// Headers beside those of the handshake.
+        var headers: [HTTPField] = []
+        /// The sub-protocol to ask for; nil asks for none.
+        var subprotocol: String?
         /// nil speaks plain TCP.
         var tls: NIOSSLContext?
         /// Limit for the TCP connection.
@@ -32,6 +34,8 @@ final class WebSocketConnection: Sendable {
         var address: String
         /// Largest message taken, in bytes.
         var maximumMessageBytes: Int
+        /// Time between two pings.
+        var pingInterval = WebSocketKeepAlive.interval
     }
 
     /// What happens, in order; `closed` is the last.
@@ -39,13 +43,34 @@ final class WebSocketConnection: Sendable {
         /// The handshake is done.
         case opened(cookies: [String])
         /// Messages came; `read()` asks for more.
-        case received([EngineIOFrame])
+        case received([WebSocketMessage])
         /// The server answered the handshake with another status.
         case refused(status: Int, body: [UInt8])
-        /// What came is beyond the limits or no WebSocket.
-        case violation(EngineIOError)
+        /// What came is beyond the limits or no WebSocket; `closed` follows.
+        case violation(Violation)
         /// It is closed, after a close frame (nil) or by a failure.
         case closed(SignallingError?)
+    }
+
+    /// Why what came is not taken.
+    enum Violation: Sendable {
+        /// A message is larger than the limit, or in too many fragments.
+        case oversize
+        /// A text message is not UTF-8 (RFC 6455 section 8.1).
+        case invalidUTF8
+        /// The frames are no WebSocket frames.
+        case malformed
+
+        /// The sentence for a person.
+        func error(address: String, limit: Int) -> SignallingError {
+            let what =
+                switch self {
+                case .oversize: "more than \(limit) bytes in one message"
+                case .invalidUTF8: "a text message that is not UTF-8"
+                case .malformed: "something that is not a WebSocket frame"
+                }
+            return SignallingError(.protocolViolation, "The server at \(address) sent \(what).", blame: .peer)
+        }
     }
 
     /// Most bytes that wait to be sent before the connection is given up.
@@ -59,6 +84,8 @@ final class WebSocketConnection: Sendable {
         var failure: SignallingError?
     }
 
+    /// Largest message taken, in bytes.
+    var maximumMessageBytes: Int { self.request.maximumMessageBytes }
     private let request: Request
     private let state = Mutex(State())
 
@@ -91,7 +118,7 @@ final class WebSocketConnection: Sendable {
     /// Sends a message.
     ///
     /// Lost if the connection is not open.
-    func send(_ frame: EngineIOFrame) {
+    func send(_ frame: WebSocketMessage) {
         guard let channel = self.state.withLock({ $0.open }) else { return }
         var data: ByteBuffer
         let opcode: WebSocketOpcode
@@ -212,7 +239,13 @@ final class WebSocketConnection: Sendable {
             maxAccumulatedFrameSize: self.request.maximumMessageBytes
         )
         try channel.pipeline.syncOperations.addHandlers([
-            aggregator, WebSocketFrameHandler(connection: self, address: self.request.address, yield: yield),
+            WebSocketKeepAlive(
+                connection: self,
+                address: self.request.address,
+                interval: self.request.pingInterval
+            ),
+            aggregator,
+            WebSocketFrameHandler(connection: self, address: self.request.address, yield: yield),
         ])
         try channel.syncOptions?.setOption(.autoRead, value: false)
         self.state.withLock { $0.open = channel }

@@ -12,7 +12,7 @@ final class WebSocketFrameHandler: ChannelInboundHandler {
     private let connection: WebSocketConnection
     private let address: String
     private let yield: @Sendable (WebSocketConnection.Event) -> Void
-    private var batch: [EngineIOFrame] = []
+    private var batch: [WebSocketMessage] = []
     private var isOver = false
 
     init(
@@ -86,7 +86,7 @@ final class WebSocketFrameHandler: ChannelInboundHandler {
             NIOWebSocketFrameAggregator.Error.tooManyFragments:
             self.violate(.oversize, context)
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error:
-            self.violate(.unknownPacketType, context)
+            self.violate(.malformed, context)
         default:
             self.connection.fail(ConnectionFailure.error(for: error, address: self.address))
         }
@@ -98,11 +98,11 @@ final class WebSocketFrameHandler: ChannelInboundHandler {
         self.batch = []
     }
 
-    private func violate(_ error: EngineIOError, _ context: ChannelHandlerContext) {
+    private func violate(_ violation: WebSocketConnection.Violation, _ context: ChannelHandlerContext) {
         guard !self.isOver else { return }
         self.flush()
         self.isOver = true
-        self.yield(.violation(error))
+        self.yield(.violation(violation))
         context.close(promise: nil)
     }
 }

@@ -35,7 +35,8 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         var headers = HTTPHeaders()
         headers.add(name: "Host", value: self.request.address)
         headers.add(name: "User-Agent", value: "tapedeck")
-        if let cookie = self.request.cookie { headers.add(name: "Cookie", value: cookie) }
+        if let name = self.request.subprotocol { headers.add(name: "Sec-WebSocket-Protocol", value: name) }
+        for field in self.request.headers { headers.add(name: field.name, value: field.value) }
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: self.request.target, headers: headers)
         context.write(self.wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)

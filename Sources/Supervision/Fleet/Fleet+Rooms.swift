@@ -15,18 +15,23 @@ extension Fleet {
         var withNewParts = before
         withNewParts.send = order.send
         withNewParts.record = order.record
+        withNewParts.outputs = order.outputs
+        withNewParts.priority = order.priority
         // The fleet itself looks at this one.
         withNewParts.afterKickSeconds = order.afterKickSeconds
         // A member finds its place taken only when it comes back: its worker knows the old wait until then.
         if room.phase == .joined { withNewParts.whenFullSeconds = order.whenFullSeconds }
         let staysPutOut = withNewParts == order && before.afterKickSeconds == order.afterKickSeconds
         if withNewParts == order, let worker = self.commandable(order.name) {
-            // Only what we send or record changed: the call goes on.
+            // Only what we send, record or send on changed: the call goes on.
             if before.record != order.record {
                 self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
             }
             if before.send != order.send {
                 self.actions.append(.send(worker, .camera(room: order.name, order.send)))
+            }
+            if before.outputs != order.outputs {
+                self.actions.append(.send(worker, .outputs(room: order.name, order.outputs ?? [])))
             }
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)
@@ -62,7 +67,7 @@ extension Fleet {
         switch room.phase {
         case .backingOff, .failed:
             if room.isWanted { self.assign(name, now) }
-        case .idle, .starting, .joining, .joined, .leaving:
+        case .idle, .queued, .starting, .joining, .joined, .leaving:
             break
         }
     }
@@ -70,6 +75,10 @@ extension Fleet {
     /// Gives a room without a worker one.
     mutating func assign(_ name: String, _ now: Duration) {
         guard !self.isStopping, let room = self.rooms[name], room.worker == nil else { return }
+        guard self.hasPlace(for: room) else {
+            self.queue(name, now)
+            return
+        }
         let wantsIsolation = room.restart.wantsIsolation
         let id = self.workerWithPlace(for: room, wantsIsolation) ?? self.newWorker(now)
         self.workers[id]?.rooms.insert(name)
@@ -109,7 +118,7 @@ extension Fleet {
             // Its worker has not heard of it yet.
             self.detach(name, now)
             self.settle(name, reason: reason, now)
-        case .idle, .leaving, .backingOff, .failed:
+        case .idle, .queued, .leaving, .backingOff, .failed:
             break
         }
     }

@@ -32,8 +32,8 @@ extension Fleet {
         case .recordingFinished(let room, let reference, _):
             guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
-        case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .thumbnail, .graph,
-            .commandFailed:
+        case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
+            .outputRecovered, .thumbnail, .graph, .commandFailed:
             break
         }
     }
@@ -60,7 +60,7 @@ extension Fleet {
         case .joining:
             self.rooms[name]?.enter(.joined, now: now)
             self.report(.joined(room: name))
-        case .joined, .leaving, .idle, .starting, .backingOff, .failed, nil:
+        case .joined, .leaving, .idle, .queued, .starting, .backingOff, .failed, nil:
             break
         }
     }
@@ -75,7 +75,7 @@ extension Fleet {
         case .joined:
             self.rooms[name]?.enter(.joining, reason: reason, now: now)
             self.report(.unreachable(room: name, reason: reason))
-        case .leaving, .idle, .starting, .backingOff, .failed, nil:
+        case .leaving, .idle, .queued, .starting, .backingOff, .failed, nil:
             break
         }
     }
@@ -156,7 +156,7 @@ extension Fleet {
                 self.rooms[name]?.restarts += 1
                 if room.phase == .joined { self.report(.left(room: name, reason: reason)) }
                 self.failed(name, reason, now)
-            case .idle, .backingOff, .failed:
+            case .idle, .queued, .backingOff, .failed:
                 break
             }
         }
@@ -183,7 +183,7 @@ extension Fleet {
                 if let worker = room.worker {
                     self.kill(worker, reason: "did not leave \(name) within \(self.settings.leaveLimit)")
                 }
-            case .idle, .starting, .joining, .joined, .leaving, .backingOff, .failed:
+            case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff, .failed:
                 break
             }
         }
@@ -200,7 +200,7 @@ extension Fleet {
                     reason: "the daemon ends",
                     now: now
                 )
-            case .starting, .backingOff:
+            case .queued, .starting, .backingOff:
                 if room.worker == nil { self.rooms[name]?.enter(.idle, reason: "the daemon ends", now: now) }
             case .idle, .leaving, .failed:
                 break

@@ -43,7 +43,7 @@ public struct Fleet: Sendable {
             switch room.phase {
             case .backingOff(let until): until
             case .leaving(let deadline): deadline
-            case .idle, .starting, .joining, .joined, .failed: nil
+            case .idle, .queued, .starting, .joining, .joined, .failed: nil
             }
         }
         return (workers + rooms).min()
@@ -63,6 +63,7 @@ public struct Fleet: Sendable {
         case .tick: self.tick(now)
         case .stop: self.stop(now)
         }
+        self.givePlaces(now)
         defer { self.actions.removeAll() }
         return self.actions
     }
@@ -72,7 +73,7 @@ public struct Fleet: Sendable {
         guard let room = self.rooms[room], let id = room.worker else { return nil }
         switch room.phase {
         case .joining, .joined: return id
-        case .idle, .starting, .leaving, .backingOff, .failed: return nil
+        case .idle, .queued, .starting, .leaving, .backingOff, .failed: return nil
         }
     }
 

@@ -10,9 +10,13 @@ public struct FleetRoom: Sendable, Hashable {
     ///      │                   ▼                                  │ not wanted, changed, removed
     ///      ├─────────── backingOff, failed                        ▼
     ///      └───────────────────────────────────────────────── leaving
+    ///
+    /// Where as many rooms have a worker as `FleetSettings.maximumRooms` allows, a room is `queued` before `starting`.
     public enum Phase: Sendable, Hashable {
         /// Nobody wants us there.
         case idle
+        /// It waits for the place of another room.
+        case queued
         /// Its worker has not said anything yet.
         case starting
         /// Its worker tries to become a member.
@@ -56,6 +60,9 @@ public struct FleetRoom: Sendable, Hashable {
         self.since = now
         self.restart = RestartPolicy(settings: settings)
     }
+
+    /// How important it is, 0 to 100.
+    var priority: Int { self.order.priority ?? RoomOrder.usualPriority }
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason

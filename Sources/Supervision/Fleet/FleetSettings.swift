@@ -4,6 +4,8 @@
 public struct FleetSettings: Sendable, Hashable {
     /// Rooms that share a worker process, 1 and up: isolation against density.
     public var roomsPerWorker = 1
+    /// The most rooms that have a worker at a time, 1 and up; `nil`: any number.
+    public var maximumRooms: Int?
     /// Longest time from starting a process to its first line.
     public var startLimit: Duration = .seconds(15)
     /// Longest silence of a worker; it sends a heartbeat every second.

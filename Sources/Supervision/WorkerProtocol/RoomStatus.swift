@@ -6,17 +6,117 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public struct Participant: Sendable, Hashable, Codable {
         /// The room server's name for the peer; untrusted.
         public var id: String
+        /// What the participant is called, if it told; one line of untrusted text.
+        public var name: String?
         /// Whether media can flow.
         public var isConnected: Bool
+        /// The way that media take; `nil` while there is none.
+        public var path: Path?
+        /// Round trip in milliseconds (RFC 3550, 6.4.1); `nil` until the participant reported on media of ours.
+        public var roundTripMilliseconds: Double?
 
         /// A participant with each part given.
-        public init(id: String, isConnected: Bool) {
+        public init(
+            id: String,
+            name: String? = nil,
+            isConnected: Bool,
+            path: Path? = nil,
+            roundTripMilliseconds: Double? = nil
+        ) {
             self.id = id
+            self.name = name
             self.isConnected = isConnected
+            self.path = path
+            self.roundTripMilliseconds = roundTripMilliseconds
         }
 
         private enum CodingKeys: String, CodingKey {
-            case id, isConnected = "connected"
+            case id, name, isConnected = "connected", path, roundTripMilliseconds
+        }
+    }
+
+    /// The way that media take, as ICE chose it (RFC 8445).
+    public struct Path: Sendable, Hashable, Codable {
+        /// One end of it.
+        public struct End: Sendable, Hashable, Codable {
+            /// `host`, `srflx`, `prflx` or `relay`.
+            public var kind: String
+            /// An IPv4 or IPv6 address.
+            public var address: String
+            /// Its port.
+            public var port: UInt16
+            /// `udp` or `tcp`.
+            public var transport: String
+
+            /// An end with each part given.
+            public init(kind: String, address: String, port: UInt16, transport: String) {
+                self.kind = kind
+                self.address = address
+                self.port = port
+                self.transport = transport
+            }
+        }
+
+        /// Ours.
+        public var local: End
+        /// The participant's.
+        public var remote: End
+        /// URL of the TURN server that lends us our end; `nil` if none does.
+        public var relay: String?
+
+        /// A path with each part given.
+        public init(local: End, remote: End, relay: String? = nil) {
+            self.local = local
+            self.remote = remote
+            self.relay = relay
+        }
+    }
+
+    /// How loud a sound is.
+    public struct Sound: Sendable, Hashable, Codable {
+        /// The mean of the last second in dBov (RFC 6464 section 3), -127 to 0; `nil` while nothing comes.
+        public var levelDecibels: Double?
+        /// How long it has been no louder than -60 dBov.
+        public var silentSeconds: Double
+
+        /// A sound with each part given.
+        public init(levelDecibels: Double?, silentSeconds: Double) {
+            self.levelDecibels = levelDecibels
+            self.silentSeconds = silentSeconds
+        }
+    }
+
+    /// What we send.
+    public struct Camera: Sendable, Hashable, Codable {
+        /// The capture of pictures, without secrets; `nil` if none are sent.
+        public var video: String?
+        /// The capture of sound, without secrets; `nil` if none is sent.
+        public var audio: String?
+        /// Picture width in pixels.
+        public var width = 0
+        /// Picture height in pixels.
+        public var height = 0
+        /// Frames a second.
+        public var framesPerSecond = 0
+        /// Whether pictures are black.
+        public var isVideoMuted = false
+        /// Whether there is silence.
+        public var isAudioMuted = false
+        /// Whether the last picture stands still.
+        public var isFrozen = false
+        /// Whether a source is away, and its slate is shown.
+        public var showsSlate = false
+        /// What goes into the encoder of sound; `nil` while nobody takes it.
+        public var sound: Sound?
+
+        /// A camera that shows these captures.
+        public init(video: String?, audio: String?) {
+            (self.video, self.audio) = (video, audio)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case video, audio, width, height, framesPerSecond, isVideoMuted = "videoMuted"
+            case isAudioMuted = "audioMuted", isFrozen = "frozen", showsSlate = "slate", sound
         }
     }
 
@@ -44,6 +144,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var jitterMilliseconds: Double?
         /// Picture loss indications that we sent.
         public var keyframeRequests: UInt64
+        /// How loud it is; `nil` for pictures, and where the sender does not tell.
+        public var sound: Sound?
         /// Whether the track still receives.
         public var isOpen: Bool
 
@@ -60,6 +162,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             lostPackets: UInt64 = 0,
             jitterMilliseconds: Double? = nil,
             keyframeRequests: UInt64 = 0,
+            sound: Sound? = nil,
             isOpen: Bool = true
         ) {
             self.number = number
@@ -73,12 +176,116 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             self.lostPackets = lostPackets
             self.jitterMilliseconds = jitterMilliseconds
             self.keyframeRequests = keyframeRequests
+            self.sound = sound
             self.isOpen = isOpen
         }
 
         private enum CodingKeys: String, CodingKey {
             case number, participant, kind, codec, width, height, units, bytes, lostPackets, jitterMilliseconds
-            case keyframeRequests, isOpen = "open"
+            case keyframeRequests, sound, isOpen = "open"
+        }
+    }
+
+    /// A place that tracks are sent on to.
+    public struct Output: Sendable, Hashable, Codable {
+        /// One stream; counters only rise while it is listed.
+        public struct Stream: Sendable, Hashable, Codable {
+            /// `video` or `audio`.
+            public var kind: String
+            /// The codec's short name, such as `vp8`.
+            public var codec: String
+            /// Where RTP goes; RTCP goes to the next port.
+            public var port: UInt16
+            /// Our own RTP port.
+            public var sourcePort: UInt16
+            /// RTP payload type.
+            public var payloadType: UInt8
+            /// Synchronisation source.
+            public var ssrc: UInt32
+            /// Packets sent.
+            public var packets: UInt64
+            /// Their bytes, RTP headers included.
+            public var bytes: UInt64
+            /// Packets that did not get away.
+            public var droppedPackets: UInt64
+            /// Keyframes that receivers needed.
+            public var keyframeRequests: UInt64
+
+            /// A stream with each part given.
+            public init(
+                kind: String,
+                codec: String,
+                port: UInt16,
+                sourcePort: UInt16,
+                payloadType: UInt8,
+                ssrc: UInt32,
+                packets: UInt64 = 0,
+                bytes: UInt64 = 0,
+                droppedPackets: UInt64 = 0,
+                keyframeRequests: UInt64 = 0
+            ) {
+                self.kind = kind
+                self.codec = codec
+                self.port = port
+                self.sourcePort = sourcePort
+                self.payloadType = payloadType
+                self.ssrc = ssrc
+                self.packets = packets
+                self.bytes = bytes
+                self.droppedPackets = droppedPackets
+                self.keyframeRequests = keyframeRequests
+            }
+        }
+
+        /// One participant's streams.
+        public struct Session: Sendable, Hashable, Codable {
+            /// The participant's id.
+            public var participant: String
+            /// The session description (RFC 8866) for receivers.
+            public var sdp: String
+            /// Pictures, then sound.
+            public var streams: [Stream]
+
+            /// A session with each part given.
+            public init(participant: String, sdp: String, streams: [Stream]) {
+                self.participant = participant
+                self.sdp = sdp
+                self.streams = streams
+            }
+        }
+
+        /// What it is called, such as `rtp://192.0.2.7:5004`.
+        public var name: String
+        /// `idle` (nobody is there whom it could send), `sending` or `failing`.
+        public var state: String
+        /// Why it is failing.
+        public var reason: String?
+        /// The participants that are sent.
+        public var sessions: [Session]
+        /// Packets sent since the worker came, ended streams included.
+        public var packets: UInt64
+        /// Their bytes, RTP headers included.
+        public var bytes: UInt64
+        /// Packets that did not get away.
+        public var droppedPackets: UInt64
+
+        /// An output with each part given.
+        public init(
+            name: String,
+            state: String,
+            reason: String? = nil,
+            sessions: [Session] = [],
+            packets: UInt64 = 0,
+            bytes: UInt64 = 0,
+            droppedPackets: UInt64 = 0
+        ) {
+            self.name = name
+            self.state = state
+            self.reason = reason
+            self.sessions = sessions
+            self.packets = packets
+            self.bytes = bytes
+            self.droppedPackets = droppedPackets
         }
     }
 
@@ -100,10 +307,24 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public var recordingState: RecordingState = .off
     /// The recording that goes on.
     public var recording: RecordingReference?
+    /// The longest time from a unit's arrival to the end of its write since the status before, in milliseconds; `nil` if
+    /// nothing was written.
+    public var recordingLagMilliseconds: Double?
+    /// The mean of that time, in milliseconds.
+    public var meanRecordingLagMilliseconds: Double?
+    /// Bits a second that are asked of the camera's video encoder, the least if there are several; `nil` while none
+    /// runs.
+    public var cameraBitsPerSecond: Int?
+    /// How often that was lowered, since the camera began; `nil` without a camera.
+    public var cameraReductions: UInt64?
     /// Everybody but us.
     public var participants: [Participant] = []
     /// Every track of the recording, or of the room when nothing is recorded.
     public var tracks: [Track] = []
+    /// What we send; `nil` if nothing.
+    public var camera: Camera?
+    /// Where tracks are sent on; `nil` if nowhere.
+    public var outputs: [Output]?
     /// Facts counted by kind: what was ignored, refused, rebuilt.
     public var counters: [String: Int] = [:]
 
@@ -112,6 +333,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case isJoined = "joined"
-        case recordingState, recording, participants, tracks, counters
+        case recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants, tracks
+        case camera, cameraBitsPerSecond, cameraReductions, outputs, counters
     }
 }

@@ -28,8 +28,12 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case participantLeft(room: String, participant: String, reason: String)
     /// A peer was refused or given up, and why.
     case peerRefused(room: String, participant: String, reason: String)
-    /// From a participant's offer to the first unit in the file.
-    case firstUnit(room: String, participant: String, kind: String, milliseconds: Double)
+    /// From a participant's offer to the first unit in the file; `parts` are the steps by name, in milliseconds.
+    case firstUnit(room: String, participant: String, kind: String, milliseconds: Double, parts: [String: Double])
+    /// What is sent to an output does not get away, or nobody listens there.
+    case outputFailed(room: String, output: String, reason: String)
+    /// An output that failed works again.
+    case outputRecovered(room: String, output: String)
     /// A JPEG image in base64, answering `.thumbnail`.
     case thumbnail(room: String, participant: String, base64: String)
     /// A pipeline's graph in the DOT language, answering `.graph`.
@@ -58,13 +62,26 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
     public var threads: Int
     /// Open file descriptors.
     public var descriptors: Int
+    /// GStreamer objects alive; `nil` where they are not counted, which is the usual case.
+    public var objects: Int?
+    /// Bytes that were allocated and not freed, as the C library counts them; `nil` as `objects` is.
+    public var allocatedBytes: Int64?
 
     /// Vitals with each part given.
-    public init(cpuSeconds: Double, residentBytes: Int64, threads: Int, descriptors: Int) {
+    public init(
+        cpuSeconds: Double,
+        residentBytes: Int64,
+        threads: Int,
+        descriptors: Int,
+        objects: Int? = nil,
+        allocatedBytes: Int64? = nil
+    ) {
         self.cpuSeconds = cpuSeconds
         self.residentBytes = residentBytes
         self.threads = threads
         self.descriptors = descriptors
+        self.objects = objects
+        self.allocatedBytes = allocatedBytes
     }
 }
 

@@ -16,16 +16,21 @@ public struct ClockSample: Sendable, Hashable {
 
 /// Picks the clock anchors of a track: the first unit at once, then for each second the unit that was least late.
 ///
-/// The first unit after a pause is one as well: there a sender's timeline may have stood still or jumped.
+/// The first unit after a pause is one as well, and one that is much earlier or later than the unit before it: there a
+/// sender's timeline may have stood still or jumped.
 ///
 /// The least late unit is the one that tells most about the sender's clock: queues only ever add delay.
 public struct ClockAnchorSampler: Sendable {
     private let clock: RTPClock
     private let intervalNanoseconds: Int64
     private var origin: ClockSample?
+    private var last: ClockSample?
+    private var lastJump: Int64?
     private var windowStart: Int64 = 0
-    private var lastArrival: Int64 = 0
     private var best: (sample: ClockSample, lateness: Int64)?
+
+    /// What units wait for each other is mostly less.
+    private static let jumpNanoseconds: UInt64 = 200_000_000
 
     /// A sampler for one track that gives at most one anchor in each interval.
     public init(clock: RTPClock, intervalNanoseconds: Int64 = 1_000_000_000) {
@@ -35,15 +40,20 @@ public struct ClockAnchorSampler: Sendable {
 
     /// Takes the next unit; returns an anchor when one is due.
     public mutating func observe(_ sample: ClockSample) -> ClockSample? {
-        guard let origin = self.origin else {
+        defer { self.last = sample }
+        guard let origin = self.origin, let last = self.last else {
             self.origin = sample
             self.windowStart = sample.monotonicNanoseconds
-            self.lastArrival = sample.monotonicNanoseconds
             return sample
         }
-        let pause = sample.monotonicNanoseconds &- self.lastArrival
-        self.lastArrival = sample.monotonicNanoseconds
-        if pause >= self.intervalNanoseconds {
+        let pause = sample.monotonicNanoseconds &- last.monotonicNanoseconds
+        let step = pause &- self.clock.nanoseconds(ticks: sample.rtpTime &- last.rtpTime)
+        // A sender that jumps with every unit must not fill the journal.
+        let jumps =
+            step.magnitude >= Self.jumpNanoseconds
+            && self.lastJump.map { (sample.monotonicNanoseconds &- $0).magnitude >= Self.jumpNanoseconds } ?? true
+        if jumps { self.lastJump = sample.monotonicNanoseconds }
+        if pause >= self.intervalNanoseconds || jumps {
             self.windowStart = sample.monotonicNanoseconds
             self.best = nil
             return sample

@@ -2,178 +2,115 @@
 
 /// Maps every track's RTP time onto one session clock: the monotonic clock of the recording host.
 ///
-/// Per track a line through its sender reports gives the sender's wall clock. Per participant one correction, from the
-/// lower envelope of arrival minus sender time over all its tracks, brings that clock onto ours: tracks of one
-/// participant keep exactly the distance that their sender reports state. A track without usable reports is placed by
-/// the envelope of its own arrivals. Each track's map is one line, so it is monotonic.
+/// Per track a curve through its sender reports gives the sender's wall clock. Per sender and connection one
+/// correction, from the lower envelope of arrival minus sender time over all its tracks, brings that clock onto ours:
+/// tracks of one sender keep exactly the distance that their sender reports state. A track without usable reports is
+/// placed by the envelope of its own arrivals. Each track's map rises with its RTP time.
 ///
-/// A sender that sets its wall clock or breaks its RTP timeline in the middle of a track is not followed.
+/// A wall clock that is set in mid-call is seen and brought back; an RTP timeline that stands still or jumps is
+/// followed. Numbers that no clock gives are left out.
 public struct RTPClockMap: Sendable {
     /// What a track's place on the session clock rests on.
     public enum Basis: String, Sendable, Hashable, Codable {
-        /// The sender's reports and the participant's common correction.
+        /// The sender's reports and the sender's common correction.
         case senderReports = "sender-reports"
         /// The arrival of the track's units alone.
         case arrival
     }
 
-    private struct Line {
-        var clock: RTPClock
-        var rtpOrigin: Int64
-        var originNanoseconds: Int64
-        var skew: Double
-        var basis: Basis
-    }
-
-    private var lines: [Int: Line] = [:]
+    private var tracks: [Int: TrackPlacement] = [:]
 
     /// The maps of all tracks that have at least one clock sample.
     public init(_ tracks: [TrackClockData]) {
-        for participantTracks in Dictionary(grouping: tracks, by: \.participant).values {
-            self.place(participantTracks.sorted { $0.track < $1.track })
-        }
+        for senderTracks in Dictionary(grouping: tracks, by: \.sender).values { self.place(senderTracks) }
     }
 
-    /// The maps that a journal's entries give, in any order.
+    /// The maps that a journal's entries give, in any order within its parts.
     public init(entries: some Sequence<JournalEntry>) {
         self.init(TrackClockData.collect(entries))
     }
 
     /// When the unit belongs, in nanoseconds of the recording host's monotonic clock; `nil` for an unknown track.
     public func sessionTimeNanoseconds(track: Int, rtpTime: Int64) -> Int64? {
-        guard let line = self.lines[track] else { return nil }
-        let media = line.clock.nanoseconds(ticks: rtpTime &- line.rtpOrigin)
-        let correction = Int64((Double(media) * line.skew).rounded())
-        return line.originNanoseconds &+ media &+ correction
+        self.tracks[track]?.sessionTimeNanoseconds(rtpTime)
     }
 
     /// What the track's place rests on; `nil` for an unknown track.
     public func basis(track: Int) -> Basis? {
-        self.lines[track]?.basis
+        self.tracks[track]?.basis
     }
 
-    /// Places the tracks of one participant.
+    /// Places the tracks of one sender.
     private mutating func place(_ tracks: [TrackClockData]) {
-        let placed = tracks.compactMap { PlacedTrack($0) }
-        for track in placed { self.lines[track.data.track] = track.arrivalLine }
-
-        // The wall clock's epoch is the first report's of the track with most reports; others must agree with it.
-        let reporting = placed.filter { !$0.reports.isEmpty }
-        guard
-            let reference = reporting.max(by: { ($0.reports.count, $1.data.track) < ($1.reports.count, $0.data.track) }
-            ),
-            let epoch = reference.reports.first?.ntpTime
-        else { return }
-        let aligned = reporting.compactMap { track -> AlignedTrack? in
-            SenderReportLine(track.reports, clock: track.data.clock, epoch: epoch).flatMap {
-                AlignedTrack(track: track, line: $0)
-            }
+        let sender = SenderTimeline(tracks)
+        let stretches = sender.tracks.map { track in track.stretches.map { Stretch(track, $0) } }
+        let reporting = stretches.flatMap { $0 }.filter { $0.curve != nil }
+        let leading = reporting.max { $0.reportCount < $1.reportCount }
+        // Other tracks must agree with the one that has most reports, or their wall clock is another one.
+        let agrees = { (stretch: Stretch) -> Bool in
+            guard let leading, stretch.curve != nil else { return false }
+            return abs(stretch.leastLead - leading.leastLead) <= Self.greatestDisagreement
         }
-        let leading = aligned.first { $0.track.data.track == reference.data.track } ?? aligned.first
-        guard let leading else { return }
-        let agreeing = aligned.filter { abs($0.leastLead - leading.leastLead) <= Self.greatestDisagreement }
-        guard let envelope = ArrivalEnvelope(agreeing.flatMap(\.points)) else { return }
-        for member in agreeing {
-            let sender = member.line.originNanoseconds
-            let origin = sender + envelope.offset + envelope.skew * sender
-            guard let originNanoseconds = Int64(exactly: origin.rounded()) else { continue }
-            self.lines[member.track.data.track] = Line(
-                clock: member.track.data.clock,
-                rtpOrigin: member.line.rtpOrigin,
-                originNanoseconds: originNanoseconds,
-                skew: (1 + member.line.skew) * (1 + envelope.skew) - 1,
-                basis: .senderReports
-            )
+        let envelope = ArrivalEnvelope(reporting.filter(agrees).flatMap(\.points))
+        for (track, stretches) in zip(sender.tracks, stretches) {
+            var placement = TrackPlacement(clock: track.data.clock)
+            for stretch in stretches {
+                let curve = agrees(stretch) ? stretch.curve : nil
+                if let curve, let envelope {
+                    placement.append(stretch.start, stretch.samples, basis: .senderReports) { rtpTime in
+                        let wallTime = curve.wallTime(at: track.media(rtpTime))
+                        return wallTime + envelope.lead(at: wallTime)
+                    }
+                } else if let envelope = ArrivalEnvelope(stretch.arrivalPoints(track)) {
+                    placement.append(stretch.start, stretch.samples, basis: .arrival) { rtpTime in
+                        let media = track.media(rtpTime)
+                        return media + envelope.lead(at: media)
+                    }
+                }
+            }
+            self.tracks[track.data.track] = placement
         }
     }
 
-    /// Tracks of one participant whose wall clocks differ by more than this, in nanoseconds, do not share a clock.
+    /// Tracks of one sender whose wall clocks differ by more than this, in nanoseconds, do not share a clock.
     private static let greatestDisagreement = 5e9
 }
 
 extension RTPClockMap {
-    /// A track placed by its arrivals, with its reports unwrapped.
-    ///
-    /// Reports without a wall clock or of another RTP timeline are left out.
-    private struct PlacedTrack {
-        let data: TrackClockData
-        let reports: [SenderReportLine.Report]
-        let arrivalLine: Line
-
-        init?(_ data: TrackClockData) {
-            let samples = data.samples.sorted { $0.monotonicNanoseconds < $1.monotonicNanoseconds }
-            guard let first = samples.first else { return nil }
-            let envelope = ArrivalEnvelope(
-                samples.map { sample in
-                    let media = data.clock.nanoseconds(ticks: sample.rtpTime &- first.rtpTime)
-                    let elapsed = sample.monotonicNanoseconds &- first.monotonicNanoseconds
-                    return Point(x: Double(media), y: Double(elapsed &- media))
-                }
-            )
-            guard let envelope, let offset = Int64(exactly: envelope.offset.rounded()) else { return nil }
-            self.data = data
-            self.arrivalLine = Line(
-                clock: data.clock,
-                rtpOrigin: first.rtpTime,
-                originNanoseconds: first.monotonicNanoseconds &+ offset,
-                skew: envelope.skew,
-                basis: .arrival
-            )
-            self.reports = data.reports.compactMap { report in
-                report.ntpTime.isUnset ? nil : Self.unwrap(report, samples: samples, clock: data.clock)
-            }
-        }
-
-        /// A report's RTP time near the sample that arrived closest to it; `nil` when it is of another timeline.
-        private static func unwrap(
-            _ report: TrackClockData.Report,
-            samples: [ClockSample],
-            clock: RTPClock
-        ) -> SenderReportLine.Report? {
-            var low = 0
-            var high = samples.count
-            while low < high {
-                let middle = (low + high) / 2
-                if samples[middle].monotonicNanoseconds < report.monotonicNanoseconds {
-                    low = middle + 1
-                } else {
-                    high = middle
-                }
-            }
-            let neighbours = samples[max(0, low - 1)..<min(samples.count, low + 1)]
-            let nearest = neighbours.min {
-                ($0.monotonicNanoseconds &- report.monotonicNanoseconds).magnitude
-                    < ($1.monotonicNanoseconds &- report.monotonicNanoseconds).magnitude
-            }
-            guard let nearest else { return nil }
-            let elapsed = report.monotonicNanoseconds &- nearest.monotonicNanoseconds
-            let expected = nearest.rtpTime &+ clock.ticks(nanoseconds: elapsed)
-            let rtpTime = RTPTimestampUnwrapper.nearest(report.rtpTimestamp, to: expected)
-            let error = clock.nanoseconds(ticks: rtpTime &- expected)
-            guard abs(Double(error)) <= greatestDisagreement else { return nil }
-            return SenderReportLine.Report(rtpTime: rtpTime, ntpTime: report.ntpTime)
-        }
-    }
-
-    /// A track on its sender's wall clock.
-    private struct AlignedTrack {
-        let track: PlacedTrack
-        let line: SenderReportLine
-        /// Its samples: the sender's time, and how far our clock leads at arrival.
+    /// A stretch of a track on its sender's wall clock.
+    private struct Stretch {
+        let start: Int64
+        let samples: [ClockSample]
+        let curve: SenderReportCurve?
+        let reportCount: Int
+        /// The samples: the sender's time, and how far our clock leads at arrival.
         let points: [Point]
         /// The smallest lead of our clock.
         let leastLead: Double
 
-        init?(track: PlacedTrack, line: SenderReportLine) {
-            self.track = track
-            self.line = line
-            self.points = track.data.samples.map { sample in
-                let media = Double(track.data.clock.nanoseconds(ticks: sample.rtpTime &- line.rtpOrigin))
-                let sender = line.originNanoseconds + media * (1 + line.skew)
-                return Point(x: sender, y: Double(sample.monotonicNanoseconds) - sender)
+        init(_ track: TrackTimeline, _ stretch: TrackTimeline.Stretch) {
+            let curve = SenderReportCurve(
+                stretch.reports.map { Point(x: track.media($0.rtpTime), y: $0.lead) }.sorted { $0.x < $1.x }
+            )
+            self.start = stretch.start
+            self.samples = stretch.samples
+            self.curve = curve
+            self.reportCount = curve == nil ? 0 : stretch.reports.count
+            self.points = stretch.samples.compactMap { sample in
+                curve.map { curve in
+                    let wallTime = curve.wallTime(at: track.media(sample.rtpTime))
+                    return Point(x: wallTime, y: Double(sample.monotonicNanoseconds) - wallTime)
+                }
             }
-            guard let least = self.points.map(\.y).min() else { return nil }
-            self.leastLead = least
+            self.leastLead = self.points.map(\.y).min() ?? 0
+        }
+
+        /// The samples: media time, and how much later they arrived.
+        func arrivalPoints(_ track: TrackTimeline) -> [Point] {
+            self.samples.map { sample in
+                let media = track.media(sample.rtpTime)
+                return Point(x: media, y: Double(sample.monotonicNanoseconds) - media)
+            }
         }
     }
 }

@@ -19,27 +19,44 @@ public struct TrackClockData: Sendable, Hashable {
         }
     }
 
+    /// A participant on one connection: who comes back may come with other clocks.
+    public struct Sender: Sendable, Hashable {
+        /// The room server's name for the participant.
+        public var participant: String
+        /// The part of the recording; each has connections of its own.
+        public var part: Int
+        /// The peer connection; `nil` if the journal does not tell.
+        public var connection: UInt64?
+
+        /// A sender with each part given.
+        public init(participant: String, part: Int = 1, connection: UInt64? = nil) {
+            self.participant = participant
+            self.part = part
+            self.connection = connection
+        }
+    }
+
     /// The track's number.
     public var track: Int
-    /// Whose track it is: tracks of one participant share one wall clock.
-    public var participant: String
+    /// Whose clocks the track follows: tracks of one sender share one wall clock.
+    public var sender: Sender
     /// The RTP clock.
     public var clock: RTPClock
     /// Sender reports, in any order.
     public var reports: [Report]
-    /// Arrivals, in any order.
+    /// Arrivals: first that of the first unit, the others in any order.
     public var samples: [ClockSample]
 
     /// A track with each part given.
     public init(
         track: Int,
-        participant: String,
+        sender: Sender,
         clock: RTPClock,
         reports: [Report] = [],
         samples: [ClockSample] = []
     ) {
         self.track = track
-        self.participant = participant
+        self.sender = sender
         self.clock = clock
         self.reports = reports
         self.samples = samples
@@ -49,13 +66,17 @@ public struct TrackClockData: Sendable, Hashable {
     ///
     /// Reports may come before their track is opened; reports of another SSRC than the track's are left out.
     public static func collect(_ entries: some Sequence<JournalEntry>) -> [TrackClockData] {
-        var opened: [Int: (record: TrackOpened, monotonicNanoseconds: Int64)] = [:]
+        var opened: [Int: (record: TrackOpened, part: Int, monotonicNanoseconds: Int64)] = [:]
+        var part = 1
         var reports: [Int: [(ssrc: UInt32, report: Report)]] = [:]
         var samples: [Int: [ClockSample]] = [:]
         for entry in entries {
             switch entry.record {
             case .trackOpened(let record):
-                opened[record.track] = (record, entry.monotonicNanoseconds)
+                // A track is opened once; what else says so is no record of ours.
+                if opened[record.track] == nil { opened[record.track] = (record, part, entry.monotonicNanoseconds) }
+            case .partStarted(let record):
+                part = record.part
             case .senderReport(let record):
                 let report = Report(
                     rtpTimestamp: record.rtpTimestamp,
@@ -69,20 +90,20 @@ public struct TrackClockData: Sendable, Hashable {
                     monotonicNanoseconds: entry.monotonicNanoseconds
                 )
                 samples[record.track, default: []].append(sample)
-            case .recordingStarted, .partStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted,
-                .trackClosed, .marker, .recordingFinished:
+            case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted,
+                .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
                 break
             }
         }
-        return opened.values.map { record, monotonicNanoseconds in
+        return opened.values.map { record, part, monotonicNanoseconds in
             let first = ClockSample(
                 rtpTime: record.firstRTPTime,
                 monotonicNanoseconds: monotonicNanoseconds
             )
             return TrackClockData(
                 track: record.track,
-                participant: record.participant,
-                clock: RTPClock(rateHz: record.clockRateHz),
+                sender: Sender(participant: record.participant, part: part, connection: record.connection),
+                clock: record.clock,
                 reports: (reports[record.track] ?? [])
                     .filter { record.ssrc == nil || $0.ssrc == record.ssrc }.map(\.report),
                 samples: [first] + (samples[record.track] ?? [])

@@ -1,31 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What happened while recording.
+///
+/// Kinds of which there are few are kept elsewhere: an entry is small, and a journal has hundreds of thousands.
 public enum JournalRecord: Sendable, Hashable {
     /// The recording began.
-    case recordingStarted(RecordingStarted)
+    indirect case recordingStarted(RecordingStarted)
     /// Another process goes on with the recording: entries from here on are on its host's clock.
-    case partStarted(PartStarted)
+    indirect case partStarted(PartStarted)
     /// A participant came.
-    case participantJoined(ParticipantJoined)
+    indirect case participantJoined(ParticipantJoined)
     /// A participant went.
-    case participantLeft(ParticipantLeft)
+    indirect case participantLeft(ParticipantLeft)
     /// A track's file was created.
-    case trackOpened(TrackOpened)
+    indirect case trackOpened(TrackOpened)
     /// An RTCP sender report came.
     case senderReport(SenderReport)
     /// A unit came: its RTP time on our clock.
     case clockAnchor(ClockAnchor)
     /// A video track changed its size or parameter sets.
-    case formatChanged(FormatChanged)
+    indirect case formatChanged(FormatChanged)
     /// Packets received and lost so far.
     case packetsCounted(PacketsCounted)
     /// A track's file was finished.
-    case trackClosed(TrackClosed)
+    indirect case trackClosed(TrackClosed)
+    /// Packets of a video track never came: its units cannot be decoded from here on.
+    case trackDamaged(TrackDamaged)
+    /// A keyframe came to a damaged track: its units can be decoded again.
+    case trackMended(TrackMended)
+    /// A participant wrote something.
+    indirect case chatMessage(ChatMessage)
+    /// Somebody described the recording anew.
+    indirect case detailsChanged(DetailsChanged)
     /// Something worth finding again happened.
-    case marker(Marker)
+    indirect case marker(Marker)
     /// The recording ended by itself.
-    case recordingFinished(RecordingFinished)
+    indirect case recordingFinished(RecordingFinished)
 }
 
 /// One line of `journal.jsonl`: a record and when it was made.
@@ -66,6 +76,10 @@ extension JournalEntry: Codable {
         case formatChanged = "format-changed"
         case packetsCounted = "packets-counted"
         case trackClosed = "track-closed"
+        case trackDamaged = "track-damaged"
+        case trackMended = "track-mended"
+        case chatMessage = "chat-message"
+        case detailsChanged = "details-changed"
         case marker
         case recordingFinished = "recording-finished"
     }
@@ -94,6 +108,10 @@ extension JournalEntry: Codable {
             case .formatChanged: .formatChanged(try FormatChanged(from: decoder))
             case .packetsCounted: .packetsCounted(try PacketsCounted(from: decoder))
             case .trackClosed: .trackClosed(try TrackClosed(from: decoder))
+            case .trackDamaged: .trackDamaged(try TrackDamaged(from: decoder))
+            case .trackMended: .trackMended(try TrackMended(from: decoder))
+            case .chatMessage: .chatMessage(try ChatMessage(from: decoder))
+            case .detailsChanged: .detailsChanged(try DetailsChanged(from: decoder))
             case .marker: .marker(try Marker(from: decoder))
             case .recordingFinished: .recordingFinished(try RecordingFinished(from: decoder))
             }
@@ -116,6 +134,10 @@ extension JournalEntry: Codable {
             case .formatChanged(let payload): (.formatChanged, payload)
             case .packetsCounted(let payload): (.packetsCounted, payload)
             case .trackClosed(let payload): (.trackClosed, payload)
+            case .trackDamaged(let payload): (.trackDamaged, payload)
+            case .trackMended(let payload): (.trackMended, payload)
+            case .chatMessage(let payload): (.chatMessage, payload)
+            case .detailsChanged(let payload): (.detailsChanged, payload)
             case .marker(let payload): (.marker, payload)
             case .recordingFinished(let payload): (.recordingFinished, payload)
             }

@@ -20,14 +20,40 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     public var utc: UTCTime
     /// Names the run of the host's kernel, and with it the monotonic clock; `nil` if the host does not tell.
     public var boot: String?
+    /// The name under which others saw the recorder in the room, if it had one.
+    public var displayName: String?
+    /// The id of the first of the recordings that follow each other without a gap; `nil` if this is the only one.
+    public var series: String?
+    /// Which of the series it is, from 1.
+    public var segment: Int?
+    /// Words to find it by.
+    public var tags: [String]?
+    /// What people wrote about it.
+    public var notes: String?
 
     /// A record with each part given.
-    public init(room: String, id: String, host: String, utc: UTCTime, boot: String? = nil) {
+    public init(
+        room: String,
+        id: String,
+        host: String,
+        utc: UTCTime,
+        boot: String? = nil,
+        displayName: String? = nil,
+        series: String? = nil,
+        segment: Int? = nil,
+        tags: [String]? = nil,
+        notes: String? = nil
+    ) {
         self.room = room
         self.id = id
         self.host = host
         self.utc = utc
         self.boot = boot
+        self.displayName = displayName
+        self.series = series
+        self.segment = segment
+        self.tags = tags
+        self.notes = notes
     }
 }
 
@@ -51,7 +77,7 @@ public struct PartStarted: Sendable, Hashable, Codable {
     }
 }
 
-/// A participant came.
+/// A participant came, or one that is there already told its name.
 public struct ParticipantJoined: Sendable, Hashable, Codable {
     /// The room server's name for the peer, unsanitised.
     public var participant: String
@@ -99,6 +125,8 @@ public struct TrackOpened: Sendable, Hashable, Codable {
     public var payloadType: Int?
     /// The media section's identification tag (RFC 5888).
     public var mid: String?
+    /// The peer connection that it came on, by a number that is unique in its part; `nil` if that is not known.
+    public var connection: UInt64?
     /// The file, relative to the recording's folder.
     public var file: String
     /// Unwrapped RTP time of the file's time zero.
@@ -115,6 +143,7 @@ public struct TrackOpened: Sendable, Hashable, Codable {
         ssrc: UInt32? = nil,
         payloadType: Int? = nil,
         mid: String? = nil,
+        connection: UInt64? = nil,
         file: String,
         firstRTPTime: Int64
     ) {
@@ -127,12 +156,22 @@ public struct TrackOpened: Sendable, Hashable, Codable {
         self.ssrc = ssrc
         self.payloadType = payloadType
         self.mid = mid
+        self.connection = connection
         self.file = file
         self.firstRTPTime = firstRTPTime
     }
 
+    /// The RTP clock; that of the kind of media where the rate is none that media have.
+    public var clock: RTPClock {
+        guard !(8000...1_000_000).contains(self.clockRateHz) else { return RTPClock(rateHz: self.clockRateHz) }
+        return switch self.media {
+        case .video: RTPClock(rateHz: 90_000)
+        case .audio: RTPClock(rateHz: self.codec == "opus" ? 48_000 : 8000)
+        }
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case track, participant, media, codec, channels, ssrc, mid, file
+        case track, participant, media, codec, channels, ssrc, mid, connection, file
         case clockRateHz = "clock_rate"
         case payloadType = "payload_type"
         case firstRTPTime = "first_rtp"
@@ -223,12 +262,15 @@ public struct PacketsCounted: Sendable, Hashable, Codable {
     public var received: UInt64
     /// Packets that should have come and did not; negative with duplicates (RFC 3550, 6.4.1).
     public var lost: Int64
+    /// Packets among those received that had been lost and came again over RTX (RFC 4588); `nil` if nobody counted.
+    public var repaired: UInt64?
 
     /// A record with each part given.
-    public init(track: Int, received: UInt64, lost: Int64) {
+    public init(track: Int, received: UInt64, lost: Int64, repaired: UInt64? = nil) {
         self.track = track
         self.received = received
         self.lost = lost
+        self.repaired = repaired
     }
 }
 
@@ -263,9 +305,87 @@ public struct TrackClosed: Sendable, Hashable, Codable {
     }
 }
 
+/// From this unit on, the pictures of a track refer to some that are not in its file, until it is mended.
+///
+/// A track that was cut off and loses packets before it is mended is damaged twice.
+public struct TrackDamaged: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// Unwrapped RTP time of the first unit after the loss.
+    public var rtpTime: Int64
+    /// Packets that were lost there; 0 where a file begins without a keyframe, because its track went over a cut so.
+    public var lostPackets: UInt64
+
+    /// A record with each part given.
+    public init(track: Int, rtpTime: Int64, lostPackets: UInt64) {
+        self.track = track
+        self.rtpTime = rtpTime
+        self.lostPackets = lostPackets
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track
+        case rtpTime = "rtp"
+        case lostPackets = "lost"
+    }
+}
+
+/// From this unit on, a keyframe, the pictures of a damaged track can be decoded again.
+public struct TrackMended: Sendable, Hashable, Codable {
+    /// The track's number.
+    public var track: Int
+    /// Unwrapped RTP time of the keyframe.
+    public var rtpTime: Int64
+    /// Units of the track that cannot be decoded, since it was damaged.
+    public var units: UInt64
+
+    /// A record with each part given.
+    public init(track: Int, rtpTime: Int64, units: UInt64) {
+        self.track = track
+        self.rtpTime = rtpTime
+        self.units = units
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case track, units
+        case rtpTime = "rtp"
+    }
+}
+
+/// What a participant wrote to the others, as it came over a data channel or the room's signalling.
+public struct ChatMessage: Sendable, Hashable, Codable {
+    /// The room server's name for the peer.
+    public var participant: String
+    /// The text, unsanitised, at most 4096 bytes.
+    public var text: String
+    /// What the data channel is called, unsanitised, at most 128 bytes; `nil` if it has no name.
+    public var label: String?
+
+    /// A record with each part given.
+    public init(participant: String, text: String, label: String? = nil) {
+        self.participant = participant
+        self.text = text
+        self.label = label
+    }
+}
+
+/// What people say of a recording; takes the place of what they said before.
+public struct DetailsChanged: Sendable, Hashable, Codable {
+    /// Words to find it by; `nil` if they stay.
+    public var tags: [String]?
+    /// What they wrote about it, empty if nothing any more; `nil` if that stays.
+    public var notes: String?
+
+    /// A record with each part given.
+    public init(tags: [String]? = nil, notes: String? = nil) {
+        self.tags = tags
+        self.notes = notes
+    }
+}
+
 /// Something that happened at an instant of the call and is worth finding again.
 public struct Marker: Sendable, Hashable, Codable {
-    /// What happened, a stable name such as `muted`.
+    /// What happened: `paused`, `resumed`, `mark`, `muted`, `unmuted`, `camera-off` or `camera-on`.
     public var name: String
     /// Whom it concerns.
     public var participant: String?

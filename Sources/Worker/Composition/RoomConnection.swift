@@ -3,48 +3,30 @@
 public import GStreamer
 public import Logging
 public import Media
+internal import SDP
 internal import Session
 public import Signalling
-internal import SignallingClients
+public import SignallingClients
 
 /// Composition: from a room URL to what joins the room, for every command that does.
 public enum RoomConnection {
     /// The client for the URL's protocol.
-    ///
-    /// A new protocol is a folder in `Signalling`, one in `SignallingClients`, and a case here.
-    public static func signaller(for url: RoomURL, policy: JoinPolicy, logger: Logger) -> any Signaller {
-        switch url {
-        case .socketIO(let room):
-            return SocketIOClient(
-                configuration: SocketIOClient.Configuration(
-                    host: room.host,
-                    port: room.port,
-                    isSecure: room.isSecure,
-                    path: room.path,
-                    room: room.room,
-                    transport: EngineIOSessionStateMachine.Transport(rawValue: room.transport.rawValue) ?? .automatic,
-                    version: EngineIOVersion(rawValue: Int(room.version.rawValue) ?? 0),
-                    dialect: room.dialect,
-                    isInsecure: !room.verifiesCertificate
-                ),
-                policy: policy,
-                logger: logger
-            )
-        }
+    public static func signaller(
+        for url: RoomURL,
+        options: SignallingOptions,
+        environment: SignallerEnvironment = SignallerEnvironment(),
+        logger: Logger
+    ) -> any Signaller {
+        Self.client(url.address, options, environment, logger)
     }
 
-    /// The room's name at its server.
-    public static func roomName(of url: RoomURL) -> String {
-        switch url {
-        case .socketIO(let room): room.room
-        }
-    }
-
-    /// The host of the room server.
-    private static func host(of url: RoomURL) -> String {
-        switch url {
-        case .socketIO(let room): room.host
-        }
+    private static func client<Address: RoomAddress>(
+        _ address: Address,
+        _ options: SignallingOptions,
+        _ environment: SignallerEnvironment,
+        _ logger: Logger
+    ) -> any Signaller {
+        MachineClient(address, options: options, environment: environment, logger: logger)
     }
 
     /// How webrtcbin is set up; media go over loopback too if the room server is on it and no address is given.
@@ -52,30 +34,44 @@ public enum RoomConnection {
         var settings = WebRTCSettings()
         settings.portRange = network.portRange
         settings.hostAddresses = network.hostAddresses
-        if network.hostAddresses.isEmpty, HostAddresses.isLoopback(Self.host(of: url)) {
+        if network.hostAddresses.isEmpty, HostAddresses.isLoopback(url.address.host) {
             settings.hostAddresses = HostAddresses.all
         }
-        settings.stunServer = network.stunServer
-        settings.turnServers = network.turnServers
+        settings.relaysOnly = network.relaysOnly
         return settings
     }
 
     /// What the peer connections of one session share.
+    ///
+    /// Begins on the control thread what the first of them would otherwise wait for.
     public static func context(
         url: RoomURL,
         network: NetworkSettings,
         control: ControlThread,
         recorder: RoomRecorder?,
+        outputs: RTPOutputs? = nil,
         camera: CameraSource?,
-        preferred: CameraCodec
+        preferred: PreferredCodec,
+        recordsChat: Bool = false,
+        logger: Logger
     ) throws -> PeerConnectionContext {
-        PeerConnectionContext(
+        var policy = NegotiationPolicy.forSession(
+            receives: recorder != nil || outputs != nil,
+            camera: camera,
+            preferred: preferred,
+            recordsChat: recordsChat
+        )
+        policy.sendsRelayedOnly = network.relaysOnly
+        control.enqueue { WebRTCBin.warmUp() }
+        return PeerConnectionContext(
             control: control,
             certificate: try Certificate.generate(),
-            policy: .forSession(records: recorder != nil, camera: camera, preferred: preferred),
+            policy: policy,
             settings: Self.webRTCSettings(for: url, network),
+            servers: ICEServerBook(network.servers, offered: network.offered, logger: logger),
             baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds),
             recorder: recorder,
+            outputs: outputs,
             camera: camera
         )
     }
@@ -87,10 +83,12 @@ public struct NetworkSettings: Sendable, Hashable {
     public var hostAddresses: [String] = []
     /// Local UDP ports for media; nil leaves them to the system.
     public var portRange: ClosedRange<UInt16>?
-    /// `stun://host:port`, as webrtcbin takes it; it takes one.
-    public var stunServer: String?
-    /// `turn(s)://user:password@host:port?transport=…`, as webrtcbin takes them, user and password escaped.
-    public var turnServers: [String] = []
+    /// STUN and TURN servers, in the order in which they are tried.
+    public var servers: [WebRTCServer] = []
+    /// Which of the servers that room servers offer are used beside them.
+    public var offered = OfferedServerRule()
+    /// Whether media go through TURN servers only, so that peers learn no address of this host.
+    public var relaysOnly = false
 
     /// Every interface, any port, no server.
     public init() {}

@@ -5,26 +5,63 @@ internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
+internal import Rendering
 public import Storage
 public import Supervision
 
 /// One export as a process of its own, at low priority: recording comes first.
 public struct ExportJob: Sendable {
-    /// A rendition that takes longer than its bytes at 1 MB/s, and a minute, hangs.
-    private static let slowestBytesPerSecond: UInt64 = 1 << 20
-
-    private let folder: RecordingFolder
-    private let layout: Exporter.Layout
+    private let subject: ExportSubject
+    private let work: Work
     private let selection: ExportSelection
+    private let options: ExportOptions
+    private let writesProject: Bool
     private let output: String?
+
+    /// What is made.
+    private enum Work {
+        case remux(Exporter.Layout)
+        case render(RenderSettings, isStuck: @Sendable ([String]) -> Void)
+    }
 
     /// A job that has not begun.
     ///
-    /// - Parameter output: where the file goes; beside the tracks if left out, named after the layout.
-    public init(folder: RecordingFolder, layout: Exporter.Layout, selection: ExportSelection, output: String?) {
-        self.folder = folder
-        self.layout = layout
+    /// - Parameters:
+    ///   - subject: what a file is made of; a series in the layout `tracks` only.
+    ///   - options: how the file of the layout `tracks` is made.
+    ///   - writesProject: whether a project of OpenTimelineIO is written beside that file.
+    ///   - output: where the file goes; beside the tracks if left out, named after the layout.
+    public init(
+        _ subject: ExportSubject,
+        layout: Exporter.Layout,
+        selection: ExportSelection,
+        options: ExportOptions = ExportOptions(),
+        writesProject: Bool = false,
+        output: String?
+    ) {
+        self.subject = subject
+        self.work = .remux(layout)
         self.selection = selection
+        self.options = options
+        self.writesProject = writesProject
+        self.output = output
+    }
+
+    /// A job that decodes and encodes.
+    ///
+    /// - Parameter isStuck: see `Renderer.run`.
+    public init(
+        folder: RecordingFolder,
+        settings: RenderSettings,
+        selection: ExportSelection,
+        output: String?,
+        isStuck: @escaping @Sendable ([String]) -> Void
+    ) {
+        self.subject = .recording(folder)
+        self.work = .render(settings, isStuck: isStuck)
+        self.selection = selection
+        self.options = ExportOptions()
+        self.writesProject = false
         self.output = output
     }
 
@@ -41,28 +78,39 @@ public struct ExportJob: Sendable {
             lastReport = now
             progress(.progress(bytesDone: state.bytesDone, bytesTotal: state.bytesTotal))
         }
-        switch self.layout {
-        case .tracks:
-            let result = try Exporter.run(
-                folder: self.folder,
-                layout: self.layout,
+        switch self.work {
+        case .remux(.tracks):
+            let result = try TracksExport.run(
+                self.subject,
                 selection: self.selection,
+                options: self.options,
                 output: self.output,
                 progress: report
             )
-            return Self.result(result, mediaType: "video/x-matroska")
-        case .browser:
+            if self.writesProject { _ = try ProjectFile.write(result, folder: self.subject.folder) }
+            return Self.result(result, mediaType: self.options.container.mediaType)
+        case .remux(.browser):
             return try self.rendition(report)
+        case .render(let settings, let isStuck):
+            let result = try Renderer.run(
+                folder: self.subject.folder,
+                settings: settings,
+                selection: self.selection,
+                output: self.output,
+                isStuck: isStuck,
+                progress: report
+            )
+            return Self.result(result, mediaType: settings.mediaType)
         }
     }
 
     /// A file for a player: as it is where the codecs allow, remuxed by GStreamer where not.
     private func rendition(_ progress: (ExportProgress) -> Void) throws -> ExportJobResult {
-        let base = self.output ?? self.folder.path + "/browser"
+        let base = self.output ?? self.subject.folder.path + "/browser"
         let intermediate = base + ".\(RecordingID.random()).tmp"
         defer { try? FileManager.default.removeItem(atPath: intermediate) }
         var report = try Exporter.run(
-            folder: self.folder,
+            self.subject,
             layout: .browser,
             selection: self.selection,
             output: intermediate,
@@ -76,7 +124,7 @@ public struct ExportJob: Sendable {
             try Runtime.initialise()
             let remuxed = intermediate + ".remux"
             defer { try? FileManager.default.removeItem(atPath: remuxed) }
-            let limit = Duration.seconds(Int64(clamping: 60 + report.bytes / Self.slowestBytesPerSecond))
+            let limit = Duration.seconds(Int64(clamping: 60 + report.bytes / TracksExport.slowestBytesPerSecond))
             try BrowserRemux.run(from: intermediate, to: remuxed, codecs: codecs, limit: limit)
             let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
             report.bytes = size ?? report.bytes
@@ -85,7 +133,7 @@ public struct ExportJob: Sendable {
             try File.rename(intermediate, to: output)
         }
         report.output = output
-        try Exporter.note(report, folder: self.folder)
+        report = try Exporter.note(report, of: self.subject)
         return Self.result(report, mediaType: mediaType)
     }
 

@@ -137,7 +137,8 @@ extension WorkerEvent {
         case .heartbeat: "heartbeat"
         case .status(let room, _): "status \(room)"
         case .ready, .joined, .notJoined, .left, .recordingStarted, .recordingFinished, .recordingDegraded,
-            .participantJoined, .participantLeft, .peerRefused, .firstUnit, .thumbnail, .graph, .commandFailed:
+            .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed, .outputRecovered, .thumbnail,
+            .graph, .commandFailed:
             nil
         }
     }
@@ -146,7 +147,8 @@ extension WorkerEvent {
         switch self {
         case .thumbnail, .graph: true
         case .ready, .heartbeat, .joined, .notJoined, .left, .status, .recordingStarted, .recordingFinished,
-            .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .commandFailed:
+            .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
+            .outputRecovered, .commandFailed:
             false
         }
     }

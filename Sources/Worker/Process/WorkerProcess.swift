@@ -2,9 +2,11 @@
 
 internal import Dispatch
 internal import Foundation
+internal import GStreamer
 public import Logging
 internal import Observability
 public import Signalling
+public import SignallingClients
 internal import Supervision
 internal import Synchronization
 
@@ -15,7 +17,8 @@ internal import Synchronization
 /// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
     /// Makes the client that joins a room; tests give another than `RoomConnection`'s.
-    public typealias MakeSignaller = @Sendable (RoomURL, JoinPolicy, Logger) -> any Signaller
+    public typealias MakeSignaller =
+        @Sendable (RoomURL, SignallingOptions, SignallerEnvironment, Logger) -> any Signaller
 
     private static let maximumRooms = 256
     private static let maximumWaitingCommands = 1024
@@ -40,6 +43,8 @@ public final class WorkerProcess: Sendable {
     private let host: String
     private let logger: Logger
     private let makeSignaller: MakeSignaller
+    private let traces: TraceSettings?
+    private let countsObjects: Bool
     private let abandon: @Sendable () -> Void
     private let waitingCommands = Atomic(0)
 
@@ -49,14 +54,18 @@ public final class WorkerProcess: Sendable {
     ///   - input: where commands come from; its end ends the worker.
     ///   - output: where events go.
     ///   - host: this host's name, for journals.
+    ///   - traces: where the rooms' signalling is traced; nil traces none.
+    ///   - countsObjects: whether heartbeats tell of live objects and memory in use, for soak runs.
     ///   - abandon: ends the process: a room hangs, and nothing can be waited for.
     public init(
         input: Int32,
         output: Int32,
         host: String,
         logger: Logger,
-        makeSignaller: @escaping MakeSignaller = { url, policy, logger in
-            RoomConnection.signaller(for: url, policy: policy, logger: logger)
+        traces: TraceSettings? = nil,
+        countsObjects: Bool = false,
+        makeSignaller: @escaping MakeSignaller = { url, options, environment, logger in
+            RoomConnection.signaller(for: url, options: options, environment: environment, logger: logger)
         },
         abandon: @escaping @Sendable () -> Void
     ) {
@@ -65,6 +74,8 @@ public final class WorkerProcess: Sendable {
         self.host = host
         self.logger = logger
         self.makeSignaller = makeSignaller
+        self.traces = traces
+        self.countsObjects = countsObjects
         self.abandon = abandon
         // Twice as many as commands may wait: the other inputs are a few a second, and none of them may be lost.
         (self.inputs, self.feed) = AsyncStream.makeStream(
@@ -81,6 +92,7 @@ public final class WorkerProcess: Sendable {
 
     /// Works until it is shut down or its input ends; returns after every file is closed.
     public func run() async {
+        self.startCounting()
         let (inputs, feed) = (self.inputs, self.feed)
         let output = EventOutput(descriptor: self.outputDescriptor, logger: self.logger)
         let reader = CommandInput(descriptor: self.inputDescriptor) { item in
@@ -104,6 +116,15 @@ public final class WorkerProcess: Sendable {
         output.send(.ready(protocolVersion: WorkerLine.protocolVersion, processID: getpid()))
         await self.serve(inputs, feed, output)
         output.close()
+    }
+
+    private func startCounting() {
+        guard self.countsObjects else { return }
+        do {
+            try Runtime.startCountingObjects()
+        } catch {
+            self.logger.warning("objects are not counted", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
     }
 
     private func serve(
@@ -188,7 +209,9 @@ public final class WorkerProcess: Sendable {
             output.send(.left(room: order.name, .failed(message: error.message, retriable: false)))
             return
         }
-        let room = WorkerRoom(plan, makeSignaller: self.makeSignaller, logger: logger) { output.send($0) }
+        let room = WorkerRoom(plan, makeSignaller: self.makeSignaller, traces: self.traces, logger: logger) {
+            output.send($0)
+        }
         rooms[order.name] = room
         group.addTask {
             let reason = await room.run()
@@ -219,7 +242,7 @@ public final class WorkerProcess: Sendable {
                 metadata: .tagged([.detail: "\(hanging.keys.sorted().joined(separator: ", "))"])
             )
         }
-        output.send(.heartbeat(.now()))
+        output.send(.heartbeat(.now(countsObjects: self.countsObjects)))
     }
 
     private static func clock(_ onTick: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
@@ -238,7 +261,7 @@ extension WorkerCommand {
         case .join(let order): order.name
         case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
             .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
-            .thumbnail(let room, _), .graph(let room):
+            .outputs(let room, _), .thumbnail(let room, _), .graph(let room):
             room
         case .shutDown: nil
         }
@@ -257,6 +280,7 @@ extension WorkerCommand {
         case .mark: "mark"
         case .camera: "camera"
         case .recordOrder: "recordOrder"
+        case .outputs: "outputs"
         case .thumbnail: "thumbnail"
         case .graph: "graph"
         case .shutDown: "shutDown"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GStreamer
 internal import Matroska
 internal import Media
+internal import Observability
 internal import Session
 internal import Signalling
 internal import Storage
@@ -13,8 +15,15 @@ extension RoomStatus {
 
     /// What session and recorder know.
     ///
-    /// Control thread: jitter is read from the pipelines.
-    init(_ session: RoomSessionStatus, _ recorder: RoomRecorder, jitter: (TrackStatus) -> Double?) {
+    /// Control thread: jitter and round trips are read from the pipelines.
+    init(
+        _ session: RoomSessionStatus,
+        _ recorder: RoomRecorder,
+        _ outputs: [RTPOutputStatus],
+        _ camera: CameraSource?,
+        jitter: (TrackStatus) -> Double?,
+        roundTrip: (PeerID) -> Double?
+    ) {
         self.init()
         self.isJoined = session.isJoined
         self.recordingState =
@@ -25,8 +34,18 @@ extension RoomStatus {
             case .paused: .paused
             }
         self.recording = recorder.current.map { RecordingReference($0.folder, part: $0.part) }
-        self.participants = session.presentPeers.map(\.rawValue).sorted().map { id in
-            Participant(id: id, isConnected: session.connectedPeers.contains(PeerID(id)))
+        let lag = recorder.takeLag()
+        self.recordingLagMilliseconds = lag.map { $0.maximum / .milliseconds(1) }
+        self.meanRecordingLagMilliseconds = lag.map { $0.mean / .milliseconds(1) }
+        self.participants = session.presentPeers.sorted { $0.rawValue < $1.rawValue }.map { peer in
+            let isConnected = session.connectedPeers.contains(peer)
+            return Participant(
+                id: peer.rawValue,
+                name: session.names[peer],
+                isConnected: isConnected,
+                path: isConnected ? session.paths[peer].map(Path.init) : nil,
+                roundTripMilliseconds: isConnected ? roundTrip(peer) : nil
+            )
         }
         let isRecording = self.recording != nil
         self.tracks = recorder.tracks.filter { $0.isOpen || isRecording }.suffix(Self.maximumTracks).map { track in
@@ -42,9 +61,88 @@ extension RoomStatus {
                 lostPackets: track.lostPackets,
                 jitterMilliseconds: track.isOpen ? jitter(track) : nil,
                 keyframeRequests: track.keyframeRequests,
+                sound: track.sound.map(Sound.init),
                 isOpen: track.isOpen
             )
         }
+        self.camera = camera.map(Camera.init)
+        self.outputs = outputs.isEmpty ? nil : outputs.map(Output.init)
+        self.cameraBitsPerSecond = camera?.targetBitsPerSecond
+        self.cameraReductions = camera?.reductions
         self.counters = session.counters
+    }
+}
+
+extension RoomStatus.Sound {
+    fileprivate init(_ level: SoundLevel) {
+        self.init(levelDecibels: level.decibels, silentSeconds: level.silence / .seconds(1))
+    }
+}
+
+extension RoomStatus.Camera {
+    fileprivate init(_ camera: CameraSource) {
+        let settings = camera.settings
+        func name(_ input: CaptureInput) -> String? {
+            guard input != .none else { return nil }
+            // An address may hold a password.
+            return input.description.contains("://") ? Redaction.url(input.description) : input.description
+        }
+        self.init(video: name(settings.video), audio: name(settings.audio))
+        (self.width, self.height) = (settings.width, settings.height)
+        self.framesPerSecond = settings.framesPerSecond
+        self.isVideoMuted = settings.isVideoMuted
+        self.isAudioMuted = settings.isAudioMuted
+        self.isFrozen = settings.isFrozen
+        self.showsSlate = camera.showsSlate
+        self.sound = camera.soundLevel.map(RoomStatus.Sound.init)
+    }
+}
+
+extension RoomStatus.Output {
+    fileprivate init(_ status: RTPOutputStatus) {
+        self.init(
+            name: status.name,
+            state: status.state.rawValue,
+            reason: status.reason,
+            sessions: status.sessions.map { session in
+                Session(
+                    participant: session.participant,
+                    sdp: session.description,
+                    streams: session.streams.map(Stream.init)
+                )
+            },
+            packets: status.total.packets,
+            bytes: status.total.bytes,
+            droppedPackets: status.total.droppedPackets
+        )
+    }
+}
+
+extension RoomStatus.Output.Stream {
+    fileprivate init(_ stream: RTPOutputStatus.Stream) {
+        self.init(
+            kind: stream.codec.kind.rawValue,
+            codec: stream.codec.rawValue,
+            port: stream.port,
+            sourcePort: stream.sourcePort,
+            payloadType: stream.payloadType,
+            ssrc: stream.ssrc,
+            packets: stream.counters.packets,
+            bytes: stream.counters.bytes,
+            droppedPackets: stream.counters.droppedPackets,
+            keyframeRequests: stream.counters.keyframeRequests
+        )
+    }
+}
+
+extension RoomStatus.Path {
+    fileprivate init(_ path: MediaPath) {
+        self.init(local: End(path.pair.local), remote: End(path.pair.remote), relay: path.relay)
+    }
+}
+
+extension RoomStatus.Path.End {
+    fileprivate init(_ end: SelectedPair.End) {
+        self.init(kind: end.kind, address: end.address, port: end.port, transport: end.transport)
     }
 }

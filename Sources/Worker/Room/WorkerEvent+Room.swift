@@ -2,6 +2,7 @@
 
 internal import Matroska
 internal import Media
+internal import Observability
 internal import Session
 internal import Signalling
 internal import Storage
@@ -22,13 +23,22 @@ extension WorkerEvent {
                 reference ?? RecordingReference(id: "", folder: "", part: 0),
                 reason: reason
             )
-        case .firstUnit(let participant, let kind, let delay):
+        case .firstUnit(let participant, let kind, let delay, let parts):
             self = .firstUnit(
                 room: room,
                 participant: participant,
                 kind: kind.rawValue,
-                milliseconds: delay / .milliseconds(1)
+                milliseconds: delay / .milliseconds(1),
+                parts: Dictionary(uniqueKeysWithValues: parts.map { ($0.key.rawValue, $0.value / .milliseconds(1)) })
             )
+        }
+    }
+
+    /// What an output says.
+    init(_ event: RTPOutputEvent, room: String) {
+        switch event {
+        case .failed(let output, let reason): self = .outputFailed(room: room, output: output, reason: reason)
+        case .recovered(let output): self = .outputRecovered(room: room, output: output)
         }
     }
 
@@ -46,9 +56,8 @@ extension WorkerEvent {
             self = .participantLeft(room: room, participant: peer.rawValue, reason: "left")
         case .peerGivenUp(let peer, let reason), .peerRefused(let peer, let reason):
             self = .peerRefused(room: room, participant: peer.rawValue, reason: reason)
-        case .removed, .peerConnected, .peerDisconnected, .peerStale, .peerRecovered, .callRebuilt, .callFailed,
-            .callReset,
-            .ignored:
+        case .removed, .peerNamed, .publishPointArrived, .publishPointLeft, .publishingFailed, .peerConnected,
+            .peerDisconnected, .peerStale, .peerRecovered, .callRebuilt, .callFailed, .callReset, .ignored:
             return nil
         }
     }

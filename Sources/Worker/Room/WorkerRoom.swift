@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ConfigurationFile
 internal import GStreamer
 internal import Logging
 internal import Media
 internal import Observability
+internal import PipelineCatalogue
 internal import Session
 internal import Signalling
+internal import SignallingClients
 internal import Storage
 internal import Supervision
 internal import Synchronization
 
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
 ///
-/// A session ends before the room does only when what we send changes in a way that peers have to be told: then we
-/// leave and join again, and the recording goes on.
+/// A session ends before the room does only when what we send or ask for changes in a way that peers have to be told:
+/// then we leave and join again, and the recording goes on.
 final class WorkerRoom: Sendable {
     private static let maximumWaitingCommands = 256
     private static let maximumStills = 4
@@ -22,11 +25,13 @@ final class WorkerRoom: Sendable {
 
     let plan: RoomPlan
     let recorder: RoomRecorder
+    let outputs: RTPOutputs
     let control: ControlThread
     /// Decodes stills: nothing of a call waits for it.
     let stills: ControlThread
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
+    private let traces: TraceSettings?
     private let logger: Logger
     private let commands: AsyncStream<WorkerCommand>
     private let feed: AsyncStream<WorkerCommand>.Continuation
@@ -36,6 +41,10 @@ final class WorkerRoom: Sendable {
         var session: RoomSession?
         var camera: CameraSource?
         var cameraPlan: CameraPlan?
+        /// The video codec that others are asked to send, where something else than the camera decides it.
+        var preferred: PreferredCodec?
+        /// Whether data channels are taken.
+        var recordsChat: Bool
         /// What the next session sends is not what this one does.
         var isRejoining = false
         var isLeaving = false
@@ -52,11 +61,13 @@ final class WorkerRoom: Sendable {
     init(
         _ plan: RoomPlan,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
+        traces: TraceSettings? = nil,
         logger: Logger,
         send: @escaping @Sendable (WorkerEvent) -> Void
     ) {
         self.plan = plan
         self.makeSignaller = makeSignaller
+        self.traces = traces
         self.logger = logger
         self.send = send
         self.control = ControlThread(name: "control")
@@ -64,10 +75,15 @@ final class WorkerRoom: Sendable {
         self.recorder = RoomRecorder(settings: plan.recorder, logger: logger) { event in
             send(WorkerEvent(event, room: plan.name))
         }
+        self.outputs = RTPOutputs(plan.outputs, room: plan.name, logger: logger) { event in
+            send(WorkerEvent(event, room: plan.name))
+        }
         (self.commands, self.feed) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
         )
-        self.state = Mutex(State(cameraPlan: plan.camera))
+        self.state = Mutex(
+            State(cameraPlan: plan.camera, preferred: plan.preferred, recordsChat: plan.recorder.recordsChat)
+        )
     }
 
     // MARK: From the worker's task
@@ -119,6 +135,7 @@ final class WorkerRoom: Sendable {
                 group.cancelAll()
             }
             await self.finishRecording(reason: "left")
+            await self.finishOutputs()
             return reason
         }
     }
@@ -152,24 +169,50 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let cameraPlan = self.state.withLock { $0.cameraPlan }
+        let (cameraPlan, preferred, recordsChat) = self.state.withLock {
+            ($0.cameraPlan, $0.preferred, $0.recordsChat)
+        }
         var camera: CameraSource?
         if let settings = cameraPlan?.settings {
             let logger = self.logger
-            let usable = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
-                settings.reconciled(logger: logger)
+            let directory = cameraPlan?.pipelines
+            do {
+                camera = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
+                    let pipelines = try PipelineCatalogue.load(directory: directory)
+                    let usable = try settings.reconciled(from: pipelines, logger: logger)
+                    let camera = CameraSource(settings: usable, pipelines: pipelines, logger: logger)
+                    try camera.open()
+                    return camera
+                }
+            } catch let error where error is ConfigurationError || error is CaptureError {
+                // Who only listens is better than nobody.
+                self.fail("camera", "nothing is sent: \(error)")
+                logger.error("nothing is sent", metadata: .tagged([.errorMessage: "\(error)"]))
             }
-            camera = CameraSource(settings: usable, logger: logger)
         }
         let session = RoomSession(
-            signaller: self.makeSignaller(self.plan.url, self.plan.policy, self.logger),
+            signaller: self.makeSignaller(
+                self.plan.url,
+                SignallingOptions(
+                    policy: self.plan.policy,
+                    displayName: self.plan.displayName,
+                    sends: camera != nil,
+                    secret: self.plan.secret,
+                    seed: .random(in: 0...UInt64.max)
+                ),
+                self.environment,
+                self.logger
+            ),
             context: try RoomConnection.context(
                 url: self.plan.url,
                 network: self.plan.network,
                 control: self.control,
                 recorder: self.recorder,
+                outputs: self.outputs,
                 camera: camera,
-                preferred: cameraPlan?.preferred ?? .vp8
+                preferred: preferred ?? cameraPlan?.preferred ?? .vp8,
+                recordsChat: recordsChat,
+                logger: self.logger
             ),
             logger: self.logger
         ) { [weak self] fact in
@@ -180,6 +223,17 @@ final class WorkerRoom: Sendable {
             (state.session, state.camera, state.isChanged) = (session, camera, true)
             return session
         }
+    }
+
+    private var environment: SignallerEnvironment {
+        var environment = SignallerEnvironment()
+        environment.notesDirectory = self.plan.recorder.storage + "/signalling"
+        do throws(TraceFileError) {
+            environment.trace = try self.traces?.file(room: self.plan.name)
+        } catch {
+            self.logger.warning("signalling is not traced", metadata: .tagged([.detail: "\(error.message)"]))
+        }
+        return environment
     }
 
     private func stopCamera() async {
@@ -202,6 +256,15 @@ final class WorkerRoom: Sendable {
             }
         } catch {
             self.logger.critical("files did not close", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
+    }
+
+    private func finishOutputs() async {
+        await self.outputs.finishPipelines()
+        do {
+            try await self.control.run("ending the outputs") { self.outputs.finish() }
+        } catch {
+            self.logger.critical("outputs did not end", metadata: .tagged([.errorMessage: "\(error)"]))
         }
     }
 
@@ -271,9 +334,11 @@ final class WorkerRoom: Sendable {
                 }
                 return count > 0 ? nil : "nobody sends pictures"
             case .camera(_, let order):
-                return self.changeCamera(order)
+                return try await self.changeCamera(order)
             case .recordOrder(_, let order):
                 return try await self.changeRecording(order)
+            case .outputs(_, let orders):
+                return try await self.changeOutputs(orders)
             case .graph:
                 return try await self.sendGraphs()
             case .thumbnail, .join, .leave, .shutDown:
@@ -296,27 +361,75 @@ final class WorkerRoom: Sendable {
 
     private func changeRecording(_ order: RecordOrder?) async throws -> String? {
         guard let order else { return try await self.order { $0.stopRecording() } }
-        return try await self.order { recorder in
-            recorder.select(video: order.video, audio: order.audio)
+        var settings = self.plan.recorder
+        do throws(RoomPlanError) {
+            try settings.take(order)
+            let preferred = try PreferredCodec(order: order.preferredCodec)
+            self.rejoin { [recordsChat = settings.recordsChat] state in
+                // Channels that are there may stay: what comes is not recorded.
+                let isNew = state.preferred != preferred || recordsChat && !state.recordsChat
+                (state.preferred, state.recordsChat) = (preferred, recordsChat)
+                return isNew
+            }
+        } catch {
+            return error.message
+        }
+        return try await self.order { [settings] recorder in
+            recorder.take(settings)
             return order.isAutomatic ? recorder.record() : .alreadySo
         }
     }
 
-    private func changeCamera(_ order: CameraOrder?) -> String? {
-        let plan: CameraPlan?
+    private func changeOutputs(_ orders: [RTPOutputOrder]) async throws -> String? {
+        let settings: [RTPOutputSettings]
         do throws(RoomPlanError) {
-            plan = try order.map { order throws(RoomPlanError) in try CameraPlan(order) }
+            settings = try RTPOutputSettings.all(orders)
         } catch {
             return error.message
         }
-        let session = self.state.withLock { state -> RoomSession? in
-            guard state.cameraPlan != plan else { return nil }
+        try await self.control.run("changing the outputs") { self.outputs.take(settings) }
+        return nil
+    }
+
+    private func changeCamera(_ order: CameraOrder?) async throws -> String? {
+        let plan: CameraPlan?
+        do throws(RoomPlanError) {
+            plan = try order.map { order throws(RoomPlanError) in
+                try CameraPlan(order, name: self.plan.displayName)
+            }
+        } catch {
+            return error.message
+        }
+        if let plan {
+            let (old, camera) = self.state.withLock { ($0.cameraPlan, $0.camera) }
+            let logger = self.logger
+            let isSwitched = try await self.control.run("opening what is to be sent", deadline: .seconds(40)) {
+                // What cannot be sent at all changes nothing.
+                let pipelines = try PipelineCatalogue.load(directory: plan.pipelines)
+                let usable = try plan.settings.reconciled(from: pipelines, logger: logger)
+                // A camera for a camera: nobody has to be told.
+                guard let camera, let old, old != plan, old.preferred == plan.preferred, old.pipelines == plan.pipelines
+                else { return false }
+                return try camera.capture(usable)
+            }
+            if isSwitched { self.state.withLock { $0.cameraPlan = plan } }
+        }
+        self.rejoin { state in
+            guard state.cameraPlan != plan else { return false }
             state.cameraPlan = plan
+            return true
+        }
+        return nil
+    }
+
+    /// Leaves and joins again if a change says that the calls have to be made anew; the recording goes on.
+    private func rejoin(_ change: (inout State) -> Bool) {
+        let session = self.state.withLock { state -> RoomSession? in
+            guard change(&state) else { return nil }
             state.isRejoining = true
             return state.session
         }
         session?.stop()
-        return nil
     }
 
     /// The session that runs at present.
@@ -333,17 +446,26 @@ final class WorkerRoom: Sendable {
     /// Once a second: whether anybody is there, and a status if something changed or 5 s have passed.
     private func watch() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
-            let (session, isDue) = self.state.withLock { state in
-                let isDue = state.isChanged || ContinuousClock.now - state.lastStatus >= .milliseconds(4500)
+            let isOutputChanged = self.outputs.takeChange()
+            let (session, camera, isDue) = self.state.withLock { state in
+                let isOld = ContinuousClock.now - state.lastStatus >= .milliseconds(4500)
+                let isDue = state.isChanged || isOutputChanged || isOld
                 if isDue { (state.isChanged, state.lastStatus) = (false, .now) }
-                return (state.session, isDue)
+                return (state.session, state.camera, isDue)
             }
             let status = session?.status ?? RoomSessionStatus()
             self.control.enqueue { [weak self] in
                 guard let self else { return }
                 self.recorder.presenceChanged(isEmpty: status.presentPeers.isEmpty)
                 guard isDue else { return }
-                let room = RoomStatus(status, self.recorder) { session?.jitterMilliseconds(of: $0) }
+                let room = RoomStatus(
+                    status,
+                    self.recorder,
+                    self.outputs.status,
+                    camera,
+                    jitter: { session?.jitterMilliseconds(of: $0) },
+                    roundTrip: { session?.roundTripMilliseconds(of: $0) }
+                )
                 self.send(.status(room: self.plan.name, room))
             }
         }

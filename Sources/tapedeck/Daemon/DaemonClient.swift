@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import AsyncHTTPClient
 import ConfigurationFile
 import Foundation
-import NIOCore
-import NIOHTTP1
+import HTTPRequests
 
 /// How a command finds the running daemon.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon's interface, such as http://127.0.0.1:8330.",
+            "The daemon's interface; http://127.0.0.1:8330, if --config is not given either.",
             discussion: "The token is taken from TAPEDECK_TOKEN."
         )
     )
@@ -45,14 +43,14 @@ struct DaemonOptions: ParsableArguments {
 /// Asks the running daemon over its HTTP interface.
 struct DaemonClient: Sendable {
     private static let maximumAnswer = 16 << 20
-    private static let timeout = TimeAmount.seconds(35)
+    private static let timeout = Duration.seconds(35)
 
     let base: String
     let token: String?
 
     /// The answer to a GET.
     func get<Answer: Decodable>(_ path: String, as type: Answer.Type = Answer.self) async throws -> Answer {
-        let data = try await self.request(.GET, path)
+        let data = try await self.request("GET", path)
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
@@ -64,7 +62,17 @@ struct DaemonClient: Sendable {
     }
 
     /// Posts nothing, and expects no answer but success.
-    func post(_ path: String) async throws { _ = try await self.request(.POST, path) }
+    func post(_ path: String) async throws { _ = try await self.request("POST", path) }
+
+    /// Posts JSON, and expects no answer but success.
+    func post(_ path: String, _ body: some Encodable) async throws {
+        _ = try await self.request("POST", path, try JSONEncoder().encode(body))
+    }
+
+    /// Changes what a path stands for, and expects no answer but success.
+    func patch(_ path: String, _ body: some Encodable) async throws {
+        _ = try await self.request("PATCH", path, try JSONEncoder().encode(body))
+    }
 
     private struct Problem: Decodable {
         var title: String?
@@ -72,31 +80,31 @@ struct DaemonClient: Sendable {
         var problems: [String]?
     }
 
-    private func request(_ method: HTTPMethod, _ path: String) async throws -> Data {
-        var request = HTTPClientRequest(url: self.base + path)
-        request.method = method
-        if let token = self.token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        let status: HTTPResponseStatus
-        let data: Data
-        // A daemon that does not listen is told at once, not tried until the time is over.
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.retryConnectionEstablishment = false
-        do {
-            (status, data) = try await HTTPClient.withHTTPClient(configuration: configuration) { client in
-                let response = try await client.execute(request, timeout: Self.timeout)
-                let body = try await response.body.collect(upTo: Self.maximumAnswer)
-                return (response.status, Data(body.readableBytesView))
-            }
+    private func request(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
+        var request = HTTPClient.Request(method, self.base + path)
+        request.timeout = Self.timeout
+        request.maximumBodyBytes = Self.maximumAnswer
+        if let token = self.token { request.headers.append(HTTPClient.Header("Authorization", "Bearer \(token)")) }
+        if let body {
+            request.headers.append(HTTPClient.Header("Content-Type", "application/json"))
+            request.body = [UInt8](body)
+        }
+        let answer: HTTPClient.Answer
+        do throws(HTTPClient.Failure) {
+            answer = try await HTTPClient().send(request)
         } catch {
+            var reason = "\(error)"
+            if case .notConnected(let number) = error { reason = String(cString: strerror(number)) }
             throw CommandFailure(
                 .notJoined,
-                "no daemon answers at \(self.base): \(error). Is `tapedeck run` running? --api or --config tells where."
+                "no daemon answers at \(self.base): \(reason). Is `tapedeck run` running? --api or --config tells where."
             )
         }
-        guard status.code >= 300 else { return data }
+        let data = Data(answer.body)
+        guard answer.status >= 300 else { return data }
         let problem = try? JSONDecoder().decode(Problem.self, from: data)
-        var text = problem?.detail ?? problem?.title ?? "status \(status.code)"
-        if status == .unauthorized { text += " (TAPEDECK_TOKEN holds the token)" }
+        var text = problem?.detail ?? problem?.title ?? "status \(answer.status)"
+        if answer.status == 401 { text += " (TAPEDECK_TOKEN holds the token)" }
         throw CommandFailure(.usage, ([text] + (problem?.problems ?? [])).joined(separator: "\n"))
     }
 }

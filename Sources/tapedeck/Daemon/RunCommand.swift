@@ -4,7 +4,9 @@ import ArgumentParser
 import ConfigurationFile
 import Daemon
 import Foundation
+import GStreamer
 import Observability
+import PipelineCatalogue
 import SystemPackage
 
 /// `tapedeck run`.
@@ -16,6 +18,8 @@ struct RunCommand: AsyncParsableCommand {
             The configuration is read again on SIGHUP, with `tapedeck reload`, and when the file changes; a file with \
             a mistake changes nothing. SIGTERM finishes every recording and leaves every room.
 
+            With --trace-signalling calls.jsonl the room `standup` writes calls-standup.jsonl.
+
             Example: tapedeck run --config /etc/tapedeck/tapedeck.yaml
             """
     )
@@ -23,18 +27,33 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "The configuration file; docs/tapedeck.example.yaml explains every key.")
     var config: String
 
-    @Flag(help: "Read the configuration, print every problem, and end: 0 if there is none, else 2.")
+    @Flag(
+        help: "Read the configuration and the pipeline files, print every problem, and end: 0 if there is none, else 2."
+    )
     var check = false
 
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         let values = NotedValueSource()
         let configuration: DaemonConfiguration
+        let pipelines: PipelineCatalogue
         do throws(ConfigurationError) {
             configuration = try DaemonConfiguration.load(path: self.config, values: values)
+            pipelines = try configuration.pipelineCatalogue(file: self.config)
         } catch {
             throw CommandFailure(.usage, "the configuration has errors\n\(error)")
+        }
+        // The program's own files were tested with the program: GStreamer is loaded for an operator's files only.
+        if self.check || configuration.pipelines.directory != nil {
+            do throws(GStreamerError) {
+                try Runtime.initialise()
+            } catch {
+                throw CommandFailure(error)
+            }
+            try PipelinesCommand.checkOnHost(pipelines)
+            if self.check { try PipelinesCommand.checkOutputs(configuration, pipelines) }
         }
         if self.check {
             let result = CheckResult(configuration: self.config, rooms: configuration.rooms.count)
@@ -58,7 +77,8 @@ struct RunCommand: AsyncParsableCommand {
             values: values,
             // Not its path: after an upgrade replaced the file, workers are still of this build.
             executable: "/proc/self/exe",
-            workerArguments: self.common.arguments,
+            workerArguments: self.common.arguments + self.trace.arguments,
+            serverArguments: self.common.arguments,
             version: Tapedeck.version,
             metrics: metrics,
             logger: self.common.logOutput { metrics.logLine($0) }.logger()

@@ -28,7 +28,7 @@ import Testing
 
     @Test func everythingIsSaidAtOnce() async throws {
         try await Fixture().test { client in
-            let body = #"{"camera":{"video":"x","width":321,"height":1,"framesPerSecond":"30","zoom":2},"a":1}"#
+            let body = #"{"camera":{"video":"X","width":321,"height":1,"framesPerSecond":"30","zoom":2},"a":1}"#
             let response = try await client.send(.post, "/v1/rooms/standup/camera", json: body)
             #expect(response.status == .unprocessableContent)
             for name in [
@@ -90,8 +90,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"layout":"grid"}"#, 422), (#"{"from":-1}"#, 422), (#"{"from":"1"}"#, 422), (#"{"from":5,"to":5}"#, 422),
+        (#"{"layout":"mosaic"}"#, 422), (#"{"from":-1}"#, 422), (#"{"from":"1"}"#, 422), (#"{"from":5,"to":5}"#, 422),
         (#"{"to":0}"#, 422), (#"{"from":1.5,"to":2}"#, 202), (#"{"layout":"browser","participant":"a"}"#, 202),
+        (#"{"layout":"grid","size":"640x360","fps":30,"codec":"vp8"}"#, 202),
+        (#"{"layout":"audio","format":"wav","loudness":-23}"#, 202), (#"{"layout":"grid","size":"641x360"}"#, 422),
+        (#"{"layout":"audio","fps":30}"#, 422), (#"{"layout":"tracks","fps":30}"#, 422),
+        (#"{"layout":"grid","size":"--output=x"}"#, 422), (#"{"layout":"audio","loudness":"-16"}"#, 422),
+        (#"{"series":true,"container":"webm","keepDamaged":true}"#, 202), (#"{"project":true}"#, 202),
+        (#"{"series":1}"#, 422), (#"{"container":"avi"}"#, 422), (#"{"project":true,"to":5}"#, 422),
+        (#"{"project":true,"series":true}"#, 422), (#"{"layout":"grid","series":true}"#, 422),
+        (#"{"layout":"audio","container":"mp4"}"#, 422), (#"{"layout":"browser","keepDamaged":false}"#, 422),
         ("", 202), ("{}", 202),
     ])
     func exports(_ body: String, _ status: Int) async throws {

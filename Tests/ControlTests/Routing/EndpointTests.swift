@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import EmbeddedFiles
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
@@ -66,15 +67,55 @@ import Testing
     @Test func aCameraIsReadWhole() throws {
         let body =
             #"{"camera":{"video":"v4l2:/dev/video0","audio":null,"preferredCodec":"h264","width":640,"#
-            + #""height":360,"framesPerSecond":15,"bitsPerSecond":500000}}"#
+            + #""height":360,"framesPerSecond":15,"bitsPerSecond":500000,"minimumBitsPerSecond":90000,"#
+            + #""audioBitsPerSecond":24000,"audioFEC":false,"audioDTX":true,"keepsOpen":true,"#
+            + #""videoMuted":true,"audioMuted":true,"frozen":true,"#
+            + #""parameters":{"a":"b","c":7,"d":true}}}"#
         let members = try #require(
             try BodyReader(limit: 1000).object(.init(string: body), type: "application/json", rule: .json)
         )
         var order = CameraOrder(video: "v4l2:/dev/video0", audio: nil)
         order.preferredCodec = "h264"
+        order.parameters = ["a": "b", "c": "7", "d": "true"]
         (order.width, order.height) = (640, 360)
-        (order.framesPerSecond, order.bitsPerSecond) = (15, 500_000)
+        (order.framesPerSecond, order.bitsPerSecond, order.minimumBitsPerSecond) = (15, 500_000, 90_000)
+        (order.audioBitsPerSecond, order.audioFEC, order.audioDTX) = (24_000, false, true)
+        order.keepsOpen = true
+        (order.videoMuted, order.audioMuted, order.frozen) = (true, true, true)
         #expect(try RequestBodies.action(.camera, members) == .camera(order))
+    }
+
+    @Test(arguments: ["none", "Test", "test:", "file", "file:a", "image:b", "rtp:", "", "a b"])
+    func whatCannotBeACaptureIsRefused(capture: String) throws {
+        let body = ByteBuffer(string: #"{"camera":{"video":"\#(capture)","audio":null}}"#)
+        let members = try #require(try BodyReader(limit: 1000).object(body, type: "application/json", rule: .json))
+        #expect(throws: Problem.self) { try RequestBodies.action(.camera, members) }
+    }
+
+    @Test(arguments: ["application/json", "application/merge-patch+json"])
+    func partsOfACameraAreChanged(type: String) async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let patch: HTTPFields = [.contentType: type]
+            let response = try await client.send(
+                .patch,
+                "/v1/rooms/standup/camera",
+                json: #"{"video":"test","width":640,"videoMuted":true,"frozen":false}"#,
+                headers: patch
+            )
+            #expect(response.status == .ok)
+            for body in [
+                #"{"video":null}"#, #"{"audio":"none"}"#, #"{"width":321}"#, #"{"frozen":"yes"}"#, #"{"camera":{}}"#,
+                #"{"preferredCodec":"h264"}"#, "[]",
+            ] {
+                let refused = try await client.send(.patch, "/v1/rooms/standup/camera", json: body, headers: patch)
+                #expect(refused.status == .unprocessableContent, "\(body)")
+            }
+        }
+        var change = CameraChange()
+        (change.video, change.width, change.videoMuted, change.frozen) = ("test", 640, true, false)
+        let performed = fixture.backend.calls.filter { $0.hasPrefix("perform") }
+        #expect(performed == ["perform \(RoomAction.changeCamera(change)) on standup"])
     }
 
     @Test func roomsComeAndGo() async throws {
@@ -186,7 +227,7 @@ import Testing
     private static let operations: [(path: String, method: String)] = {
         var path = ""
         var found: [(String, String)] = []
-        for line in String(decoding: PackageResources.openapi_yaml, as: UTF8.self).split(separator: "\n") {
+        for line in String(decoding: EmbeddedFile.description.bytes, as: UTF8.self).split(separator: "\n") {
             if line.hasPrefix("  /"), line.hasSuffix(":") { path = String(line.dropFirst(2).dropLast()) }
             if line == "components:" { path = "" }
             let word = line.hasPrefix("    ") ? String(line.dropFirst(4).dropLast()) : ""
@@ -202,7 +243,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 32)
+        #expect(Self.operations.count == 33)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))
@@ -225,7 +266,7 @@ import Testing
     }
 
     @Test func everyProblemIsDescribed() {
-        let text = String(decoding: PackageResources.openapi_yaml, as: UTF8.self)
+        let text = String(decoding: EmbeddedFile.description.bytes, as: UTF8.self)
         for kind in Problem.Kind.allCases { #expect(text.contains("`\(kind.rawValue)`"), "\(kind)") }
     }
 

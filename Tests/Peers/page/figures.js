@@ -8,13 +8,15 @@ async function figures(pc) {
   for (const entry of stats.values()) {
     if (entry.type === "outbound-rtp" && entry.kind === "video") {
       take(entry, ["framesSent", "framesEncoded", "keyFramesEncoded"]);
+      result.framesOfSources = { ...result.framesOfSources, [entry.ssrc]: entry.framesSent };
       result.codecSent = stats.get(entry.codecId)?.mimeType;
       result.sizeSent = [entry.frameWidth, entry.frameHeight];
       result.pliReceived = entry.pliCount;
     } else if (entry.type === "outbound-rtp" && entry.kind === "audio") {
       result.audioPacketsSent = entry.packetsSent;
     } else if (entry.type === "inbound-rtp" && entry.kind === "video") {
-      take(entry, ["framesReceived", "framesDecoded", "keyFramesDecoded", "framesDropped"]);
+      take(entry, ["framesReceived", "framesDecoded", "keyFramesDecoded", "framesDropped",
+        "freezeCount", "totalFreezesDuration"]);
       result.codecReceived = stats.get(entry.codecId)?.mimeType;
       result.sizeReceived = [entry.frameWidth, entry.frameHeight];
     } else if (entry.type === "inbound-rtp" && entry.kind === "audio") {

@@ -18,7 +18,9 @@ const inOrder = (work) => (...values) => {
 
 async function startPeer(given) {
   options = given;
-  if (options.send) {
+  if (options.send && options.painted) {
+    stream = new MediaStream([paintedTrack()]);
+  } else if (options.send) {
     const [width, height] = options.size;
     stream = await navigator.mediaDevices.getUserMedia({
       audio: { echoCancellation: false, noiseSuppression: false, autoGainControl: false },
@@ -35,7 +37,7 @@ async function startPeer(given) {
   socket.on("otherjoin", inOrder(async (room, id) => {
     if (id === ownID) return;
     const connection = await open(memberOf(id));
-    for (const kind of ["audio", "video"]) {
+    for (const kind of options.dataFirst ? [] : ["audio", "video"]) {
       if (!trackOf(kind)) connection.pc.addTransceiver(kind, { direction: "recvonly" });
     }
     preferCodec(connection.pc);
@@ -74,12 +76,12 @@ function emit(member, data) {
 async function open(member) {
   await close(member);
   const pc = new RTCPeerConnection();
-  const connection = { pc, member, candidates: [], timers: [], isConnected: false, startedAt: null };
+  const connection = { pc, member, candidates: [], timers: [], isConnected: false, startedAt: null,
+    frames: {}, sources: 0 };
   connections.set(member, connection);
-  for (const kind of ["audio", "video"]) {
-    const track = trackOf(kind);
-    if (track) pc.addTrack(track, stream);
-  }
+  if (options.dataFirst) pc.chat = pc.createDataChannel("words");
+  else addMedia(pc);
+  if (options.channel) pc.chat = pc.createDataChannel("chat");
   pc.onicecandidate = ({ candidate }) => {
     if (!candidate?.candidate) return;
     emit(member, {
@@ -99,12 +101,119 @@ async function open(member) {
   return connection;
 }
 
+function addMedia(pc) {
+  for (const kind of ["audio", "video"]) {
+    const track = trackOf(kind);
+    if (track) pc.addTrack(track, stream);
+  }
+}
+
+// Pictures that change 30 times a second, beside those of the camera.
+function paintedTrack() {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = options.size;
+  const context = canvas.getContext("2d");
+  let count = 0;
+  const timer = setInterval(() => {
+    count += 1;
+    context.fillStyle = `hsl(${count % 360}, 80%, 50%)`;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.fillStyle = "black";
+    context.fillRect((count * 7) % canvas.width, (count * 5) % canvas.height, 40, 40);
+  }, 1000 / 30);
+  const [track] = canvas.captureStream(30).getVideoTracks();
+  track.addEventListener("ended", () => clearInterval(timer));
+  return track;
+}
+
+// What renegotiates a call under way; those that take a track away return its transceiver.
+const changes = {
+  "add media": (pc) => { addMedia(pc); },
+  "add screen": (pc) => {
+    const transceiver = pc.addTransceiver(paintedTrack(), { direction: "sendonly", streams: [new MediaStream()] });
+    transceiver.isScreen = true;
+  },
+  "add channel": (pc) => { pc.chat = pc.createDataChannel("later"); },
+  "remove screen": (pc) => pc.getTransceivers().find((transceiver) => transceiver.isScreen),
+  "remove camera": (pc) => pc.getTransceivers()
+    .find(({ isScreen, sender }) => !isScreen && sender.track?.kind === "video"),
+  // Without a new description: the sender stays.
+  "replace camera": async (pc) => {
+    await pc.getSenders().find(({ track }) => track?.kind === "video").replaceTrack(paintedTrack());
+  },
+};
+
+const senderOf = (pc, kind) => pc.getSenders().find(({ track }) => track?.kind === kind);
+
+// What changes the media of a call under way; only another codec needs a new description.
+const settings = {
+  "scale": async (pc, factor) => {
+    const sender = senderOf(pc, "video");
+    const parameters = sender.getParameters();
+    parameters.encodings[0].scaleResolutionDownBy = Number(factor);
+    await sender.setParameters(parameters);
+  },
+  "camera": (pc, state) => { trackOf("video").enabled = state === "on"; },
+  "microphone": (pc, state) => { trackOf("audio").enabled = state === "on"; },
+  "codec": async (pc, codec) => {
+    options.codec = codec;
+    preferCodec(pc);
+  },
+};
+
+async function set(name, value) {
+  return inOrder(async () => {
+    for (const connection of connections.values()) {
+      await settings[name](connection.pc, value);
+      if (name === "codec") await offer(connection);
+      report({ event: "set", what: `${name} ${value}`, at: Date.now() / 1000 });
+    }
+  })();
+}
+
+// Makes a change and offers it. A track that goes is counted first: statistics forget it.
+async function change(name, stops) {
+  return inOrder(async () => {
+    for (const connection of connections.values()) {
+      const { pc } = connection;
+      const transceiver = await changes[name](pc);
+      if (transceiver) {
+        await transceiver.sender.replaceTrack(null);
+        await countFrames(connection);
+        if (stops) transceiver.stop();
+        else pc.removeTrack(transceiver.sender);
+      }
+      if (name !== "replace camera") await offer(connection);
+      report({ event: "changed", change: name, frames: connection.frames });
+    }
+  })();
+}
+
+// Writes into the data channel of every connection, once it is open.
+async function write(text) {
+  for (const { pc } of connections.values()) {
+    if (pc.chat.readyState !== "open") await new Promise((resolve) => { pc.chat.onopen = resolve; });
+    pc.chat.send(text);
+    report({ event: "wrote", text, at: Date.now() / 1000 });
+  }
+}
+
+// Keeps the frames sent by each source so far, and says how many sources are really under way.
+async function countFrames(connection) {
+  Object.assign(connection.frames, (await figures(connection.pc)).framesOfSources);
+  const count = Object.values(connection.frames).filter((frames) => frames >= 40).length;
+  if (count <= connection.sources) return;
+  connection.sources = count;
+  report({ event: "sources", count });
+}
+
 function connected(connection) {
   connection.isConnected = true;
   connection.startedAt = performance.now();
   const every = (seconds, work) => {
     if (seconds > 0) connection.timers.push(setInterval(work, seconds * 1000));
   };
+  every(0.25, () => countFrames(connection));
   every(options.muteCycle, () => {
     for (const track of stream.getTracks()) track.enabled = !track.enabled;
     report({ event: "muted", value: !stream.getTracks()[0].enabled });
@@ -138,6 +247,14 @@ async function offer(connection) {
   send(connection, connection.pc.localDescription);
 }
 
+// New ICE credentials and ports for every connection, in a description of the same session.
+async function restartAll() {
+  for (const connection of connections.values()) {
+    connection.pc.restartIce();
+    await offer(connection);
+  }
+}
+
 const session = (description) => /^o=(.*) \d+ IN/m.exec(description?.sdp ?? "")?.[1];
 
 async function message(data) {
@@ -155,6 +272,7 @@ async function message(data) {
   } else if (data?.type === "answer" && connection?.pc.signalingState === "have-local-offer") {
     await connection.pc.setRemoteDescription(data);
     await flush(connection);
+    report({ event: "answered" });
   } else if (data?.type === "candidate" && connection) {
     connection.candidates.push({ candidate: data.candidate, sdpMLineIndex: Number(data.label) });
     if (connection.pc.remoteDescription) await flush(connection);
@@ -174,10 +292,12 @@ async function close(member) {
   connections.delete(member);
   for (const timer of connection.timers) clearInterval(timer);
   const last = await figures(connection.pc);
+  Object.assign(connection.frames, last.framesOfSources);
   connection.pc.onconnectionstatechange = null;
   connection.pc.close();
   const seconds = connection.startedAt ? (performance.now() - connection.startedAt) / 1000 : 0;
-  report({ event: "closed", at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last });
+  report({ event: "closed", at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last,
+    framesOfSources: connection.frames });
 }
 
 async function allFigures() {

@@ -11,7 +11,7 @@ import Testing
 
     static let openText = #"{"pingInterval":25000,"pingTimeout":5000,"sid":"qX7cSk1wAAAB","upgrades":["websocket"]}"#
 
-    /// The vectors of protocols.md H.
+    /// Payloads of version 3 as servers of socket.io 2 write them.
     static let versionThree: [Vector] = [
         Vector(
             packets: [EngineIOPacket(.open, openText), EngineIOPacket(.message, "0")],
@@ -107,11 +107,11 @@ import Testing
 
     @Test func framesCarryBinaryPerVersion() throws {
         let packet = EngineIOPacket(binaryMessage: [7, 8])
-        #expect(EngineIOFrame(packet, version: .three) == .binary([4, 7, 8]))
-        #expect(EngineIOFrame(packet, version: .four) == .binary([7, 8]))
+        #expect(WebSocketMessage(packet, version: .three) == .binary([4, 7, 8]))
+        #expect(WebSocketMessage(packet, version: .four) == .binary([7, 8]))
         for version in EngineIOVersion.allCases {
-            #expect(try EngineIOFrame(packet, version: version).packet(version: version) == packet)
-            #expect(try EngineIOFrame.text("2probe").packet(version: version) == EngineIOPacket(.ping, "probe"))
+            #expect(try WebSocketMessage(packet, version: version).packet(version: version) == packet)
+            #expect(try WebSocketMessage.text("2probe").packet(version: version) == EngineIOPacket(.ping, "probe"))
         }
     }
 

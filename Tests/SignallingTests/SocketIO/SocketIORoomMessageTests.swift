@@ -7,7 +7,7 @@ import Testing
     static let body = "1 1 udp 2130706431 192.0.2.7 50000 typ host"
     static let line = "candidate:" + body
 
-    static func candidate(_ index: Int?, _ mid: String?) -> SocketIORoomMessage.Content {
+    static func candidate(_ index: Int?, _ mid: String?) -> PeerMessage {
         .candidate(ICECandidate(line: line, mLineIndex: index, mid: mid))
     }
 
@@ -27,13 +27,13 @@ import Testing
         (#"{"type":"offer","sdp":"v=0"}"#, .offer(sdp: "v=0")),
         (#"{"type":"answer","sdp":{"type":"answer","sdp":"v=0"}}"#, .answer(sdp: "v=0")),
     ])
-    func reads(_ text: String, _ content: SocketIORoomMessage.Content) throws {
+    func reads(_ text: String, _ content: PeerMessage) throws {
         let json = text.replacing("LINE", with: Self.line).replacing("BODY", with: Self.body)
         #expect(try SocketIORoomMessage(JSONValue(parsing: json)).content == content)
     }
 
     @Test(arguments: [
-        ("7", SocketIORoomMessage.ReadingError.notAnObject),
+        ("7", PeerMessage.ReadingError.notAnObject),
         ("{}", .unknownType("")),
         (#"{"type":"dance"}"#, .unknownType("dance")),
         (#"{"type":"offer"}"#, .missingDescription),
@@ -41,15 +41,16 @@ import Testing
         (#"{"type":"candidate","candidate":"nonsense"}"#, .invalidCandidate),
         (#"{"type":"candidate","candidate":"candidate:1 1 udp x 192.0.2.7 50000 typ host"}"#, .invalidCandidate),
         (#"{"type":"candidate","candidate":"candidate:1 1 udp 1 h\n 50000 typ host"}"#, .invalidCandidate),
+        (#"{"type":"candidate","candidate":"\u06DCandidate:1 1 udp 1 h 50000 typ host"}"#, .invalidCandidate),
     ])
-    func refuses(_ text: String, _ error: SocketIORoomMessage.ReadingError) throws {
+    func refuses(_ text: String, _ error: PeerMessage.ReadingError) throws {
         let json = try JSONValue(parsing: text)
         #expect(throws: error) { try SocketIORoomMessage(json) }
     }
 
     @Test func refusesLongDescriptions() {
-        let sdp = String(repeating: "x", count: SocketIORoomMessage.maximumDescriptionBytes + 1)
-        #expect(throws: SocketIORoomMessage.ReadingError.missingDescription) {
+        let sdp = String(repeating: "x", count: PeerMessage.maximumDescriptionBytes + 1)
+        #expect(throws: PeerMessage.ReadingError.missingDescription) {
             try SocketIORoomMessage(.object(["type": "offer", "sdp": .string(sdp)]))
         }
     }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "CTapedeckCapture.h"
+
+// What a stream may send before somebody takes it: some seconds, or one large keyframe.
+enum { MAXIMUM_HELD_PACKETS = 4096, MAXIMUM_HELD_BYTES = 8 << 20 };
+
+struct CTapedeckHold {
+    gatomicrefcount references;
+    // No reference: the pad's probe has one to this.
+    GstPad *pad;
+
+    // What follows belongs to who holds the stream lock of the pad's inner end, through which all data come.
+    GQueue held;
+    size_t bytes;
+    bool is_open;
+};
+
+static void unref(gpointer user) {
+    CTapedeckHold *hold = user;
+    if (!g_atomic_ref_count_dec(&hold->references)) return;
+    g_queue_clear_full(&hold->held, (GDestroyNotify)gst_buffer_unref);
+    g_free(hold);
+}
+
+static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    CTapedeckHold *hold = user;
+    if (hold->is_open) return GST_PAD_PROBE_REMOVE;
+    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
+    size_t size = gst_buffer_get_size(packet);
+    // What does not fit is missed by its sequence number.
+    if (hold->held.length < MAXIMUM_HELD_PACKETS && hold->bytes + size <= MAXIMUM_HELD_BYTES) {
+        g_queue_push_tail(&hold->held, packet);
+        hold->bytes += size;
+    } else {
+        gst_buffer_unref(packet);
+    }
+    return GST_PAD_PROBE_HANDLED;
+}
+
+CTapedeckHold *CTapedeck_hold_new(GstPad *pad) {
+    CTapedeckHold *hold = g_new0(CTapedeckHold, 1);
+    g_atomic_ref_count_init(&hold->references);
+    g_atomic_ref_count_inc(&hold->references);
+    hold->pad = pad;
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, hold, unref);
+    return hold;
+}
+
+GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink) {
+    GstPad *inner = GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(hold->pad)));
+    // Sticky events that are on their way through a pad at the moment in which it is linked would be lost.
+    GST_PAD_STREAM_LOCK(inner);
+    GstPadLinkReturn result = gst_pad_link(hold->pad, sink);
+    if (result == GST_PAD_LINK_OK) {
+        hold->is_open = true;
+        GstBuffer *packet;
+        while ((packet = g_queue_pop_head(&hold->held)) != NULL) gst_pad_push(hold->pad, packet);
+    }
+    GST_PAD_STREAM_UNLOCK(inner);
+    gst_object_unref(inner);
+    return result;
+}
+
+void CTapedeck_hold_unref(CTapedeckHold *hold) { unref(hold); }

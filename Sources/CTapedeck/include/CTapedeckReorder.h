@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RTP packets of one source put in order, and asked for again when they are missing.
+//
+//   rtpssrcdemux ──► reorder buffer ──► rtpptdemux ──► webrtcbin src pad
+//     thread that reads the socket        the same thread; the system clock's, when packets stop coming
+
+#ifndef CTAPEDECK_REORDER_H
+#define CTAPEDECK_REORDER_H
+
+#include <gst/gst.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// What became of a packet that was put into a window.
+typedef enum {
+    /// It is in the window; it, and more, may be taken.
+    CTAPEDECK_PACKET_KEPT = 1,
+    /// Another one with its sequence number is in the window.
+    CTAPEDECK_PACKET_DUPLICATE = 2,
+    /// Its place has been taken already, by itself or by its loss.
+    CTAPEDECK_PACKET_LATE = 3,
+    /// Its sequence number is far off: it is kept aside, for the next one to confirm that the sender counts anew (RFC 3550
+    /// appendix A.1).
+    CTAPEDECK_PACKET_ASIDE = 4,
+    /// There is no room for it: the oldest missing packets are given up. Take what there is, then put it again.
+    CTAPEDECK_PACKET_NO_ROOM = 5,
+} CTapedeckPacketFate;
+
+/// What is next in a window.
+typedef enum {
+    /// Nothing, until another packet or the deadline comes.
+    CTAPEDECK_NEXT_NOTHING = 0,
+    /// A packet.
+    CTAPEDECK_NEXT_PACKET = 1,
+    /// A packet that is given up.
+    CTAPEDECK_NEXT_LOSS = 2,
+} CTapedeckNextKind;
+
+/// One step out of a window.
+typedef struct {
+    CTapedeckNextKind kind;
+    uint16_t sequence;
+    /// A packet: the caller's from now on.
+    GstBuffer *packet;
+} CTapedeckNext;
+
+/// A packet to ask for again.
+typedef struct {
+    uint16_t sequence;
+    /// How often it was asked for before.
+    uint32_t requests;
+    /// How long it has been missing.
+    int64_t missing_nanoseconds;
+} CTapedeckRequest;
+
+/// Counters of a window.
+typedef struct {
+    uint64_t lost;
+    uint64_t late;
+    uint64_t duplicates;
+    /// Packets that came after they had been asked for.
+    uint64_t repaired;
+    /// From asking for a packet to its coming, smoothed; 0 before the first.
+    int64_t round_trip_nanoseconds;
+} CTapedeckReorderCounters;
+
+/// The packets of one source that wait for one that is missing: no thread, no clock, no events.
+///
+/// While nothing is missing it holds nothing. Times are nanoseconds of any clock that does not go back. One thread at a
+/// time.
+typedef struct CTapedeckReorderWindow CTapedeckReorderWindow;
+
+/// A missing packet is given up after `latency_nanoseconds`.
+CTapedeckReorderWindow *CTapedeck_reorder_window_new(int64_t latency_nanoseconds);
+void CTapedeck_reorder_window_free(CTapedeckReorderWindow *window);
+void CTapedeck_reorder_window_set_latency(CTapedeckReorderWindow *window, int64_t latency_nanoseconds);
+/// Takes the packet over if it is kept or kept aside.
+CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window, uint16_t sequence, GstBuffer *packet,
+                                                 int64_t now);
+CTapedeckNext CTapedeck_reorder_window_take(CTapedeckReorderWindow *window, int64_t now);
+/// The next packet to ask for now. False if there is none.
+bool CTapedeck_reorder_window_request(CTapedeckReorderWindow *window, int64_t now, CTapedeckRequest *request);
+/// When there is something to take or to ask for though no packet comes; INT64_MAX if never.
+int64_t CTapedeck_reorder_window_deadline(const CTapedeckReorderWindow *window, bool asks);
+CTapedeckReorderCounters CTapedeck_reorder_window_counters(const CTapedeckReorderWindow *window);
+/// Lets go of what it holds; the next packet is the first one.
+void CTapedeck_reorder_window_clear(CTapedeckReorderWindow *window);
+
+/// Puts our reorder buffer where an rtpbin has its jitter buffers, before there are any.
+void CTapedeck_use_reorder_buffers(GstElement *rtpbin);
+/// Whether this is a reorder buffer, which asks for missing packets from now on, or does not.
+bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks);
+
+#endif

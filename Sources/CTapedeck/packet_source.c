@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What libnice's nicesrc does, for a recorder: it may let packets gather in the kernel before it looks, so that a thread
+// is woken once for all of them, and takes the times of their arrival from the kernel instead of from its own waking up.
+
+#include <gst/base/gstpushsrc.h>
+#include <linux/sockios.h>
+#include <nice.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "CTapedeckCapture.h"
+#include "CTapedeckICE.h"
+
+enum {
+    // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer has
+    // room enough for what comes meanwhile.
+    MINIMUM_RATE = 100,
+    MAXIMUM_RATE = 2000,
+    // More than this at one look is a burst, which may go on.
+    BURST = 32,
+    // As much as the system allows; it doubles the number and bounds it by net.core.rmem_max.
+    SOCKET_BUFFER_BYTES = 1 << 20,
+};
+
+static const int64_t RATE_WINDOW_NANOSECONDS = 500000000;
+static const int64_t SOCKET_CHECK_NANOSECONDS = 1000000000;
+// A time stamp of the kernel that is older is no time stamp of this packet.
+static const int64_t MAXIMUM_AGE_NANOSECONDS = 1000000000;
+
+typedef struct {
+    GstPushSrc parent;
+    NiceAgent *agent;
+    guint stream;
+    guint component;
+    atomic_uint gather_milliseconds;
+    // How often the sockets were looked at, and what that brought.
+    atomic_uint_fast64_t looks;
+    atomic_uint_fast64_t packets_read;
+    GMainContext *context;
+
+    GMutex lock;
+    GCond interruption;
+    bool is_interrupted;
+
+    // What follows belongs to the streaming thread while there is one.
+    GQueue packets;
+    GSocket *socket;
+    int64_t socket_checked;
+    int64_t last_stamp;
+    // Whether the kernel told the arrival of everything that the last look brought.
+    bool knows_arrivals;
+    guint brought;
+    int64_t looked;
+    int64_t window_start;
+    guint window_packets;
+    guint rate;
+} TapedeckPacketSource;
+
+typedef struct {
+    GstPushSrcClass parent;
+} TapedeckPacketSourceClass;
+
+// What webrtcbin sets, and ours.
+enum {
+    PROPERTY_NONE,
+    PROPERTY_AGENT,
+    PROPERTY_STREAM,
+    PROPERTY_COMPONENT,
+    PROPERTY_GATHER,
+    PROPERTY_LOOKS,
+    PROPERTY_PACKETS,
+};
+
+G_DEFINE_TYPE(TapedeckPacketSource, tapedeck_packet_source, GST_TYPE_PUSH_SRC)
+
+static GstStaticPadTemplate source_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void check_socket(TapedeckPacketSource *self, int64_t now) {
+    if (self->socket_checked != 0 && now - self->socket_checked < SOCKET_CHECK_NANOSECONDS) return;
+    self->socket_checked = now;
+    // None for a relayed pair, nor for one over TCP.
+    GSocket *socket = nice_agent_get_selected_socket(self->agent, self->stream, self->component);
+    if (socket != NULL && socket != self->socket) {
+        g_socket_set_option(socket, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER_BYTES, NULL);
+    }
+    g_clear_object(&self->socket);
+    self->socket = socket;
+}
+
+// How long ago the packet that was just read came to this host; -1 if the kernel does not tell.
+static int64_t age_of_packet(TapedeckPacketSource *self) {
+    struct timespec stamp, now;
+    if (self->socket == NULL || ioctl(g_socket_get_fd(self->socket), SIOCGSTAMPNS, &stamp) != 0) return -1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t time = (int64_t)stamp.tv_sec * GST_SECOND + stamp.tv_nsec;
+    int64_t age = (int64_t)now.tv_sec * GST_SECOND + now.tv_nsec - time;
+    // Once more that of an earlier packet: this one came by another socket.
+    bool is_new = time != self->last_stamp;
+    self->last_stamp = time;
+    return is_new && age >= 0 && age < MAXIMUM_AGE_NANOSECONDS ? age : -1;
+}
+
+// Streaming thread, while it looks at the sockets.
+static void take_packet(NiceAgent *agent, guint stream, guint component, guint length, gchar *data, gpointer user) {
+    (void)agent;
+    (void)stream;
+    (void)component;
+    TapedeckPacketSource *self = user;
+    GstBuffer *packet = gst_buffer_new_memdup(data, length);
+    GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
+    int64_t age = age_of_packet(self);
+    if (age < 0) self->knows_arrivals = false;
+    if (GST_CLOCK_TIME_IS_VALID(now)) {
+        GstClockTime arrival = age < 0 ? now : now - MIN(now, (GstClockTime)age);
+        GST_BUFFER_DTS(packet) = arrival;
+        GST_BUFFER_PTS(packet) = arrival;
+    }
+    g_queue_push_tail(&self->packets, packet);
+    self->brought += 1;
+}
+
+static bool may_gather(TapedeckPacketSource *self) {
+    return self->brought > 0 && self->brought <= BURST && self->knows_arrivals && self->rate >= MINIMUM_RATE &&
+           self->rate <= MAXIMUM_RATE;
+}
+
+// Waits until `gather` has passed since the last look. False if it was interrupted.
+static bool gather(TapedeckPacketSource *self) {
+    int64_t wait = may_gather(self) ? (int64_t)atomic_load(&self->gather_milliseconds) * 1000000 : 0;
+    gint64 deadline = (self->looked + wait) / 1000;
+    g_mutex_lock(&self->lock);
+    while (wait > 0 && !self->is_interrupted &&
+           g_cond_wait_until(&self->interruption, &self->lock, deadline)) {
+    }
+    bool is_interrupted = self->is_interrupted;
+    g_mutex_unlock(&self->lock);
+    return !is_interrupted;
+}
+
+static void look(TapedeckPacketSource *self) {
+    self->brought = 0;
+    self->knows_arrivals = true;
+    g_main_context_iteration(self->context, TRUE);
+    self->looked = CTapedeck_monotonic_nanoseconds();
+    check_socket(self, self->looked);
+    atomic_fetch_add_explicit(&self->looks, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&self->packets_read, self->brought, memory_order_relaxed);
+    self->window_packets += self->brought;
+    int64_t elapsed = self->looked - self->window_start;
+    if (elapsed < RATE_WINDOW_NANOSECONDS) return;
+    self->rate = (guint)((int64_t)self->window_packets * (int64_t)GST_SECOND / elapsed);
+    self->window_start = self->looked;
+    self->window_packets = 0;
+}
+
+static GstFlowReturn create(GstPushSrc *source, GstBuffer **buffer) {
+    TapedeckPacketSource *self = (TapedeckPacketSource *)source;
+    while (g_queue_is_empty(&self->packets)) {
+        if (!gather(self)) return GST_FLOW_FLUSHING;
+        look(self);
+    }
+    *buffer = g_queue_pop_head(&self->packets);
+    return GST_FLOW_OK;
+}
+
+static void interrupt(TapedeckPacketSource *self, bool is_interrupted) {
+    g_mutex_lock(&self->lock);
+    self->is_interrupted = is_interrupted;
+    g_cond_signal(&self->interruption);
+    g_mutex_unlock(&self->lock);
+    g_main_context_wakeup(self->context);
+}
+
+static gboolean unlock(GstBaseSrc *source) {
+    interrupt((TapedeckPacketSource *)source, true);
+    return TRUE;
+}
+
+static gboolean unlock_stop(GstBaseSrc *source) {
+    interrupt((TapedeckPacketSource *)source, false);
+    return TRUE;
+}
+
+static void drop_packet(gpointer packet) { gst_buffer_unref(packet); }
+
+static GstStateChangeReturn change_state(GstElement *element, GstStateChange transition) {
+    TapedeckPacketSource *self = (TapedeckPacketSource *)element;
+    if (transition == GST_STATE_CHANGE_NULL_TO_READY &&
+        (self->agent == NULL || self->stream == 0 || self->component == 0)) {
+        GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, (NULL), ("no agent, stream or component to read from"));
+        return GST_STATE_CHANGE_FAILURE;
+    }
+    GstStateChangeReturn result =
+        GST_ELEMENT_CLASS(tapedeck_packet_source_parent_class)->change_state(element, transition);
+    if (result == GST_STATE_CHANGE_FAILURE) return result;
+    switch (transition) {
+        case GST_STATE_CHANGE_READY_TO_PAUSED:
+            nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, take_packet, self);
+            break;
+        case GST_STATE_CHANGE_PAUSED_TO_READY:
+            // The streaming thread has ended: nobody is in take_packet.
+            nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, NULL, NULL);
+            g_queue_clear_full(&self->packets, drop_packet);
+            g_clear_object(&self->socket);
+            break;
+        default:
+            break;
+    }
+    return result;
+}
+
+static void set_property(GObject *object, guint property, const GValue *value, GParamSpec *specification) {
+    TapedeckPacketSource *self = (TapedeckPacketSource *)object;
+    switch (property) {
+        case PROPERTY_AGENT:
+            g_set_object(&self->agent, g_value_get_object(value));
+            break;
+        case PROPERTY_STREAM:
+            self->stream = g_value_get_uint(value);
+            break;
+        case PROPERTY_COMPONENT:
+            self->component = g_value_get_uint(value);
+            break;
+        case PROPERTY_GATHER:
+            atomic_store(&self->gather_milliseconds, g_value_get_uint(value));
+            break;
+        default:
+            G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
+    }
+}
+
+static void get_property(GObject *object, guint property, GValue *value, GParamSpec *specification) {
+    TapedeckPacketSource *self = (TapedeckPacketSource *)object;
+    switch (property) {
+        case PROPERTY_AGENT:
+            g_value_set_object(value, self->agent);
+            break;
+        case PROPERTY_STREAM:
+            g_value_set_uint(value, self->stream);
+            break;
+        case PROPERTY_COMPONENT:
+            g_value_set_uint(value, self->component);
+            break;
+        case PROPERTY_GATHER:
+            g_value_set_uint(value, atomic_load(&self->gather_milliseconds));
+            break;
+        case PROPERTY_LOOKS:
+            g_value_set_uint64(value, atomic_load(&self->looks));
+            break;
+        case PROPERTY_PACKETS:
+            g_value_set_uint64(value, atomic_load(&self->packets_read));
+            break;
+        default:
+            G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
+    }
+}
+
+static void finalize(GObject *object) {
+    TapedeckPacketSource *self = (TapedeckPacketSource *)object;
+    g_clear_object(&self->agent);
+    g_main_context_unref(self->context);
+    g_cond_clear(&self->interruption);
+    g_mutex_clear(&self->lock);
+    G_OBJECT_CLASS(tapedeck_packet_source_parent_class)->finalize(object);
+}
+
+static void tapedeck_packet_source_init(TapedeckPacketSource *self) {
+    gst_base_src_set_live(GST_BASE_SRC(self), TRUE);
+    gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
+    self->context = g_main_context_new();
+    g_mutex_init(&self->lock);
+    g_cond_init(&self->interruption);
+    g_queue_init(&self->packets);
+}
+
+static void tapedeck_packet_source_class_init(TapedeckPacketSourceClass *class) {
+    GObjectClass *object = G_OBJECT_CLASS(class);
+    GstElementClass *element = GST_ELEMENT_CLASS(class);
+    GstBaseSrcClass *base = GST_BASE_SRC_CLASS(class);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    object->finalize = finalize;
+    element->change_state = change_state;
+    base->unlock = unlock;
+    base->unlock_stop = unlock_stop;
+    GST_PUSH_SRC_CLASS(class)->create = create;
+    GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+    g_object_class_install_property(
+        object, PROPERTY_AGENT,
+        g_param_spec_object("agent", "Agent", "The ICE agent to read from", NICE_TYPE_AGENT, flags));
+    g_object_class_install_property(
+        object, PROPERTY_STREAM,
+        g_param_spec_uint("stream", "Stream", "The agent's stream", 0, G_MAXUINT, 0, flags));
+    g_object_class_install_property(
+        object, PROPERTY_COMPONENT,
+        g_param_spec_uint("component", "Component", "The stream's component", 0, G_MAXUINT, 0, flags));
+    g_object_class_install_property(
+        object, PROPERTY_GATHER,
+        g_param_spec_uint("gather", "Gather", "How long packets may gather in the kernel, in milliseconds", 0, 1000, 0,
+                          flags));
+    GParamFlags counter = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+    g_object_class_install_property(
+        object, PROPERTY_LOOKS,
+        g_param_spec_uint64("looks", "Looks", "How often the sockets were looked at", 0, G_MAXUINT64, 0, counter));
+    g_object_class_install_property(
+        object, PROPERTY_PACKETS,
+        g_param_spec_uint64("packets", "Packets", "How many packets that brought", 0, G_MAXUINT64, 0, counter));
+    gst_element_class_add_static_pad_template(element, &source_template);
+    gst_element_class_set_static_metadata(element, "Packet source", "Source/Network",
+                                          "Reads from an ICE agent, many packets at a time", "Tapedeck");
+}
+
+void CTapedeck_use_packet_sources(void) {
+    static gsize is_done = 0;
+    if (!g_once_init_enter(&is_done)) return;
+    // A plug-in that is loaded later would put its own nicesrc back.
+    GstPlugin *plugin = gst_plugin_load_by_name("nice");
+    if (plugin != NULL) {
+        gst_element_register(NULL, "nicesrc", GST_RANK_NONE, tapedeck_packet_source_get_type());
+        gst_object_unref(plugin);
+    }
+    g_once_init_leave(&is_done, 1);
+}

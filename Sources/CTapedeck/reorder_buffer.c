@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The element around a reorder window. rtpjitterbuffer does the same with two threads for each source, one of which is
+// woken for each packet; a recorder needs neither its clock nor its timer for packets that are yet to come.
+
+#include <gst/rtp/rtp.h>
+#include <stdatomic.h>
+
+#include "CTapedeckReorder.h"
+
+typedef struct {
+    GstElement parent;
+    GstPad *sink;
+    GstPad *source;
+    GstClock *clock;
+    atomic_bool asks;
+    atomic_uint latency_milliseconds;
+
+    // What follows belongs to who holds the stream lock of the sink pad.
+    CTapedeckReorderWindow *window;
+    // The one wait on the clock, and what it is for; NULL if nothing is waited for.
+    GstClockID wait;
+    int64_t wait_until;
+
+    // For the property `stats`, which webrtcbin reads on any thread.
+    atomic_uint_fast64_t lost;
+    atomic_uint_fast64_t late;
+    atomic_uint_fast64_t duplicates;
+    atomic_uint_fast64_t repaired;
+    atomic_uint_fast64_t requested;
+} TapedeckReorderBuffer;
+
+typedef struct {
+    GstElementClass parent;
+} TapedeckReorderBufferClass;
+
+// What rtpbin and webrtcbin set and read.
+enum { PROPERTY_NONE, PROPERTY_LATENCY, PROPERTY_RETRANSMISSION, PROPERTY_STATISTICS };
+
+G_DEFINE_TYPE(TapedeckReorderBuffer, tapedeck_reorder_buffer, GST_TYPE_ELEMENT)
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-rtp"));
+static GstStaticPadTemplate source_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-rtp"));
+
+static int64_t now_of(TapedeckReorderBuffer *self) { return (int64_t)gst_clock_get_time(self->clock); }
+
+static void publish(TapedeckReorderBuffer *self) {
+    CTapedeckReorderCounters counters = CTapedeck_reorder_window_counters(self->window);
+    atomic_store_explicit(&self->lost, counters.lost, memory_order_relaxed);
+    atomic_store_explicit(&self->late, counters.late, memory_order_relaxed);
+    atomic_store_explicit(&self->duplicates, counters.duplicates, memory_order_relaxed);
+    atomic_store_explicit(&self->repaired, counters.repaired, memory_order_relaxed);
+}
+
+// The event that rtpsession makes a NACK of (RFC 4585 section 6.2.1); rtpssrcdemux adds the SSRC.
+static void ask(TapedeckReorderBuffer *self, const CTapedeckRequest *request) {
+    int64_t round_trip = CTapedeck_reorder_window_counters(self->window).round_trip_nanoseconds;
+    GstStructure *structure = gst_structure_new(
+        "GstRTPRetransmissionRequest", "seqnum", G_TYPE_UINT, (guint)request->sequence, "delay", G_TYPE_UINT,
+        (guint)(request->missing_nanoseconds / 1000000), "retry", G_TYPE_UINT, (guint)request->requests, "deadline",
+        G_TYPE_UINT, (guint)atomic_load(&self->latency_milliseconds), "avg-rtt", G_TYPE_UINT,
+        (guint)(round_trip / 1000000), NULL);
+    gst_pad_push_event(self->sink, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, structure));
+    atomic_fetch_add_explicit(&self->requested, 1, memory_order_relaxed);
+}
+
+static gboolean on_time(GstClock *clock, GstClockTime time, GstClockID id, gpointer user);
+
+static void cancel_wait(TapedeckReorderBuffer *self) {
+    if (self->wait == NULL) return;
+    gst_clock_id_unschedule(self->wait);
+    g_clear_pointer(&self->wait, gst_clock_id_unref);
+}
+
+static void wait_for(TapedeckReorderBuffer *self, int64_t deadline) {
+    // A wait that ends too early finds out and waits again.
+    if (self->wait != NULL && self->wait_until <= deadline) return;
+    cancel_wait(self);
+    if (deadline == INT64_MAX) return;
+    self->wait_until = deadline;
+    self->wait = gst_clock_new_single_shot_id(self->clock, (GstClockTime)deadline);
+    gst_clock_id_wait_async(self->wait, on_time, gst_object_ref(self), gst_object_unref);
+}
+
+// Passes on what may go.
+static GstFlowReturn drain(TapedeckReorderBuffer *self, int64_t now) {
+    GstFlowReturn flow = GST_FLOW_OK;
+    CTapedeckNext next;
+    while ((next = CTapedeck_reorder_window_take(self->window, now)).kind != CTAPEDECK_NEXT_NOTHING) {
+        // Depayloaders and taps see from the sequence numbers what is missing.
+        if (next.kind == CTAPEDECK_NEXT_LOSS) continue;
+        GstFlowReturn result = gst_pad_push(self->source, next.packet);
+        if (result != GST_FLOW_OK) flow = result;
+    }
+    return flow;
+}
+
+// Passes on what may go, and asks for what is due.
+static GstFlowReturn run(TapedeckReorderBuffer *self, int64_t now) {
+    GstFlowReturn flow = drain(self, now);
+    bool asks = atomic_load_explicit(&self->asks, memory_order_relaxed);
+    CTapedeckRequest request;
+    while (asks && CTapedeck_reorder_window_request(self->window, now, &request)) ask(self, &request);
+    int64_t deadline = CTapedeck_reorder_window_deadline(self->window, asks);
+    if (deadline != INT64_MAX || self->wait != NULL) {
+        publish(self);
+        wait_for(self, deadline);
+    }
+    return flow;
+}
+
+// The system clock's thread.
+static gboolean on_time(GstClock *clock, GstClockTime time, GstClockID id, gpointer user) {
+    (void)clock;
+    (void)time;
+    TapedeckReorderBuffer *self = user;
+    GST_PAD_STREAM_LOCK(self->sink);
+    // Another wait may have taken its place while this one came to the lock.
+    if (self->wait == id) {
+        g_clear_pointer(&self->wait, gst_clock_id_unref);
+        if (!GST_PAD_IS_FLUSHING(self->sink)) run(self, now_of(self));
+    }
+    GST_PAD_STREAM_UNLOCK(self->sink);
+    return TRUE;
+}
+
+static bool sequence_of(GstBuffer *packet, uint16_t *sequence) {
+    uint8_t header[4];
+    if (gst_buffer_extract(packet, 0, header, sizeof(header)) != sizeof(header) || header[0] >> 6 != 2) return false;
+    *sequence = GST_READ_UINT16_BE(header + 2);
+    return true;
+}
+
+static GstFlowReturn take_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
+    (void)pad;
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)parent;
+    uint16_t sequence;
+    if (!sequence_of(packet, &sequence)) {
+        gst_buffer_unref(packet);
+        return GST_FLOW_OK;
+    }
+    int64_t now = now_of(self);
+    CTapedeckPacketFate fate;
+    while ((fate = CTapedeck_reorder_window_put(self->window, sequence, packet, now)) == CTAPEDECK_PACKET_NO_ROOM) {
+        drain(self, now);
+    }
+    if (fate == CTAPEDECK_PACKET_DUPLICATE || fate == CTAPEDECK_PACKET_LATE) gst_buffer_unref(packet);
+    return run(self, now);
+}
+
+static gboolean take_event(GstPad *pad, GstObject *parent, GstEvent *event) {
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)parent;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+        cancel_wait(self);
+        CTapedeck_reorder_window_clear(self->window);
+    }
+    // What is held belongs before the end.
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) drain(self, INT64_MAX / 2);
+    return gst_pad_event_default(pad, parent, event);
+}
+
+static GstStateChangeReturn change_state(GstElement *element, GstStateChange transition) {
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)element;
+    GstStateChangeReturn result =
+        GST_ELEMENT_CLASS(tapedeck_reorder_buffer_parent_class)->change_state(element, transition);
+    if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+        GST_PAD_STREAM_LOCK(self->sink);
+        cancel_wait(self);
+        CTapedeck_reorder_window_clear(self->window);
+        GST_PAD_STREAM_UNLOCK(self->sink);
+    }
+    return result;
+}
+
+static void set_property(GObject *object, guint property, const GValue *value, GParamSpec *specification) {
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
+    switch (property) {
+        case PROPERTY_LATENCY:
+            atomic_store(&self->latency_milliseconds, g_value_get_uint(value));
+            GST_PAD_STREAM_LOCK(self->sink);
+            CTapedeck_reorder_window_set_latency(self->window, (int64_t)g_value_get_uint(value) * 1000000);
+            GST_PAD_STREAM_UNLOCK(self->sink);
+            break;
+        case PROPERTY_RETRANSMISSION:
+            atomic_store(&self->asks, g_value_get_boolean(value));
+            break;
+        default:
+            G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
+    }
+}
+
+static void get_property(GObject *object, guint property, GValue *value, GParamSpec *specification) {
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
+    switch (property) {
+        case PROPERTY_LATENCY:
+            g_value_set_uint(value, atomic_load(&self->latency_milliseconds));
+            break;
+        case PROPERTY_RETRANSMISSION:
+            g_value_set_boolean(value, atomic_load(&self->asks));
+            break;
+        case PROPERTY_STATISTICS:
+            g_value_take_boxed(
+                value,
+                gst_structure_new("application/x-rtp-jitterbuffer-stats", "num-lost", G_TYPE_UINT64,
+                                  (guint64)atomic_load(&self->lost), "num-late", G_TYPE_UINT64,
+                                  (guint64)atomic_load(&self->late), "num-duplicates", G_TYPE_UINT64,
+                                  (guint64)atomic_load(&self->duplicates), "rtx-count", G_TYPE_UINT64,
+                                  (guint64)atomic_load(&self->requested), "rtx-success-count", G_TYPE_UINT64,
+                                  (guint64)atomic_load(&self->repaired), NULL));
+            break;
+        default:
+            G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
+    }
+}
+
+static void finalize(GObject *object) {
+    TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
+    CTapedeck_reorder_window_free(self->window);
+    gst_object_unref(self->clock);
+    G_OBJECT_CLASS(tapedeck_reorder_buffer_parent_class)->finalize(object);
+}
+
+static void tapedeck_reorder_buffer_init(TapedeckReorderBuffer *self) {
+    self->clock = gst_system_clock_obtain();
+    self->window = CTapedeck_reorder_window_new(0);
+    self->sink = gst_pad_new_from_static_template(&sink_template, "sink");
+    self->source = gst_pad_new_from_static_template(&source_template, "src");
+    gst_pad_set_chain_function(self->sink, take_packet);
+    gst_pad_set_event_function(self->sink, take_event);
+    // The SSRC is in the caps.
+    GST_PAD_SET_PROXY_CAPS(self->sink);
+    GST_PAD_SET_PROXY_CAPS(self->source);
+    gst_element_add_pad(GST_ELEMENT(self), self->sink);
+    gst_element_add_pad(GST_ELEMENT(self), self->source);
+}
+
+static void tapedeck_reorder_buffer_class_init(TapedeckReorderBufferClass *class) {
+    GObjectClass *object = G_OBJECT_CLASS(class);
+    GstElementClass *element = GST_ELEMENT_CLASS(class);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    object->finalize = finalize;
+    element->change_state = change_state;
+    g_object_class_install_property(
+        object, PROPERTY_LATENCY,
+        g_param_spec_uint("latency", "Latency", "When a missing packet is given up, in milliseconds", 0, G_MAXUINT, 0,
+                          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+    g_object_class_install_property(
+        object, PROPERTY_RETRANSMISSION,
+        g_param_spec_boolean("do-retransmission", "Retransmission", "Whether missing packets are asked for again", FALSE,
+                             G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+    g_object_class_install_property(
+        object, PROPERTY_STATISTICS,
+        g_param_spec_boxed("stats", "Statistics", "Counters", GST_TYPE_STRUCTURE,
+                           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+    gst_element_class_add_static_pad_template(element, &sink_template);
+    gst_element_class_add_static_pad_template(element, &source_template);
+    gst_element_class_set_static_metadata(element, "Reorder buffer", "Filter/Network/RTP",
+                                          "Puts RTP packets in order and asks for missing ones", "Tapedeck");
+}
+
+static GstElement *make_buffer(GstElement *rtpbin, guint session, gpointer user) {
+    (void)rtpbin;
+    (void)session;
+    (void)user;
+    return gst_element_factory_make("tapedeckreorderbuffer", NULL);
+}
+
+void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
+    static gsize is_registered = 0;
+    // With a name it can be found in a bin, and read in a graph.
+    if (g_once_init_enter(&is_registered)) {
+        gst_element_register(NULL, "tapedeckreorderbuffer", GST_RANK_NONE, tapedeck_reorder_buffer_get_type());
+        g_once_init_leave(&is_registered, 1);
+    }
+    g_signal_connect(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), NULL);
+}
+
+bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks) {
+    if (!G_TYPE_CHECK_INSTANCE_TYPE(element, tapedeck_reorder_buffer_get_type())) return false;
+    g_object_set(element, "do-retransmission", asks, NULL);
+    return true;
+}

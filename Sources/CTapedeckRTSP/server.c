@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server.h"
+
+#include "factory.h"
+#include "paths.h"
+
+enum {
+    // A client has no body to send.
+    MAXIMUM_BODY = 16 * 1024,
+    CLIENT_THREADS = 2,
+    HOUSEKEEPING_SECONDS = 2,
+};
+
+static const char REALM[] = "tapedeck";
+
+// MARK: Clients
+
+static void on_closed(GstRTSPClient *client, CTapedeckRTSPServer *server) {
+    (void)client;
+    g_atomic_int_add(&server->clients, -1);
+}
+
+static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer user) {
+    (void)client;
+    (void)user;
+    if (context->media != NULL) rtsp_media_request_keyframe(context->media);
+}
+
+static gboolean close_client(gpointer client) {
+    gst_rtsp_client_close(client);
+    return G_SOURCE_REMOVE;
+}
+
+static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRTSPServer *server) {
+    (void)self;
+    bool is_too_many = (unsigned)g_atomic_int_add(&server->clients, 1) >= server->maximum_clients;
+    g_signal_connect(client, "closed", G_CALLBACK(on_closed), server);
+    g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
+    if (!is_too_many) return;
+    // It is taken into the books after this signal.
+    GSource *source = g_idle_source_new();
+    g_source_set_callback(source, close_client, g_object_ref(client), g_object_unref);
+    g_source_attach(source, server->context);
+    g_source_unref(source);
+}
+
+// MARK: Users
+
+static GstRTSPToken *token_for(const char *role) {
+    return gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, role, NULL);
+}
+
+static bool set_up_access(CTapedeckRTSPServer *server, const CTapedeckRTSPSettings *settings, GError **error) {
+    server->has_users = settings->users != NULL;
+    server->has_tls = settings->certificate != NULL;
+    if (!server->has_users && !server->has_tls) return true;
+    GstRTSPAuth *auth = gst_rtsp_auth_new();
+    gst_rtsp_auth_set_realm(auth, REALM);
+    gst_rtsp_auth_set_supported_methods(auth, GST_RTSP_AUTH_DIGEST);
+    for (unsigned index = 0; server->has_users && index < settings->user_count; index++) {
+        const char *name = settings->users[2 * index];
+        GstRTSPToken *token = token_for(name);
+        gst_rtsp_auth_add_digest(auth, name, settings->users[2 * index + 1], token);
+        gst_rtsp_token_unref(token);
+    }
+    if (!server->has_users) {
+        GstRTSPToken *token = token_for(RTSP_EVERYBODY);
+        gst_rtsp_auth_set_default_token(auth, token);
+        gst_rtsp_token_unref(token);
+    }
+    bool is_ready = true;
+    if (server->has_tls) {
+        GTlsCertificate *certificate =
+            g_tls_certificate_new_from_files(settings->certificate, settings->key, error);
+        is_ready = certificate != NULL;
+        if (is_ready) {
+            gst_rtsp_auth_set_tls_certificate(auth, certificate);
+            g_object_unref(certificate);
+        }
+    }
+    gst_rtsp_server_set_auth(server->server, auth);
+    g_object_unref(auth);
+    if (server->has_users) {
+        gst_rtsp_mount_points_add_factory(server->mounts, RTSP_NOWHERE, rtsp_factory_new(NULL, 0));
+    }
+    return is_ready;
+}
+
+// MARK: Life
+
+static gboolean keep_house(gpointer user) {
+    CTapedeckRTSPServer *server = user;
+    GstRTSPSessionPool *sessions = gst_rtsp_server_get_session_pool(server->server);
+    gst_rtsp_session_pool_cleanup(sessions);
+    g_object_unref(sessions);
+    return G_SOURCE_CONTINUE;
+}
+
+static gpointer run(gpointer user) {
+    CTapedeckRTSPServer *server = user;
+    g_main_context_push_thread_default(server->context);
+    g_main_loop_run(server->loop);
+    g_main_context_pop_thread_default(server->context);
+    return NULL;
+}
+
+static bool listen_for_clients(CTapedeckRTSPServer *server, const CTapedeckRTSPSettings *settings, GError **error) {
+    char service[8];
+    g_snprintf(service, sizeof(service), "%u", settings->port);
+    gst_rtsp_server_set_address(server->server, settings->host);
+    gst_rtsp_server_set_service(server->server, service);
+    GSource *source = gst_rtsp_server_create_source(server->server, NULL, error);
+    if (source == NULL) return false;
+    g_source_attach(source, server->context);
+    g_source_unref(source);
+    int port = gst_rtsp_server_get_bound_port(server->server);
+    server->port = (uint16_t)CLAMP(port, 0, 65535);
+    return true;
+}
+
+static void set_up_groups(CTapedeckRTSPServer *server, const CTapedeckRTSPSettings *settings) {
+    server->time_to_live = settings->time_to_live;
+    if (settings->first_group == NULL) return;
+    server->groups = gst_rtsp_address_pool_new();
+    gst_rtsp_address_pool_add_range(server->groups, settings->first_group, settings->last_group,
+                                    settings->first_group_port, settings->last_group_port, settings->time_to_live);
+}
+
+static void release(CTapedeckRTSPServer *server) {
+    if (server->housekeeping != NULL) {
+        g_source_destroy(server->housekeeping);
+        g_source_unref(server->housekeeping);
+    }
+    g_clear_object(&server->groups);
+    g_clear_object(&server->mounts);
+    g_clear_object(&server->server);
+    g_main_loop_unref(server->loop);
+    g_main_context_unref(server->context);
+    g_free(server);
+}
+
+CTapedeckRTSPServer *CTapedeck_rtsp_server_new(const CTapedeckRTSPSettings *settings, char **error) {
+    CTapedeckRTSPServer *server = g_new0(CTapedeckRTSPServer, 1);
+    server->context = g_main_context_new();
+    server->loop = g_main_loop_new(server->context, FALSE);
+    server->server = rtsp_plain_server_new();
+    server->mounts = rtsp_mount_points_new();
+    server->maximum_clients = settings->maximum_clients;
+    gst_rtsp_server_set_mount_points(server->server, server->mounts);
+    gst_rtsp_server_set_content_length_limit(server->server, MAXIMUM_BODY);
+    GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(server->server);
+    gst_rtsp_thread_pool_set_max_threads(threads, CLIENT_THREADS);
+    g_object_unref(threads);
+    GstRTSPSessionPool *sessions = gst_rtsp_server_get_session_pool(server->server);
+    gst_rtsp_session_pool_set_max_sessions(sessions, settings->maximum_clients);
+    g_object_unref(sessions);
+    g_signal_connect(server->server, "client-connected", G_CALLBACK(on_connected), server);
+    set_up_groups(server, settings);
+    GError *failure = NULL;
+    if (!set_up_access(server, settings, &failure) || !listen_for_clients(server, settings, &failure)) {
+        *error = g_strdup(failure != NULL ? failure->message : "the address cannot be used");
+        g_clear_error(&failure);
+        release(server);
+        return NULL;
+    }
+    server->housekeeping = g_timeout_source_new_seconds(HOUSEKEEPING_SECONDS);
+    g_source_set_callback(server->housekeeping, keep_house, server, NULL);
+    g_source_attach(server->housekeeping, server->context);
+    server->thread = g_thread_new("rtsp", run, server);
+    return server;
+}
+
+void CTapedeck_rtsp_free_words(char *error) { g_free(error); }
+
+uint16_t CTapedeck_rtsp_server_port(CTapedeckRTSPServer *server) { return server->port; }
+
+unsigned CTapedeck_rtsp_server_clients(CTapedeckRTSPServer *server) {
+    return (unsigned)MAX(g_atomic_int_get(&server->clients), 0);
+}
+
+// MARK: Whether it answers
+
+typedef struct {
+    gatomicrefcount references;
+    GMutex lock;
+    GCond said;
+    bool has_said;
+} Question;
+
+static void release_question(gpointer user) {
+    Question *question = user;
+    if (!g_atomic_ref_count_dec(&question->references)) return;
+    g_mutex_clear(&question->lock);
+    g_cond_clear(&question->said);
+    g_free(question);
+}
+
+static gboolean answer(gpointer user) {
+    Question *question = user;
+    g_mutex_lock(&question->lock);
+    question->has_said = true;
+    g_cond_signal(&question->said);
+    g_mutex_unlock(&question->lock);
+    return G_SOURCE_REMOVE;
+}
+
+bool CTapedeck_rtsp_server_answers(CTapedeckRTSPServer *server) {
+    Question *question = g_new0(Question, 1);
+    g_atomic_ref_count_init(&question->references);
+    g_atomic_ref_count_inc(&question->references);
+    g_mutex_init(&question->lock);
+    g_cond_init(&question->said);
+    g_main_context_invoke_full(server->context, G_PRIORITY_DEFAULT, answer, question, release_question);
+    int64_t deadline = g_get_monotonic_time() + G_TIME_SPAN_SECOND;
+    g_mutex_lock(&question->lock);
+    while (!question->has_said && g_cond_wait_until(&question->said, &question->lock, deadline)) {
+    }
+    bool has_said = question->has_said;
+    g_mutex_unlock(&question->lock);
+    release_question(question);
+    return has_said;
+}
+
+static GstRTSPFilterResult remove_client(GstRTSPServer *self, GstRTSPClient *client, gpointer user) {
+    (void)self;
+    (void)client;
+    (void)user;
+    return GST_RTSP_FILTER_REMOVE;
+}
+
+static gboolean end_everybody(gpointer user) {
+    CTapedeckRTSPServer *server = user;
+    gst_rtsp_server_client_filter(server->server, remove_client, NULL);
+    g_main_loop_quit(server->loop);
+    return G_SOURCE_REMOVE;
+}
+
+void CTapedeck_rtsp_server_free(CTapedeckRTSPServer *server) {
+    g_main_context_invoke(server->context, end_everybody, server);
+    g_thread_join(server->thread);
+    release(server);
+}

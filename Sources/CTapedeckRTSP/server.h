@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What mounts need of their server.
+
+#ifndef CTAPEDECK_RTSP_SERVER_H
+#define CTAPEDECK_RTSP_SERVER_H
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include "CTapedeckRTSP.h"
+
+/// Who everybody is where there are no users.
+#define RTSP_EVERYBODY "everybody"
+
+struct CTapedeckRTSPServer {
+    GstRTSPServer *server;
+    GstRTSPMountPoints *mounts;
+    GstRTSPAddressPool *groups;
+    GMainContext *context;
+    GMainLoop *loop;
+    GThread *thread;
+    GSource *housekeeping;
+    gint clients;
+    unsigned maximum_clients;
+    bool has_users;
+    bool has_tls;
+    uint16_t port;
+    uint8_t time_to_live;
+};
+
+#endif

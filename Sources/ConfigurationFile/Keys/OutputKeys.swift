@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import PipelineCatalogue
+
+/// The keys of one of a room's `outputs`.
+enum OutputKeys {
+    static let table = KeyTable(
+        KeyTable.Entry(name: "rtp", shape: .mapping(RTP.table)),
+        KeyTable.Entry(name: "pipeline", shape: .mapping(Pipeline.table))
+    )
+    /// The most outputs of a room.
+    static let maximum = 16
+
+    /// The keys of `pipeline`.
+    enum Pipeline {
+        static let file = Key("file", .outputFile)
+        static let participant = RTP.participant
+        /// Addresses of servers may hold keys.
+        static let parameter = Key("parameters", .parameterValue, isSecret: true)
+
+        static let table = KeyTable(file.entry, participant.entry, parameter.entry)
+    }
+
+    /// The keys of `rtp`.
+    enum RTP {
+        static let host = Key("host", .outputHost)
+        static let videoPort = Key("video_port", .integer(1...65_534))
+        static let audioPort = Key("audio_port", .integer(1...65_534))
+        static let participants = Key("participants", .integer(1...64))
+        static let portStep = Key("port_step", .integer(2...1024))
+        static let participant = Key("participant", ValueType<String>.line(maximum: 256))
+        static let sourcePort = Key("source_port", .integer(1024...65_532))
+        static let interface = Key("interface", .interface)
+        static let timeToLive = Key("ttl", .integer(1...255))
+        static let videoPayloadType = Key("video_payload_type", .integer(0...127))
+        static let audioPayloadType = Key("audio_payload_type", .integer(0...127))
+        static let sdpFile = Key("sdp_file", .descriptionFile)
+        static let isEncrypted = Key("srtp", .boolean)
+
+        static let table = KeyTable(
+            host.entry,
+            videoPort.entry,
+            audioPort.entry,
+            participants.entry,
+            portStep.entry,
+            participant.entry,
+            sourcePort.entry,
+            interface.entry,
+            timeToLive.entry,
+            videoPayloadType.entry,
+            audioPayloadType.entry,
+            sdpFile.entry,
+            isEncrypted.entry
+        )
+    }
+}
+
+extension ValueType where Value == String {
+    /// A file of `Pipelines/output`.
+    fileprivate static let outputFile = ValueType(accepted: "the name of a pipeline file of output/, such as hls") {
+        PipelineFile.isName($0) ? $0 : nil
+    }
+
+    /// A host name, or an IPv4 or IPv6 address without brackets.
+    fileprivate static let outputHost = ValueType(
+        accepted: "a host name or an address, such as 127.0.0.1, \"::1\" or 239.1.2.3"
+    ) { text in
+        HostAndPort.isHost(text[...]) || NetworkAddress(text) != nil ? text.lowercased() : nil
+    }
+
+    /// A file of ours that receivers read.
+    fileprivate static let descriptionFile = ValueType(
+        accepted: "an absolute path that ends in .sdp, such as /run/tapedeck/standup.sdp"
+    ) { text in
+        text.hasSuffix(".sdp") ? Self.absolutePath(text) : nil
+    }
+
+    /// A network interface's name (IFNAMSIZ).
+    fileprivate static let interface = ValueType(accepted: "an interface, such as eth0") { text in
+        (1...15).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x2F }
+            ? text : nil
+    }
+}
+
+extension OutputConfiguration {
+    /// Reads `outputs` of a room.
+    static func read(_ room: MappingReader) -> [OutputConfiguration] {
+        var files: Set<String> = []
+        return (room.list("outputs", OutputKeys.table, maximum: OutputKeys.maximum) ?? []).compactMap { entry in
+            switch (entry.has("rtp"), entry.has("pipeline")) {
+            case (true, true):
+                entry.add("pipeline", "stands beside rtp", accepted: "one of them for each output")
+            case (false, true):
+                guard let reader = entry.mapping("pipeline", OutputKeys.Pipeline.table) else { return nil }
+                return PipelineOutputConfiguration.read(reader).map { .pipeline($0) }
+            case (true, false):
+                guard let reader = entry.mapping("rtp", OutputKeys.RTP.table),
+                    let output = RTPOutputConfiguration.read(reader)
+                else { return nil }
+                if let file = output.sdpFile, !files.insert(file).inserted {
+                    reader.add(OutputKeys.RTP.sdpFile.name, "another output writes the same file")
+                }
+                return .rtp(output)
+            case (false, false):
+                entry.add("rtp", "missing", accepted: "rtp with host and ports, or pipeline with a file")
+            }
+            return nil
+        }
+    }
+}
+
+extension PipelineOutputConfiguration {
+    /// Whether the file is there and takes the values is known when the pipeline files are read.
+    fileprivate static func read(_ reader: MappingReader) -> PipelineOutputConfiguration? {
+        guard let file = reader.required(OutputKeys.Pipeline.file) else { return nil }
+        var output = PipelineOutputConfiguration(file: file)
+        output.participant = reader.value(OutputKeys.Pipeline.participant)
+        for (entry, path) in reader.named(OutputKeys.Pipeline.parameter.name) {
+            let value = reader.single(entry.value, OutputKeys.Pipeline.parameter, path: path)
+            output.parameters[entry.key] = value.map { Secret($0) }
+        }
+        return output
+    }
+}
+
+extension RTPOutputConfiguration {
+    fileprivate static func read(_ reader: MappingReader) -> RTPOutputConfiguration? {
+        typealias Keys = OutputKeys.RTP
+        guard let host = reader.required(Keys.host) else { return nil }
+        var output = RTPOutputConfiguration(host: host)
+        output.videoPort = reader.value(Keys.videoPort).map { UInt16(clamping: $0) }
+        output.audioPort = reader.value(Keys.audioPort).map { UInt16(clamping: $0) }
+        output.participants = reader.value(Keys.participants) ?? output.participants
+        output.portStep = reader.value(Keys.portStep) ?? output.portStep
+        output.participant = reader.value(Keys.participant)
+        output.sourcePort = reader.value(Keys.sourcePort).map { UInt16(clamping: $0) }
+        output.interface = reader.value(Keys.interface)
+        output.timeToLive = reader.value(Keys.timeToLive)
+        output.videoPayloadType = reader.value(Keys.videoPayloadType).map { UInt8(clamping: $0) }
+        output.audioPayloadType = reader.value(Keys.audioPayloadType).map { UInt8(clamping: $0) }
+        output.sdpFile = reader.value(Keys.sdpFile)
+        output.isEncrypted = reader.value(Keys.isEncrypted) ?? output.isEncrypted
+        if output.isEncrypted, !reader.has(Keys.sdpFile.name) {
+            reader.add(Keys.isEncrypted.name, "needs sdp_file: the keys are nowhere else")
+        }
+        if !reader.has(Keys.videoPort.name), !reader.has(Keys.audioPort.name) {
+            reader.add(Keys.videoPort.name, "missing", accepted: "video_port, audio_port or both")
+        }
+        output.checkPorts(reader)
+        if let file = output.sdpFile, output.participants > 1, !file.contains("{place}") {
+            reader.add(
+                Keys.sdpFile.name,
+                "each participant has a file of its own",
+                accepted: "a path with {place} in it, such as /run/tapedeck/standup-{place}.sdp"
+            )
+        }
+        return output
+    }
+
+    /// RTP uses a port and RTCP the next one; no two streams may share one.
+    private func checkPorts(_ reader: MappingReader) {
+        typealias Keys = OutputKeys.RTP
+        var used: Set<Int> = []
+        let kinds = [(Keys.videoPort.name, self.videoPort), (Keys.audioPort.name, self.audioPort)]
+        for (name, first) in kinds {
+            guard let first else { continue }
+            for place in 0..<self.participants {
+                let port = Int(first) + place * self.portStep
+                guard port < 65_535 else {
+                    reader.add(name, "the ports of \(self.participants) participants go beyond 65534")
+                    return
+                }
+                guard used.insert(port).inserted, used.insert(port + 1).inserted else {
+                    reader.add(name, "two streams want port \(port) or \(port + 1): RTCP uses the port after RTP's")
+                    return
+                }
+            }
+        }
+        if let sourcePort, Int(sourcePort) + self.participants * 4 > 65_535 {
+            reader.add(Keys.sourcePort.name, "the ports of \(self.participants) participants go beyond 65535")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+
+/// An export that a finished recording gets by itself.
+struct ExportOrder: Sendable, Hashable {
+    /// The layout's name.
+    var layout: String
+    /// What the layout takes, by the names of the command line.
+    var options: [String: String] = [:]
+}
+
+extension RecordConfiguration {
+    /// The exports of each recording, in this order.
+    var exportOrders: [ExportOrder] {
+        self.exports.map { layout in
+            var order = ExportOrder(layout: layout.rawValue)
+            guard layout == .tracks else { return order }
+            if self.container != .mkv { order.options["container"] = self.container.rawValue }
+            if self.keepsDamaged { order.options["keep-damaged"] = "true" }
+            if self.writesProject { order.options["project"] = "true" }
+            return order
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Supervision
+
+/// What rooms send since somebody changed it over the interface.
+///
+/// It holds until the room's definition says something else, and for workers that come anew.
+struct LiveCameras: Sendable {
+    private struct Change {
+        /// What the definition said then.
+        var defined: CameraOrder?
+        var order: CameraOrder?
+    }
+
+    private var changes: [String: Change] = [:]
+
+    /// Notes what a room sends from now on; `defined` is what its definition says.
+    mutating func note(_ order: CameraOrder?, of room: String, defined: CameraOrder?) {
+        self.changes[room] = Change(defined: defined, order: order)
+    }
+
+    /// What a room sends whose definition says `defined`.
+    ///
+    /// Another definition counts, but who was muted or frozen stays it: nobody is to be seen by a reload.
+    mutating func order(of room: String, defined: CameraOrder?) -> CameraOrder? {
+        guard let change = self.changes[room] else { return defined }
+        guard change.defined != defined else { return change.order }
+        var order = defined
+        if let before = change.order {
+            order?.videoMuted = before.videoMuted
+            order?.audioMuted = before.audioMuted
+            order?.frozen = before.frozen
+        }
+        self.changes[room] = Change(defined: defined, order: order)
+        return order
+    }
+
+    /// Forgets a room.
+    mutating func remove(_ room: String) {
+        self.changes[room] = nil
+    }
+}

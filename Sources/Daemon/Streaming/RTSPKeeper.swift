@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Logging
+import Observability
+import ServiceLifecycle
+import Supervision
+import Synchronization
+
+/// Keeps the RTSP server's process running while the configuration wants one, and tells it what the rooms send.
+///
+/// Rooms say what they send at any time and from any task; the process is told of what there is now. One that ends, or
+/// is silent, is started again, with waits that grow.
+final class RTSPKeeper: Service {
+    /// Silence after which the process is taken to hang.
+    private static let hangLimit = Duration.seconds(15)
+    /// How long the process may take to end.
+    private static let stopLimit = Duration.seconds(3)
+
+    private let launcher: WorkerLauncher
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let start = ContinuousClock.now
+
+    private struct State {
+        var configuration: RTSPConfiguration?
+        /// The number of each room that was served once: it keeps its address.
+        var numbers: [String: Int] = [:]
+        var statuses: [String: RoomStatus] = [:]
+        var mailbox: WorkerMailbox?
+        var served: RTSPServerOrder?
+        var told: [RTSPMountOrder]?
+        var restart = RestartPolicy(settings: RestartPolicy.Settings())
+        var lastHeard = ContinuousClock.now
+        var isStopping = false
+        /// Something changed while nobody waited for it, or before he did.
+        var isWoken = false
+        var wake: AsyncStream<Void>.Continuation?
+
+        /// How the configuration wants clients to be served; nil if it does not.
+        var order: RTSPServerOrder? { self.configuration.map { RTSPServerOrder($0) } }
+
+        mutating func wakeUp() {
+            self.isWoken = true
+            self.wake?.yield()
+        }
+    }
+
+    private let network = UInt8.random(in: 64...250)
+
+    init(configuration: RTSPConfiguration?, launcher: WorkerLauncher, logger: Logger) {
+        var state = State()
+        state.configuration = configuration
+        self.state = Mutex(state)
+        self.launcher = launcher
+        self.logger = logger
+    }
+
+    // MARK: Rooms
+
+    /// What a room's worker has to send to the server.
+    func outputs(of room: String) -> [RTPOutputOrder] {
+        self.state.withLock { state in
+            guard let configuration = state.configuration, configuration.serves(room) else { return [] }
+            return self.plan(room, configuration, &state)?.outputs ?? []
+        }
+    }
+
+    /// Takes what a room sends now; nil: nothing.
+    func note(_ room: String, _ status: RoomStatus?) {
+        self.state.withLock { state in
+            state.statuses[room] = state.configuration == nil ? nil : status
+            self.tell(&state)
+        }
+    }
+
+    /// Takes another configuration; clients stay unless it says how they are served.
+    func take(_ configuration: RTSPConfiguration?) {
+        self.state.withLock { state in
+            guard state.configuration != configuration else { return }
+            state.configuration = configuration
+            if configuration == nil { state.statuses.removeAll() }
+            if let served = state.served, served != state.order {
+                state.mailbox?.send(RTSPCommand.shutDown)
+            }
+            state.restart.reset()
+            self.tell(&state)
+            state.wakeUp()
+        }
+    }
+
+    private func plan(_ room: String, _ configuration: RTSPConfiguration, _ state: inout State) -> RTSPFeedPlan? {
+        let number = state.numbers[room] ?? state.numbers.count
+        state.numbers[room] = number
+        return RTSPFeedPlan(
+            room: room,
+            number: number,
+            network: self.network,
+            participants: configuration.participants
+        )
+    }
+
+    private func tell(_ state: inout State) {
+        guard let configuration = state.configuration, let mailbox = state.mailbox else { return }
+        var mounts: [RTSPMountOrder] = []
+        for (room, status) in state.statuses.sorted(by: { $0.key < $1.key }) where configuration.serves(room) {
+            let users = configuration.users.filter { $0.rooms.isEmpty || $0.rooms.contains(room) }.map(\.name)
+            guard let plan = self.plan(room, configuration, &state) else { continue }
+            mounts += plan.mounts(status, users: users)
+        }
+        guard mounts != state.told else { return }
+        state.told = mounts
+        mailbox.send(RTSPCommand.mounts(mounts))
+    }
+
+    // MARK: The process
+
+    /// Runs until a graceful shutdown.
+    func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.keepServing() }
+            group.addTask {
+                try? await gracefulShutdown()
+                self.state.withLock { state in
+                    state.isStopping = true
+                    state.mailbox?.send(RTSPCommand.shutDown)
+                    state.wakeUp()
+                }
+                try? await Task.sleep(for: Self.stopLimit)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func keepServing() async {
+        while !Task.isCancelled, !self.state.withLock({ $0.isStopping }) {
+            guard let order = self.state.withLock({ $0.order }) else {
+                await self.wait(nil)
+                continue
+            }
+            let end = await self.serve(order)
+            let delay: Duration? = self.state.withLock { state in
+                guard state.order == order, !state.isStopping, !Task.isCancelled else { return nil }
+                // At least so long: a port that is in use does not become free at once.
+                let delay = state.restart.failed(at: ContinuousClock.now - self.start, random: .random(in: 0...1))
+                return max(delay, .seconds(1))
+            }
+            guard let delay else { continue }
+            self.logger.error(
+                "RTSP server ended",
+                metadata: .tagged([.detail: "\(end); tried again in \(delay.components.seconds) s"])
+            )
+            await self.wait(delay)
+        }
+    }
+
+    /// Waits until something changed, or for so long.
+    private func wait(_ limit: Duration?) async {
+        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.state.withLock { state in
+            state.wake = wake
+            if state.isWoken { wake.yield() }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in wakes { return } }
+            if let limit { group.addTask { try? await Task.sleep(for: limit) } }
+            await group.next()
+            group.cancelAll()
+        }
+        self.state.withLock { state in
+            state.wake = nil
+            state.isWoken = false
+        }
+    }
+
+    /// One life of the process; returns how it ended.
+    private func serve(_ order: RTSPServerOrder) async -> String {
+        let mailbox = WorkerMailbox()
+        mailbox.send(RTSPCommand.serve(order))
+        self.state.withLock { state in
+            state.mailbox = mailbox
+            state.served = order
+            state.told = nil
+            state.lastHeard = .now
+            self.tell(&state)
+        }
+        let end = await withTaskGroup(of: WorkerLauncher.End?.self) { group in
+            group.addTask { await self.launcher.run(mailbox) { self.hear($0, order) } }
+            group.addTask {
+                await self.watch(mailbox)
+                return nil
+            }
+            var end: WorkerLauncher.End?
+            while let next = await group.next() {
+                if let next {
+                    end = next
+                    group.cancelAll()
+                }
+            }
+            return end
+        }
+        self.state.withLock { state in
+            state.mailbox = nil
+            state.served = nil
+        }
+        return end?.reason ?? "ended"
+    }
+
+    /// Ends a process that is silent.
+    private func watch(_ mailbox: WorkerMailbox) async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let silence = self.state.withLock { ContinuousClock.now - $0.lastHeard }
+            if silence > Self.hangLimit {
+                self.logger.error("RTSP server hangs and is ended")
+                mailbox.end()
+                return
+            }
+        }
+    }
+
+    private func hear(_ line: Result<RTSPEvent, any Error>, _ order: RTSPServerOrder) {
+        guard case .success(let event) = line else {
+            self.logger.error("RTSP server misbehaved", metadata: .tagged([.detail: "line that cannot be read"]))
+            return
+        }
+        self.state.withLock { $0.lastHeard = .now }
+        switch event {
+        case .listening(let port):
+            self.logger.notice("RTSP server listens", metadata: .tagged([.serverAddress: "\(order.host):\(port)"]))
+        case .failed(let reason):
+            self.logger.error("RTSP server does not listen", metadata: .tagged([.errorMessage: "\(reason)"]))
+        case .notMounted(let path, let reason):
+            self.logger.warning("RTSP path not served yet", metadata: .tagged([.detail: "\(path): \(reason)"]))
+        case .heartbeat:
+            break
+        }
+    }
+}
+
+extension RTSPServerOrder {
+    /// What the configuration says of the server.
+    init(_ rtsp: RTSPConfiguration) {
+        self.init(host: rtsp.host, port: UInt16(clamping: rtsp.port))
+        self.users = rtsp.users.map { User(name: $0.name, password: $0.password.value) }
+        self.certificate = rtsp.tls?.certificate
+        self.key = rtsp.tls?.key
+        self.maximumClients = rtsp.maximumClients
+        self.multicast = rtsp.multicast.map {
+            Multicast(
+                firstAddress: $0.firstAddress,
+                lastAddress: $0.lastAddress,
+                firstPort: $0.ports.lowerBound,
+                lastPort: $0.ports.upperBound,
+                timeToLive: UInt8(clamping: $0.timeToLive)
+            )
+        }
+    }
+}

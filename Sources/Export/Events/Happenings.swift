@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Timeline
+
+/// What a journal tells of a call itself: who came and went, what was marked and written.
+struct Happenings {
+    /// One of them, on the session clock.
+    struct Moment {
+        var nanoseconds: Int64
+        var kind: CallEvent.Kind
+        var participant: String?
+        var track: Int?
+        var text: String?
+    }
+
+    /// Something that a participant wrote.
+    struct Message {
+        var nanoseconds: Int64
+        var participant: String
+        var text: String
+    }
+
+    private(set) var moments: [Moment] = []
+    private(set) var messages: [Message] = []
+    /// What did not fit.
+    private(set) var leftOutCount = 0
+    private var present: Set<String> = []
+    /// The number of the segment at hand; `nil` before the first.
+    private var segment: Int?
+
+    private static let maximumMoments = 10_000
+    private static let maximumMessages = 10_000
+
+    /// Takes the next entry of the journal.
+    mutating func note(_ entry: JournalEntry) {
+        let at = entry.monotonicNanoseconds
+        switch entry.record {
+        case .participantJoined(let record):
+            // Who is there already only told its name.
+            guard self.present.insert(record.participant).inserted else { return }
+            self.add(Moment(nanoseconds: at, kind: .joined, participant: record.participant))
+        case .participantLeft(let record):
+            guard self.present.remove(record.participant) != nil else { return }
+            self.add(Moment(nanoseconds: at, kind: .left, participant: record.participant))
+        case .recordingStarted(let record):
+            let number = record.segment ?? 1
+            defer { self.segment = number }
+            guard let before = self.segment else { return }
+            // Who left while a segment was recorded that is not there, left unseen.
+            if number != before + 1 { self.present = [] }
+            self.add(Moment(nanoseconds: at, kind: .segment, text: String(number)))
+        case .partStarted(let record):
+            // The new process meets everybody anew.
+            self.present = []
+            self.add(Moment(nanoseconds: at, kind: .part, text: String(record.part)))
+        case .marker(let record):
+            let kind: CallEvent.Kind? =
+                switch record.name {
+                case "paused": .paused
+                case "resumed": .resumed
+                case "muted": .muted
+                case "unmuted": .unmuted
+                case "camera-off": .cameraOff
+                case "camera-on": .cameraOn
+                case "mark": .mark
+                default: nil
+                }
+            guard let kind else { return }
+            self.add(
+                Moment(
+                    nanoseconds: at,
+                    kind: kind,
+                    participant: record.participant,
+                    track: record.track,
+                    text: record.text
+                )
+            )
+        case .chatMessage(let record):
+            guard self.messages.count < Self.maximumMessages else {
+                self.leftOutCount += 1
+                return
+            }
+            self.messages.append(Message(nanoseconds: at, participant: record.participant, text: record.text))
+        case .trackOpened, .senderReport, .clockAnchor, .formatChanged, .packetsCounted,
+            .trackClosed, .trackDamaged, .trackMended, .detailsChanged, .recordingFinished:
+            break
+        }
+    }
+
+    private mutating func add(_ moment: Moment) {
+        guard self.moments.count < Self.maximumMoments else {
+            self.leftOutCount += 1
+            return
+        }
+        self.moments.append(moment)
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+import Timeline
+
+/// Reads one exported file from beginning to end: whether it is whole, what it was, and what the tracks give.
+struct ExportExamination {
+    /// Where the whole of a recording goes unless somebody asks for another place.
+    static let defaultName = "call.mkv"
+
+    private(set) var export: Certificate.Export?
+    private(set) var digest: Certificate.FileDigest?
+    private(set) var findings: [Certificate.Finding] = []
+    private let file: String
+
+    /// The last picture's duration is a guess; a tick more or less is none.
+    private static let durationTolerance: UInt64 = 50_000_000
+
+    /// - Parameters:
+    ///   - file: its name in the manifest, which may be anything.
+    ///   - layout: how it was made, as the manifest says.
+    ///   - earlier: what it held when it was made.
+    ///   - whole: what the tracks hold, if the file should hold the same.
+    init(
+        _ file: String,
+        layout: String,
+        in folder: RecordingFolder,
+        earlier: Certificate.FileDigest?,
+        whole: Certificate?
+    ) {
+        self.file = file
+        let isInside = !file.hasPrefix("/")
+        guard let path = isInside ? try? folder.path(of: file) : file else {
+            self.note(.note, .fileMissing, "the export is not there")
+            return
+        }
+        let hashing: HashingFile
+        do throws(StorageError) {
+            hashing = HashingFile(try File(path, .read))
+        } catch {
+            // What was exported to another place is somebody else's to keep.
+            if isInside || error.code != .notFound { self.note(.note, .fileMissing, error.message) }
+            return
+        }
+        self.export = Certificate.Export(file: file)
+        // Outside the folder another export may have taken its place.
+        let severity = isInside ? Certificate.Severity.damage : .note
+        do {
+            if Self.isMatroska(file) { try self.walk(Reader(hashing), hashing.count, severity, layout, whole) }
+        } catch {
+            self.note(severity, .fileUnreadable, "it cannot be read: \(error)")
+        }
+        do {
+            let digest = Certificate.FileDigest(name: file, bytes: hashing.count, sha256: try hashing.sha256())
+            self.digest = digest
+            guard let earlier, earlier.sha256 != digest.sha256 else { return }
+            self.note(severity, .fileChanged, "it was changed: its SHA-256 is not that of the manifest")
+        } catch {
+            self.note(severity, .fileUnreadable, "it cannot be read: \(error)")
+        }
+    }
+
+    private mutating func note(_ severity: Certificate.Severity, _ kind: Certificate.Finding.Kind, _ text: String) {
+        self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
+    }
+
+    private static func isMatroska(_ file: String) -> Bool {
+        ["mkv", "mka", "webm"].contains { file.hasSuffix("." + $0) }
+    }
+
+    private struct Count {
+        var units: UInt64 = 0
+        var bytes: UInt64 = 0
+        var leftOut: UInt64 = 0
+    }
+
+    private mutating func walk(
+        _ file: consuming Reader<HashingFile>,
+        _ size: UInt64,
+        _ severity: Certificate.Severity,
+        _ layout: String,
+        _ whole: Certificate?
+    ) throws {
+        var reader = file
+        let codecs = Dictionary(
+            reader.tracks.map { ($0.number, $0.codec.rawValue) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var counts: [String: Count] = [:]
+        var units: UInt64 = 0
+        while let head = try reader.nextHead() {
+            guard let codec = codecs[head.track] else { continue }
+            units += 1
+            counts[codec, default: Count()].units += 1
+            counts[codec, default: Count()].bytes &+= UInt64(clamping: head.payloadSize)
+        }
+        self.export?.units = units
+        self.export?.durationNanoseconds = reader.durationNanoseconds
+        if let torn = reader.tornTailOffset, torn < size {
+            self.note(severity, .fileTorn, "from byte \(torn) of \(size) on it makes no sense")
+        }
+        if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let whole {
+            self.compare(counts, with: whole)
+        }
+    }
+
+    /// Whether it holds what the tracks hold.
+    private mutating func compare(_ counts: [String: Count], with whole: Certificate) {
+        var expected: [String: Count] = [:]
+        for track in whole.tracks {
+            expected[track.codec, default: Count()].units += track.units
+            expected[track.codec, default: Count()].bytes &+= track.bytes
+            expected[track.codec, default: Count()].leftOut += track.leftOut
+        }
+        for codec in Set(counts.keys).union(expected.keys).sorted() {
+            let (has, gives) = (counts[codec] ?? Count(), expected[codec] ?? Count())
+            let least = gives.units - min(gives.units, gives.leftOut)
+            let isSame =
+                (least...gives.units).contains(has.units) && (has.units < gives.units || has.bytes == gives.bytes)
+            if !isSame {
+                self.note(
+                    .damage,
+                    .exportDiffers,
+                    "it has \(has.units) units of \(codec) in \(has.bytes) bytes, "
+                        + "the tracks have \(gives.units) in \(gives.bytes)"
+                )
+            }
+        }
+        let states = self.export?.durationNanoseconds ?? 0
+        guard whole.tracks.allSatisfy({ $0.leftOut == 0 }),
+            states.distanceMagnitude(to: whole.durationNanoseconds) > Self.durationTolerance
+        else { return }
+        self.note(
+            .damage,
+            .exportDiffers,
+            "it lasts \(states / 1_000_000) ms, the recording \(whole.durationNanoseconds / 1_000_000) ms"
+        )
+    }
+}

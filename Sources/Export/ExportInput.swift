@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Storage
+
+/// The tracks and events that an export is made of, on one clock.
+struct ExportInput {
+    let contents: RecordingContents
+    /// What is missing or doubtful in the series itself, a sentence each.
+    private(set) var warnings: [String] = []
+    /// What tells the file from others, 16 bytes.
+    let uid: [UInt8]
+    private let journal: SeriesJournal?
+
+    /// Reads journals and opens files; see `RecordingContents`.
+    init(_ subject: ExportSubject, keepsDamaged: Bool) throws(ExportError) {
+        let id = Array(subject.folder.id.rawValue.utf8)
+        switch subject {
+        case .recording(let folder):
+            self.contents = try RecordingContents(folder, keepsDamaged: keepsDamaged)
+            self.journal = nil
+            self.uid = id
+        case .series(let series):
+            let journal = try SeriesJournal(series)
+            self.contents = RecordingContents(series, journal, keepsDamaged: keepsDamaged)
+            self.journal = journal
+            // Another file than the segment's own.
+            self.uid = id.reversed()
+            self.warn(of: series)
+        }
+    }
+
+    /// What the certificate of the recording can go on with; `nil` for a series, whose recordings are read one by one.
+    var contentsOfRecording: RecordingContents? { self.journal == nil ? self.contents : nil }
+
+    /// The tracks of a file that holds these sources.
+    func lanes(_ sources: [TrackSource]) -> [TrackLane] {
+        guard let journal = self.journal else { return sources.map { TrackLane($0) } }
+        return SeriesLanes.join(sources, self.contents, journal)
+    }
+
+    private mutating func warn(of series: RecordingSeries) {
+        for range in series.missing {
+            let isOne = range.count == 1
+            let numbers = isOne ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+            let consequence = range.lowerBound == 1 ? "the file begins later" : "there is a gap"
+            self.warnings.append(
+                "segment\(isOne ? "" : "s") \(numbers) of the series \(isOne ? "is" : "are") not there: \(consequence)"
+            )
+        }
+        for folder in series.doubles {
+            self.warnings.append("\(folder.path) is left out: another recording has its place in the series")
+        }
+        // What each segment's own journal lacks, its certificate tells.
+        self.warnings += self.contents.warnings.filter { $0.hasPrefix("../") && $0.contains("left out") }
+    }
+}

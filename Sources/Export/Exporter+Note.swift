@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Storage
+internal import Timeline
+
+/// What follows every export: what the recording is worth, in its manifest and in the report.
+extension Exporter {
+    /// Notes an export that was made in another way; hashes it, and reads the recording's files once.
+    ///
+    /// - Returns: the report, with the verdict and what is missing in the recording.
+    /// - Throws: `ExportError` with code `storage`.
+    public static func note(_ report: ExportReport, of subject: ExportSubject) throws(ExportError) -> ExportReport {
+        try Self.note(report, of: subject, contents: nil)
+    }
+
+    /// - Parameter contents: those of the recording, if they were read before; none for a series.
+    static func note(
+        _ report: ExportReport,
+        of subject: ExportSubject,
+        contents: RecordingContents?
+    ) throws(ExportError) -> ExportReport {
+        var digest: Certificate.FileDigest?
+        do throws(StorageError) {
+            let count = try File(report.output, .read).count
+            digest = try HashingFile.sha256(report.output, first: count).map {
+                .init(name: subject.folder.name(ofExport: report.output), bytes: count, sha256: $0)
+            }
+        } catch {
+            throw ExportError(error)
+        }
+        return try Self.note(report, of: subject, contents: contents, digest)
+    }
+
+    /// - Parameter digest: the export as it was read back just now.
+    static func note(
+        _ report: ExportReport,
+        of subject: ExportSubject,
+        contents known: RecordingContents?,
+        _ digest: Certificate.FileDigest?
+    ) throws(ExportError) -> ExportReport {
+        var report = report
+        var warnings: [String] = []
+        for (index, folder) in subject.folders.enumerated() {
+            let contents: RecordingContents
+            if let known { contents = known } else { contents = try RecordingContents(folder) }
+            // A manifest that cannot be read is written anew.
+            let earlier = (try? Manifest.read(folder)) ?? nil
+            let certificate = RecordingExamination.certificate(
+                contents,
+                folder,
+                earlier: earlier,
+                export: index == 0 ? digest : nil
+            )
+            let prefix = subject.prefix(index)
+            let damaged = Set(certificate.findings(.damage).compactMap { $0.file.map { prefix + $0 } })
+            for index in report.tracks.indices {
+                let files = report.tracks[index].files ?? [report.tracks[index].file]
+                if !damaged.isDisjoint(with: files) { report.tracks[index].isComplete = false }
+            }
+            report.verdict = report.verdict.worse(certificate.verdict)
+            warnings += certificate.warnings.map { subject.sentence($0, index) }
+            guard index == 0 else { continue }
+            var manifest = contents.manifest(folder, certificate, earlier: earlier)
+            manifest.note(report, folder)
+            do throws(StorageError) {
+                try manifest.write(folder, with: certificate)
+            } catch {
+                throw ExportError(error)
+            }
+        }
+        if case .series(let series) = subject, !series.missing.isEmpty {
+            report.verdict = report.verdict.worse(.completeWithGaps)
+        }
+        report.warnings = warnings + report.warnings
+        return report
+    }
+}
+
+extension ExportSubject {
+    /// What leads from the first folder to the files of another one.
+    fileprivate func prefix(_ index: Int) -> String {
+        guard case .series(let series) = self, index > 0 else { return "" }
+        return series.prefix(of: series.segments[index])
+    }
+
+    /// A sentence that says of which of several recordings it is.
+    fileprivate func sentence(_ text: String, _ index: Int) -> String {
+        guard case .series(let series) = self else { return text }
+        return "segment \(series.segments[index].number): \(text)"
+    }
+}
+
+extension Certificate.Verdict {
+    /// The one of the two that says less good.
+    fileprivate func worse(_ other: Certificate.Verdict) -> Certificate.Verdict {
+        let order: [Certificate.Verdict] = [.complete, .completeWithGaps, .damaged]
+        return order.last { $0 == self || $0 == other } ?? .damaged
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+public import Timeline
+
+/// Makes the certificate of one file, of a recording or of anybody.
+///
+/// A file of a recording is compared with what its manifest says of it; what is missing in it without being torn only
+/// the certificate of the recording tells.
+public enum FileExamination {
+    /// What the certificate says of a file: what its tracks hold, its hash, and what is wrong with it.
+    ///
+    /// - Throws: `ExportError` with code `storage` if there is no such file or it cannot be read.
+    public static func certificate(file path: String) throws(ExportError) -> Certificate {
+        let hashing: HashingFile
+        let place: Place
+        do throws(StorageError) {
+            hashing = HashingFile(try File(path, .read))
+            place = try Place(path)
+        } catch {
+            throw ExportError(error)
+        }
+        var certificate = Certificate(recording: place.folder?.id.rawValue)
+        if place.isMatroska {
+            do {
+                try Self.walk(Reader(hashing), hashing.count, place.name, &certificate)
+            } catch {
+                let text = "it cannot be read: \((error as? MatroskaError)?.message ?? "\(error)")"
+                certificate.note(.init(.damage, .fileUnreadable, file: place.name, text))
+            }
+        }
+        do {
+            certificate.files = [
+                .init(name: place.name, bytes: hashing.count, sha256: try hashing.sha256())
+            ]
+        } catch {
+            throw ExportError(.storage, "\(path) cannot be read: \(error)", cause: error)
+        }
+        if let earlier = place.earlier, earlier.sha256 != certificate.files.first?.sha256 {
+            let text = "it was changed: its SHA-256 is not that of the manifest"
+            certificate.note(.init(.damage, .fileChanged, file: place.name, text))
+        } else if place.earlier == nil {
+            let text = "no manifest tells what it held"
+            certificate.note(.init(.note, .noManifest, file: place.name, text))
+        }
+        return certificate
+    }
+
+    /// Where a file is: in a recording's folder, or anywhere.
+    private struct Place {
+        var folder: RecordingFolder?
+        /// Its name in the recording, or its own.
+        var name: String
+        var earlier: Certificate.FileDigest?
+
+        init(_ path: String) throws(StorageError) {
+            let absolute = try realPath(path)
+            let parts = absolute.split(separator: "/")
+            self.name = parts.last.map(String.init) ?? path
+            for depth in [1, 2] where parts.count > depth {
+                let parent = "/" + parts.dropLast(depth).joined(separator: "/")
+                guard let folder = try? RecordingFolder.open(path: parent) else { continue }
+                self.folder = folder
+                self.name = parts.suffix(depth).joined(separator: "/")
+                let files = ((try? Manifest.read(folder)) ?? nil)?.files
+                self.earlier = files?.first { $0.name == self.name || $0.name == absolute }
+                return
+            }
+        }
+
+        var isMatroska: Bool {
+            // What the recorder writes beside media; everything else is taken for media, as somebody asks for it.
+            !["json", "jsonl", "txt"].contains { self.name.hasSuffix("." + $0) }
+        }
+    }
+
+    private static func walk(
+        _ file: consuming Reader<HashingFile>,
+        _ size: UInt64,
+        _ name: String,
+        _ certificate: inout Certificate
+    ) throws {
+        var reader = file
+        var tallies: [Int: TrackTally] = [:]
+        for track in reader.tracks { tallies[track.number] = tallies[track.number] ?? TrackTally(codec: track.codec) }
+        if tallies.isEmpty {
+            certificate.note(.init(.damage, .fileUnreadable, file: name, "it has no track that we know"))
+        }
+        while let block = try reader.next() {
+            tallies[block.track]?.note(block, at: block.timeNanoseconds)
+        }
+        for track in reader.tracks {
+            guard let tally = tallies.removeValue(forKey: track.number) else { continue }
+            var found = Certificate.Track(
+                number: track.number,
+                file: name,
+                participant: track.name ?? "unknown",
+                name: track.name ?? "unknown",
+                media: track.codec.kind == .video ? .video : .audio,
+                codec: track.codec.rawValue
+            )
+            found.startNanoseconds = tally.firstNanoseconds
+            found.durationNanoseconds = tally.endNanoseconds &- tally.firstNanoseconds
+            found.units = tally.units
+            found.keyframes = tally.keyframes
+            found.bytes = tally.bytes
+            for gap in tally.gaps {
+                let span = Certificate.Span(
+                    startNanoseconds: gap.startNanoseconds,
+                    durationNanoseconds: gap.durationNanoseconds
+                )
+                found.gaps.note(span)
+                let (start, length) = (span.startNanoseconds / 1_000_000, span.durationNanoseconds / 1_000_000)
+                let text = "nothing of track \(track.number) came for \(length) ms at \(start) ms"
+                certificate.note(.init(.gap, .gap, file: name, text))
+            }
+            certificate.durationNanoseconds = max(certificate.durationNanoseconds, tally.endNanoseconds)
+            certificate.tracks.append(found)
+        }
+        if let torn = reader.tornTailOffset, torn < size {
+            let text = "from byte \(torn) of \(size) on it makes no sense"
+            certificate.note(.init(.damage, .fileTorn, file: name, text))
+        }
+    }
+}

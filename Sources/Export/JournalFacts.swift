@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Timeline
+
+/// What a certificate takes from a journal, record by record, on the clock of the first part.
+///
+/// Numbers may be any: what is out of range is kept as it is, and nothing here traps.
+struct JournalFacts {
+    /// A track that the journal opened, and when.
+    struct Opened {
+        var record: TrackOpened
+        var monotonicNanoseconds: Int64
+    }
+
+    /// A stretch in which nothing is expected.
+    struct Pause {
+        /// The markers' name without what they say of beginning or end.
+        var kind: Kind
+        var track: Int?
+        var participant: String?
+        var startNanoseconds: Int64
+        /// `.max` if it never ended.
+        var endNanoseconds = Int64.max
+
+        enum Kind {
+            case recording
+            case sound
+            case picture
+        }
+
+        /// Whether it explains that nothing came of a track.
+        func concerns(_ track: Int?, of participant: String, _ media: MediaKind) -> Bool {
+            switch self.kind {
+            case .recording: break
+            case .sound: if media != .audio { return false }
+            case .picture: if media != .video { return false }
+            }
+            return (self.track == nil || self.track == track)
+                && (self.participant == nil || self.participant == participant)
+        }
+    }
+
+    /// The recording's id, if the journal tells.
+    private(set) var recordingID: String?
+    private(set) var startNanoseconds: Int64?
+    private(set) var endNanoseconds: Int64?
+    /// Whether the last end was made by a repair.
+    private(set) var isRepaired = false
+    private(set) var isFinished = false
+    /// In the order of the journal; the same number twice if the journal says so.
+    private(set) var opened: [Opened] = []
+    /// Tracks of which at least one unit was written.
+    private(set) var written: Set<Int> = []
+    /// The last anchors of each track, oldest first.
+    private(set) var anchors: [Int: [ClockSample]] = [:]
+    /// When nothing came or was recorded because somebody wanted it so.
+    private(set) var pauses: [Pause] = []
+    /// Per track, in RTP time: from the first unit that cannot be decoded up to the keyframe that mends it.
+    private(set) var damage: [Int: [Range<Int64>]] = [:]
+    /// The entry, from 1, whose time goes back too far.
+    private(set) var backwardsEntry: Int?
+
+    private var count = 0
+    private var latestNanoseconds = Int64.min
+
+    /// Enough to see through a second of congestion or more.
+    private static let maximumAnchors = 16
+    /// An anchor is written up to a second after its unit came, and a unit may wait for its keyframe.
+    private static let greatestStepBack: UInt64 = 60_000_000_000
+    private static let maximumPauses = 10_000
+    /// No call has more losses; a journal may.
+    private static let maximumDamage = 100_000
+
+    /// Takes the next entry.
+    mutating func take(_ entry: JournalEntry) {
+        let now = entry.monotonicNanoseconds
+        self.count += 1
+        switch entry.record {
+        case .recordingStarted(let record):
+            self.recordingID = self.recordingID ?? record.id
+            self.startNanoseconds = self.startNanoseconds ?? now
+            self.isFinished = false
+        case .partStarted:
+            self.isFinished = false
+        case .recordingFinished(let record):
+            self.isFinished = true
+            self.isRepaired = self.isRepaired || record.reason == RecordingRepair.reason
+        case .trackOpened(let record): self.opened.append(Opened(record: record, monotonicNanoseconds: now))
+        case .clockAnchor(let record):
+            self.written.insert(record.track)
+            var anchors = self.anchors[record.track] ?? []
+            if anchors.count == Self.maximumAnchors { anchors.removeFirst() }
+            anchors.append(ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: now))
+            self.anchors[record.track] = anchors
+        case .trackClosed(let record): if record.units > 0 { self.written.insert(record.track) }
+        case .trackDamaged(let record): self.damaged(record)
+        case .trackMended(let record): self.mended(record)
+        case .marker(let record): self.marked(record, now)
+        case .participantJoined, .participantLeft, .senderReport, .formatChanged, .packetsCounted,
+            .chatMessage, .detailsChanged:
+            break
+        }
+        if self.latestNanoseconds > now, self.latestNanoseconds.distanceMagnitude(to: now) > Self.greatestStepBack {
+            self.backwardsEntry = self.backwardsEntry ?? self.count
+        }
+        self.latestNanoseconds = max(self.latestNanoseconds, now)
+        self.endNanoseconds = self.latestNanoseconds
+    }
+
+    private static let pauseBeginnings: [String: Pause.Kind] = [
+        "paused": .recording, "muted": .sound, "camera-off": .picture,
+    ]
+    private static let pauseEnds: [String: Pause.Kind] = [
+        "resumed": .recording, "unmuted": .sound, "camera-on": .picture,
+    ]
+
+    private mutating func marked(_ record: Marker, _ now: Int64) {
+        let kind = Self.pauseBeginnings[record.name] ?? Self.pauseEnds[record.name]
+        guard let kind else { return }
+        let open = self.pauses.lastIndex {
+            $0.kind == kind && $0.track == record.track && $0.participant == record.participant
+                && $0.endNanoseconds == .max
+        }
+        if let open {
+            if Self.pauseEnds[record.name] != nil { self.pauses[open].endNanoseconds = now }
+        } else if Self.pauseBeginnings[record.name] != nil, self.pauses.count < Self.maximumPauses {
+            self.pauses.append(
+                Pause(kind: kind, track: record.track, participant: record.participant, startNanoseconds: now)
+            )
+        }
+    }
+
+    private mutating func damaged(_ record: TrackDamaged) {
+        var spans = self.damage[record.track] ?? []
+        guard spans.last?.upperBound != .max, spans.count < Self.maximumDamage else { return }
+        guard record.rtpTime < .max else { return }
+        spans.append(record.rtpTime..<Int64.max)
+        self.damage[record.track] = spans
+    }
+
+    private mutating func mended(_ record: TrackMended) {
+        guard let span = self.damage[record.track]?.last, span.upperBound == .max else { return }
+        self.damage[record.track]?.removeLast()
+        guard span.lowerBound < record.rtpTime else { return }
+        self.damage[record.track]?.append(span.lowerBound..<record.rtpTime)
+    }
+}
+
+extension Int64 {
+    /// How far two numbers are apart, whatever they are.
+    func distanceMagnitude(to other: Int64) -> UInt64 {
+        self > other
+            ? UInt64(bitPattern: self &- other) : UInt64(bitPattern: other &- self)
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+public import Storage
+import Timeline
+
+/// A project of OpenTimelineIO beside an export: an editor opens every track where it belongs on one timeline.
+///
+/// Editors take one stream of a file, so clips refer to the track files of the recording and not to the export.
+public enum ProjectFile {
+    /// Times are in milliseconds.
+    private static let rate = 1_000.0
+
+    /// Writes `<export without its extension>.otio`, and returns its path.
+    ///
+    /// - Parameters:
+    ///   - report: of an export of the whole recording in the layout `tracks`.
+    ///   - folder: the recording.
+    /// - Throws: `ExportError` with code `storage`.
+    public static func write(_ report: ExportReport, folder: RecordingFolder) throws(ExportError) -> String {
+        let components = report.output.split(separator: "/", omittingEmptySubsequences: false)
+        let name = components.last.map(String.init) ?? ""
+        let stem = name.split(separator: ".").dropLast().joined(separator: ".")
+        let directory = components.dropLast().joined(separator: "/")
+        let path = directory + "/" + (stem.isEmpty ? name : stem) + ".otio"
+        // Beside the tracks the project moves with them; elsewhere it has to name the place.
+        let base = directory == folder.path ? "" : "file://" + Self.percentEncoded(folder.path) + "/"
+        let timeline = Document(
+            name: report.output.split(separator: "/").last.map(String.init) ?? "call",
+            tracks: Stack(
+                children: report.tracks.map { Self.track($0, base: base) },
+                markers: report.events.map(Self.marker)
+            )
+        )
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            try encoder.encode(timeline).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw ExportError(.storage, "cannot write \(path): \(error)", cause: error)
+        }
+        return path
+    }
+
+    private static func track(_ track: ExportReport.Track, base: String) -> Lane {
+        let length = TimeRange(start: 0, duration: Self.milliseconds(track.durationNanoseconds))
+        let clip = Clip(
+            name: "\(printable(track.name)) – \(track.media.rawValue)",
+            range: length,
+            url: base + Self.percentEncoded(track.file)
+        )
+        let lead = Self.milliseconds(track.startNanoseconds)
+        let gap = lead > 0 ? [Item.gap(Gap(source_range: TimeRange(start: 0, duration: lead)))] : []
+        return Lane(
+            name: clip.name,
+            kind: track.media == .video ? "Video" : "Audio",
+            children: gap + [.clip(clip)]
+        )
+    }
+
+    private static func marker(_ event: CallEvent) -> Marker {
+        Marker(
+            name: event.title,
+            marked_range: TimeRange(
+                start: Self.milliseconds(event.nanoseconds),
+                duration: Self.milliseconds(event.durationNanoseconds ?? 0)
+            )
+        )
+    }
+
+    private static func milliseconds(_ nanoseconds: Int64) -> Double {
+        (Double(nanoseconds) / 1_000_000).rounded()
+    }
+
+    /// A path as part of a URL (RFC 3986, section 3.3).
+    private static func percentEncoded(_ path: String) -> String {
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
+        let digits = Array("0123456789ABCDEF")
+        return path.utf8.reduce(into: "") { result, byte in
+            if plain.contains(byte) {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                result += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+}
+
+// The members have the names of OpenTimelineIO's JSON, and `OTIO_SCHEMA` tells the version of each object.
+extension ProjectFile {
+    private struct Instant: Encodable {
+        let OTIO_SCHEMA = "RationalTime.1"
+        let rate = ProjectFile.rate
+        let value: Double
+    }
+
+    private struct TimeRange: Encodable {
+        let OTIO_SCHEMA = "TimeRange.1"
+        let start_time: Instant
+        let duration: Instant
+
+        init(start: Double, duration: Double) {
+            self.start_time = Instant(value: start)
+            self.duration = Instant(value: duration)
+        }
+    }
+
+    private struct Document: Encodable {
+        let OTIO_SCHEMA = "Timeline.1"
+        let name: String
+        let tracks: Stack
+    }
+
+    private struct Stack: Encodable {
+        let OTIO_SCHEMA = "Stack.1"
+        let name = "tracks"
+        let children: [Lane]
+        let markers: [Marker]
+    }
+
+    private struct Lane: Encodable {
+        let OTIO_SCHEMA = "Track.1"
+        let name: String
+        let kind: String
+        let children: [Item]
+    }
+
+    private enum Item: Encodable {
+        case gap(Gap)
+        case clip(Clip)
+
+        func encode(to encoder: any Encoder) throws {
+            switch self {
+            case .gap(let gap): try gap.encode(to: encoder)
+            case .clip(let clip): try clip.encode(to: encoder)
+            }
+        }
+    }
+
+    private struct Gap: Encodable {
+        let OTIO_SCHEMA = "Gap.1"
+        let source_range: TimeRange
+    }
+
+    private struct Clip: Encodable {
+        let OTIO_SCHEMA = "Clip.1"
+        let name: String
+        let source_range: TimeRange
+        let media_reference: Reference
+
+        init(name: String, range: TimeRange, url: String) {
+            self.name = name
+            self.source_range = range
+            self.media_reference = Reference(available_range: range, target_url: url)
+        }
+    }
+
+    private struct Reference: Encodable {
+        let OTIO_SCHEMA = "ExternalReference.1"
+        let available_range: TimeRange
+        let target_url: String
+    }
+
+    private struct Marker: Encodable {
+        let OTIO_SCHEMA = "Marker.2"
+        let name: String
+        let color = "RED"
+        let marked_range: TimeRange
+    }
+}

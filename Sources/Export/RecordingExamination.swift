@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+public import Storage
+public import Timeline
+
+/// Makes the certificate of a recording: reads every file of it once, decodes nothing, writes nothing.
+public struct RecordingExamination {
+    private let folder: RecordingFolder
+    private let contents: RecordingContents
+    private let earlier: Manifest?
+    /// Whether a process still records.
+    private let isRunning: Bool
+    private let digests: [String: Certificate.FileDigest]
+    private var certificate: Certificate
+
+    /// What the certificate says of a recording's folder, whatever is in it.
+    ///
+    /// - Throws: `ExportError` with code `storage` if the folder or its journal cannot be read.
+    public static func certificate(of folder: RecordingFolder) throws(ExportError) -> Certificate {
+        let contents = try RecordingContents(folder)
+        var earlier: Manifest?
+        var finding: Certificate.Finding?
+        do throws(StorageError) {
+            earlier = try Manifest.read(folder)
+            if earlier == nil {
+                finding = .init(.note, .noManifest, "there is no manifest: nothing tells whether files were changed")
+            } else if earlier?.files == nil {
+                finding = .init(.note, .noManifest, "the manifest is of an older version and knows no hashes")
+            }
+        } catch {
+            finding = .init(.damage, .manifestUnreadable, file: "manifest.json", error.message)
+        }
+        return Self.certificate(contents, folder, earlier: earlier, finding: finding)
+    }
+
+    /// - Parameters:
+    ///   - earlier: what the folder held when it was looked at before.
+    ///   - finding: what there is to say before anything else.
+    ///   - export: a file that was made, and read back, just now.
+    static func certificate(
+        _ contents: RecordingContents,
+        _ folder: RecordingFolder,
+        earlier: Manifest?,
+        finding: Certificate.Finding? = nil,
+        export: Certificate.FileDigest? = nil
+    ) -> Certificate {
+        let isHeld = (try? File(folder.journalPath, .read))?.isLocked() ?? false
+        let isRunning = isHeld && !contents.facts.isFinished
+        var examination = RecordingExamination(
+            folder: folder,
+            contents: contents,
+            earlier: earlier,
+            isRunning: isRunning,
+            digests: Dictionary((earlier?.files ?? []).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }),
+            certificate: Certificate(
+                recording: folder.id.rawValue,
+                room: contents.room,
+                start: contents.started?.utc
+            )
+        )
+        if let finding { examination.certificate.note(finding) }
+        examination.lookAtJournal()
+        examination.lookAtEnds()
+        examination.lookAtTracks()
+        examination.lookAtFiles()
+        examination.align()
+        examination.lookAtExports(fresh: export)
+        return examination.certificate
+    }
+
+    private mutating func note(
+        _ severity: Certificate.Severity,
+        _ kind: Certificate.Finding.Kind,
+        file: String? = nil,
+        _ text: String
+    ) {
+        self.certificate.note(Certificate.Finding(severity, kind, file: file, text))
+    }
+}
+
+extension RecordingExamination {
+    private static let journalName = "journal.jsonl"
+
+    private mutating func lookAtJournal() {
+        let (journal, facts) = (self.contents.journal, self.contents.facts)
+        guard let digest = journal.digest else {
+            self.note(.damage, .noJournal, file: Self.journalName, "there is no journal")
+            return
+        }
+        self.certificate.files.append(digest)
+        self.certificate.journal = Certificate.Journal(
+            lines: self.contents.lines,
+            skippedLines: journal.skippedLines,
+            chainedLines: journal.chain.chainedLines,
+            chainBreak: journal.chain.firstBreak,
+            chainEnd: journal.chain.chainedLines > 0 ? journal.chain.value : nil
+        )
+        guard self.contents.lines > 0 else {
+            self.note(.damage, .noJournal, file: Self.journalName, "it has no line that can be read")
+            return
+        }
+        if let line = journal.chain.firstBreak {
+            self.note(
+                .damage,
+                .journalChanged,
+                file: Self.journalName,
+                "line \(line) does not follow from the one before: lines were changed, taken out or moved"
+            )
+        }
+        if journal.chain.chainedLines == 0 {
+            self.note(
+                .note,
+                .notChained,
+                file: Self.journalName,
+                "its lines are not chained: it is of an older version"
+            )
+        }
+        self.lookAtTornLines()
+        if let earlier = self.digests[Self.journalName], earlier.sha256 != digest.sha256 {
+            // It may have gone on since; what it held then must still be there.
+            let path = self.folder.journalPath
+            let kept = (try? HashingFile.sha256(path, first: earlier.bytes)) ?? nil
+            if kept != earlier.sha256 {
+                self.note(
+                    .damage,
+                    .fileChanged,
+                    file: Self.journalName,
+                    "it was changed since the manifest was written"
+                )
+            }
+        }
+        if let id = facts.recordingID, id != self.folder.id.rawValue {
+            self.note(
+                .damage,
+                .journalUnreadable,
+                file: Self.journalName,
+                "it is of another recording: \(id.prefix(64))"
+            )
+        }
+        if self.contents.started == nil {
+            self.note(.damage, .journalContradicts, file: Self.journalName, "it does not say how the recording began")
+        }
+        if let entry = facts.backwardsEntry {
+            self.note(
+                .damage,
+                .journalContradicts,
+                file: Self.journalName,
+                "its times step back at record \(entry)"
+            )
+        }
+        if let start = facts.startNanoseconds, let end = facts.endNanoseconds {
+            let length = end.subtractingReportingOverflow(start)
+            self.certificate.wallClockNanoseconds = length.overflow ? nil : length.partialValue
+        }
+    }
+
+    /// Every process that died may have left a torn line; more than that were torn by somebody else.
+    private mutating func lookAtTornLines() {
+        let (journal, facts) = (self.contents.journal, self.contents.facts)
+        guard journal.skippedLines > 0 else { return }
+        let deaths =
+            max(0, self.contents.parts.count - 1) + (facts.isRepaired ? 1 : 0)
+            + (facts.isFinished ? 0 : 1)
+        let isChained = journal.chain.chainedLines > 0
+        let torn = isChained ? journal.chain.tornLines.count : journal.skippedLines
+        if torn > deaths {
+            let place = journal.chain.tornLines.first.map { ", the first of them line \($0)" } ?? ""
+            self.note(.damage, .journalUnreadable, file: Self.journalName, "\(torn) lines cannot be read\(place)")
+        } else {
+            let text =
+                torn == 0
+                ? "\(journal.skippedLines) lines are of a newer version"
+                : "\(torn) lines are torn, as a crash leaves them"
+            self.note(.note, .journalUnreadable, file: Self.journalName, text)
+        }
+    }
+
+    /// How the recording and its parts ended.
+    private mutating func lookAtEnds() {
+        if self.isRunning {
+            self.note(.note, .notClosed, "the recording goes on")
+        } else if !self.contents.facts.isFinished {
+            self.note(.damage, .notClosed, "the recording was cut off, and nobody closed it: tapedeck repair does")
+        }
+        if self.contents.facts.isRepaired {
+            self.note(.gap, .cutOff, "the recording was cut off, and repaired: what came after its end is not known")
+        }
+        for part in self.contents.parts.dropFirst().prefix(Certificate.maximumFindings) {
+            let after = part.monotonicNanoseconds.subtractingReportingOverflow(
+                self.contents.started?.monotonicNanoseconds ?? 0
+            )
+            let place = after.overflow ? "" : ", \(after.partialValue / 1_000_000) ms after the beginning"
+            self.note(.gap, .cutOff, "the recorder died, and another went on with part \(part.number)\(place)")
+        }
+    }
+
+    private mutating func lookAtTracks() {
+        var numbers: Set<Int> = []
+        var end: Int64 = 0
+        for opened in self.contents.facts.opened {
+            let record = opened.record
+            let isNew = numbers.insert(record.track).inserted
+            if !isNew || record.track < 1 {
+                self.note(
+                    .damage,
+                    .journalContradicts,
+                    file: Self.journalName,
+                    "it opens track \(record.track) \(isNew ? "" : "twice")"
+                )
+            }
+            if isNew { self.lookForFile(of: record) }
+        }
+        for source in self.contents.sources {
+            let setting = TrackExamination.Setting(
+                folder: self.folder,
+                contents: self.contents,
+                isRunning: self.isRunning,
+                earlier: self.digests[source.file]
+            )
+            let examination = TrackExamination(source, setting)
+            self.certificate.tracks.append(examination.track)
+            if let digest = examination.digest { self.certificate.files.append(digest) }
+            for finding in examination.findings { self.certificate.note(finding) }
+            end = max(end, examination.endNanoseconds)
+        }
+        self.certificate.durationNanoseconds = end
+    }
+
+    /// A track whose file cannot be used.
+    private mutating func lookForFile(of record: TrackOpened) {
+        guard !self.contents.sources.contains(where: { $0.number == record.track }) else { return }
+        guard let name = record.file.split(separator: "/").last, name != ".." else {
+            self.note(
+                .damage,
+                .journalContradicts,
+                file: Self.journalName,
+                "it names no file for track \(record.track)"
+            )
+            return
+        }
+        let file = "tracks/" + name
+        guard let error = self.contents.unusable[file] else {
+            self.note(.damage, .journalContradicts, file: file, "two tracks are said to be in this file")
+            return
+        }
+        guard (error.cause as? StorageError)?.code == .notFound else {
+            self.note(.damage, .fileUnreadable, file: file, "it cannot be used: \(error.message)")
+            return
+        }
+        if self.contents.facts.written.contains(record.track) {
+            self.note(.damage, .fileMissing, file: file, "it is not there")
+        } else {
+            self.note(.gap, .fileMissing, file: file, "it never came to be, and nothing was written to it")
+        }
+    }
+
+    /// What is in the folder and should not be, and what should be and is not.
+    private mutating func lookAtFiles() {
+        for file in self.contents.unknown {
+            guard let error = self.contents.unusable[file] else { continue }
+            self.note(.damage, .foreignFile, file: file, "the journal does not know it: \(error.message)")
+        }
+        let known = Set(self.contents.sources.map(\.file) + self.contents.unusable.keys)
+        for file in (try? self.folder.files()) ?? [] where file.name.hasPrefix("tracks/") {
+            guard !known.contains(file.name) else { continue }
+            self.note(.note, .foreignFile, file: file.name, "nobody recorded it")
+        }
+        for digest in self.earlier?.files ?? [] where digest.name.hasPrefix("tracks/") && !known.contains(digest.name) {
+            self.note(.damage, .fileMissing, file: digest.name, "the manifest knows it, and it is not there")
+        }
+    }
+
+    /// How each participant's pictures stand against the sound.
+    private mutating func align() {
+        for participant in self.contents.participants {
+            let tracks = self.certificate.tracks.filter {
+                $0.participant == participant.id && $0.basis != nil && $0.correctionNanoseconds != nil
+            }
+            guard let picture = tracks.first(where: { $0.media == .video }),
+                let sound = tracks.first(where: { $0.media == .audio }),
+                let moved = picture.correctionNanoseconds, let against = sound.correctionNanoseconds
+            else { continue }
+            let isByReports = picture.basis == .senderReports && sound.basis == .senderReports
+            self.certificate.alignments.append(
+                Certificate.Alignment(
+                    participant: participant.id,
+                    pictureCorrectionNanoseconds: moved - against,
+                    basis: isByReports ? .senderReports : .arrival
+                )
+            )
+        }
+    }
+
+    private mutating func lookAtExports(fresh: Certificate.FileDigest?) {
+        var exports = (self.earlier?.exports ?? []).map { (file: $0.file, layout: $0.layout) }
+        if !exports.contains(where: { $0.file == ExportExamination.defaultName }),
+            (try? self.folder.path(of: ExportExamination.defaultName)) != nil
+        {
+            exports.append((ExportExamination.defaultName, Exporter.Layout.tracks.rawValue))
+        }
+        var seen: Set<String> = []
+        for export in exports.prefix(Certificate.maximumFindings) where export.file != fresh?.name {
+            guard seen.insert(export.file).inserted else { continue }
+            let examination = ExportExamination(
+                export.file,
+                layout: export.layout,
+                in: self.folder,
+                earlier: self.digests[export.file],
+                whole: self.isRunning ? nil : self.certificate
+            )
+            if let found = examination.export { self.certificate.exports.append(found) }
+            if let digest = examination.digest { self.certificate.files.append(digest) }
+            for finding in examination.findings { self.certificate.note(finding) }
+        }
+        if let fresh { self.certificate.files.append(fresh) }
+    }
+}
+
+extension Certificate {
+    /// What is missing or doubtful, a sentence each.
+    var warnings: [String] {
+        self.findings.filter { $0.severity != .note }.map { finding in
+            finding.file.map { "\($0): \(finding.text)" } ?? finding.text
+        }
+    }
+}

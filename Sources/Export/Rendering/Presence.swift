@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Timeline
+
+/// When each participant was in the call, on the session clock.
+struct Presence {
+    /// Somebody who is gone for less than this, as while a connection is made anew, was there all the time.
+    private static let shortestAbsence: Int64 = 1_000_000_000
+
+    private var stays: [String: [Range<Int64>]] = [:]
+    private var arrivals: [String: Int64] = [:]
+
+    /// What a journal says, whose entries are on one clock; who does not leave stays to the end.
+    init(_ entries: [JournalEntry], end: Int64) {
+        for entry in entries {
+            switch entry.record {
+            case .participantJoined(let record):
+                // Joined again without having left: it told its name, or another process goes on.
+                guard self.arrivals[record.participant] == nil else { continue }
+                self.arrivals[record.participant] = entry.monotonicNanoseconds
+            case .participantLeft(let record):
+                guard let arrival = self.arrivals.removeValue(forKey: record.participant) else { continue }
+                self.add(record.participant, from: arrival, to: entry.monotonicNanoseconds)
+            default: continue
+            }
+        }
+        for (participant, arrival) in self.arrivals { self.add(participant, from: arrival, to: end) }
+    }
+
+    /// Who sends is there.
+    mutating func add(_ participant: String, from start: Int64, to end: Int64) {
+        guard start < end else { return }
+        self.stays[participant, default: []].append(start..<end)
+    }
+
+    /// The stays of a participant, in order and apart.
+    func ranges(_ participant: String) -> [Range<Int64>] {
+        var ranges: [Range<Int64>] = []
+        for stay in (self.stays[participant] ?? []).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = ranges.last, stay.lowerBound &- last.upperBound < Self.shortestAbsence {
+                ranges[ranges.count - 1] = last.lowerBound..<max(last.upperBound, stay.upperBound)
+            } else {
+                ranges.append(stay)
+            }
+        }
+        return ranges
+    }
+}

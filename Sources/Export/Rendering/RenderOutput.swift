@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Storage
+
+/// A rendered file while it is made: a hidden file beside its final place, locked against a second export.
+///
+/// It is removed unless it was put in its place.
+public final class RenderOutput {
+    private let file: OutputFile
+    private var scratchPaths: [String] = []
+
+    /// Takes the hidden file.
+    ///
+    /// - Throws: `busy` when another export holds it, or `storage`.
+    public init(path: String) throws(ExportError) {
+        self.file = try OutputFile(path: path)
+    }
+
+    deinit {
+        for path in self.scratchPaths { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Where the file goes in the end.
+    public var path: String { self.file.path }
+
+    /// Where it is made.
+    public var partialPath: String { self.file.partialPath }
+
+    /// The path of another hidden file beside it, which is removed at the end.
+    public func scratchPath(_ name: String) -> String {
+        let path = "\(self.file.partialPath).\(name)"
+        self.scratchPaths.append(path)
+        return path
+    }
+
+    /// Everything that is to be removed when the process has to end at once.
+    public var temporaryPaths: [String] { [self.partialPath] + self.scratchPaths }
+
+    /// The size of what was written.
+    public var bytes: UInt64 { self.file.file.count }
+
+    /// Appends bytes, for a file that is not made by others.
+    public func append(_ bytes: [UInt8]) throws(ExportError) {
+        _ = try self.file.append(bytes)
+    }
+
+    /// Writes what was appended, and `head` over the beginning.
+    public func finish(head: [UInt8]) throws(ExportError) {
+        try self.file.finish([])
+        do throws(StorageError) {
+            try self.file.file.write(head, at: 0)
+        } catch {
+            throw ExportError(error)
+        }
+    }
+
+    /// Brings the bytes to the disk, and the file into its place, over an older one.
+    public func commit() throws(ExportError) {
+        do throws(StorageError) {
+            try self.file.file.synchronise()
+        } catch {
+            throw ExportError(error)
+        }
+        try self.file.commit()
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Storage
+import Timeline
+
+/// The journals of a series as one: tracks and parts are numbered through, times are on the first segment's clock.
+struct SeriesJournal {
+    /// All records, segment after segment.
+    let placed: JournalParts
+    /// Which of the series' segments, from 0, a track is in, by its number here.
+    private(set) var segments: [Int: Int] = [:]
+    /// Tracks that go on where another one stopped at a cut: their numbers, and that of the one before.
+    private(set) var predecessors: [Int: Int] = [:]
+    /// The number of the first of the tracks that a track goes on from, or its own: all of them follow one RTP clock.
+    private(set) var clocks: [Int: Int] = [:]
+    /// Lines that could not be read.
+    let skippedLines: Int
+
+    /// Reads the journals.
+    init(_ series: RecordingSeries) throws(ExportError) {
+        var entries: [JournalEntry] = []
+        var skipped = 0
+        var numbers = Renumbering()
+        for (index, segment) in series.segments.enumerated() {
+            let journal: Journal
+            do throws(StorageError) {
+                journal = try Journal.read(segment.folder)
+            } catch {
+                throw ExportError(error)
+            }
+            numbers.beginSegment()
+            skipped += journal.skippedLines
+            entries.reserveCapacity(entries.count + journal.entries.count)
+            for entry in journal.entries { entries.append(numbers.renumbered(entry)) }
+            for number in numbers.tracks.values { self.segments[number] = index }
+        }
+        self.skippedLines = skipped
+        self.placed = JournalParts(entries)
+        self.findPredecessors(series)
+    }
+
+    /// What the clock map needs; tracks that follow one clock are one track.
+    var clockEntries: [JournalEntry] {
+        self.placed.entries.compactMap { entry in
+            var entry = entry
+            switch entry.record {
+            case .partStarted: break
+            case .trackOpened(let record):
+                let clock = self.clocks[record.track] ?? record.track
+                // The track is open already: its first unit is one more sample.
+                guard clock != record.track else { break }
+                entry.record = .clockAnchor(ClockAnchor(track: clock, rtpTime: record.firstRTPTime))
+            case .senderReport(var record):
+                record.track = self.clocks[record.track] ?? record.track
+                entry.record = .senderReport(record)
+            case .clockAnchor(var record):
+                record.track = self.clocks[record.track] ?? record.track
+                entry.record = .clockAnchor(record)
+            default: return nil
+            }
+            return entry
+        }
+    }
+
+    /// What makes two track files those of one RTP stream.
+    private struct Stream: Hashable {
+        var participant: String
+        var part: Int
+        var connection: UInt64?
+        var ssrc: UInt32
+        var payloadType: Int?
+        var codec: String
+        var clockRateHz: Int
+    }
+
+    private mutating func findPredecessors(_ series: RecordingSeries) {
+        var newest: [Stream: (record: TrackOpened, nanoseconds: Int64, number: Int)] = [:]
+        var part = 1
+        for entry in self.placed.entries {
+            if case .partStarted(let record) = entry.record { part = record.part }
+            guard case .trackOpened(let record) = entry.record, let ssrc = record.ssrc,
+                let number = self.segments[record.track].map({ series.segments[$0].number })
+            else { continue }
+            let stream = Stream(
+                participant: record.participant,
+                part: part,
+                connection: record.connection,
+                ssrc: ssrc,
+                payloadType: record.payloadType,
+                codec: record.codec,
+                clockRateHz: record.clockRateHz
+            )
+            if let before = newest[stream], before.number + 1 == number,
+                Self.follows(record, entry.monotonicNanoseconds, before.record, before.nanoseconds)
+            {
+                self.predecessors[record.track] = before.record.track
+                self.clocks[record.track] = self.clocks[before.record.track] ?? before.record.track
+            }
+            newest[stream] = (record, entry.monotonicNanoseconds, number)
+        }
+    }
+
+    /// Unwrapped RTP times of one stream pass about as fast as our clock; a sender may stop its own for a while.
+    private static let greatestDifference: UInt64 = 3_600_000_000_000
+
+    private static func follows(_ record: TrackOpened, _ now: Int64, _ before: TrackOpened, _ then: Int64) -> Bool {
+        let ticks = record.firstRTPTime.subtractingReportingOverflow(before.firstRTPTime)
+        let passed = now.subtractingReportingOverflow(then)
+        guard !ticks.overflow, !passed.overflow, ticks.partialValue > 0, passed.partialValue > 0 else { return false }
+        let media = record.clock.nanoseconds(ticks: ticks.partialValue)
+        return media.distanceMagnitude(to: passed.partialValue) < Self.greatestDifference
+    }
+}
+
+/// Numbers that no two segments share.
+private struct Renumbering {
+    /// New numbers of the present segment's tracks, by the old ones.
+    private(set) var tracks: [Int: Int] = [:]
+    private var count = 0
+    private var part = 1
+
+    mutating func beginSegment() {
+        self.tracks = [:]
+    }
+
+    private mutating func number(_ old: Int) -> Int {
+        if let number = self.tracks[old] { return number }
+        self.count += 1
+        self.tracks[old] = self.count
+        return self.count
+    }
+
+    mutating func renumbered(_ entry: JournalEntry) -> JournalEntry {
+        var entry = entry
+        switch entry.record {
+        case .partStarted(var record):
+            self.part += 1
+            record.part = self.part
+            entry.record = .partStarted(record)
+        case .trackOpened(var record):
+            record.track = self.number(record.track)
+            entry.record = .trackOpened(record)
+        case .senderReport(var record):
+            record.track = self.number(record.track)
+            entry.record = .senderReport(record)
+        case .clockAnchor(var record):
+            record.track = self.number(record.track)
+            entry.record = .clockAnchor(record)
+        case .formatChanged(var record):
+            record.track = self.number(record.track)
+            entry.record = .formatChanged(record)
+        case .packetsCounted(var record):
+            record.track = self.number(record.track)
+            entry.record = .packetsCounted(record)
+        case .trackClosed(var record):
+            record.track = self.number(record.track)
+            entry.record = .trackClosed(record)
+        case .trackDamaged(var record):
+            record.track = self.number(record.track)
+            entry.record = .trackDamaged(record)
+        case .trackMended(var record):
+            record.track = self.number(record.track)
+            entry.record = .trackMended(record)
+        case .marker(var record):
+            record.track = record.track.map { self.number($0) }
+            entry.record = .marker(record)
+        case .recordingStarted, .participantJoined, .participantLeft, .chatMessage, .detailsChanged,
+            .recordingFinished:
+            break
+        }
+        return entry
+    }
+}
+
+extension RecordingSeries {
+    /// What leads from the first segment's folder to a file of that segment.
+    func prefix(of segment: Segment) -> String {
+        "../" + (segment.folder.path.split(separator: "/").last.map(String.init) ?? "") + "/"
+    }
+}

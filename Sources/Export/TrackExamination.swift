@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+import Timeline
+
+/// Reads one track file from beginning to end: what it holds, its hash, and what is wrong with it.
+struct TrackExamination {
+    private(set) var track: Certificate.Track
+    private(set) var digest: Certificate.FileDigest?
+    private(set) var findings: [Certificate.Finding] = []
+    /// Its end, in nanoseconds from the recording's first unit.
+    private(set) var endNanoseconds: Int64 = 0
+
+    /// What the certificate of a recording knows when it comes to a track.
+    struct Setting {
+        let folder: RecordingFolder
+        let contents: RecordingContents
+        /// Whether a process still records.
+        let isRunning: Bool
+        /// What the file held when its hash was taken.
+        let earlier: Certificate.FileDigest?
+    }
+
+    private let file: String
+
+    /// Times further off than this are damage; sums of them must not overflow.
+    private static let greatestNanoseconds: Int64 = 1 << 60
+    /// Nothing can be decoded before the first keyframe after a pause.
+    private static let longestWaitForKeyframe: Int64 = 5_000_000_000
+    /// A path's delay, and what a congested one adds.
+    private static let greatestLateness: UInt64 = 2_000_000_000
+    /// Below this span noise outweighs the skew.
+    private static let shortestSkewSpan: Int64 = 10_000_000_000
+    /// Rounding of file times, in ticks of 90 kHz.
+    private static let roundingTicks: Int64 = 8
+
+    init(_ source: TrackSource, _ setting: Setting) {
+        self.file = source.file
+        self.track = Certificate.Track(
+            number: source.number,
+            file: source.file,
+            participant: source.participant,
+            name: source.name,
+            media: source.track.codec.kind == .video ? .video : .audio,
+            codec: source.track.codec.rawValue
+        )
+        do {
+            let hashing = HashingFile(try File(setting.folder.path + "/" + source.file, .read))
+            try self.walk(source, Reader(hashing), setting)
+            self.digest = .init(name: source.file, bytes: hashing.count, sha256: try hashing.sha256())
+        } catch {
+            self.note(.damage, .fileUnreadable, "it cannot be read: \(error)")
+        }
+        self.compare(with: setting.earlier)
+        self.identify(source, setting)
+        self.judge(source, setting)
+    }
+
+    private mutating func note(_ severity: Certificate.Severity, _ kind: Certificate.Finding.Kind, _ text: String) {
+        self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
+    }
+
+    private mutating func walk(
+        _ source: TrackSource,
+        _ file: consuming Reader<HashingFile>,
+        _ setting: Setting
+    ) throws {
+        var reader = file
+        let codec = source.track.codec
+        let zero = setting.contents.startNanoseconds
+        let clock = source.opened.map { RTPClock(rateHz: $0.clockRateHz) }
+        var damage = (source.number.flatMap { setting.contents.facts.damage[$0] } ?? [])[...]
+        var tally = TrackTally(codec: codec)
+        var last = Int64.min
+        var (stepsBack, strangers) = (0, 0)
+        while let block = try reader.next() {
+            guard block.track == source.track.number else {
+                strangers += 1
+                continue
+            }
+            stepsBack += block.timeNanoseconds <= last ? 1 : 0
+            strangers += Self.isUnit(block.payload, codec) ? 0 : 1
+            last = max(last, block.timeNanoseconds)
+            let time = Self.bounded(source.sessionTime(block.timeNanoseconds) &- zero)
+            let (gaps, before) = (tally.gapCount, tally.gapNanoseconds)
+            tally.note(block, at: time)
+            if tally.gapCount > gaps {
+                let length = tally.gapNanoseconds &- before
+                self.note(gap: Certificate.Span(startNanoseconds: time &- length, durationNanoseconds: length), setting)
+            }
+            if let opened = source.opened, let clock {
+                let rtpTime =
+                    opened.firstRTPTime &+ clock.ticks(nanoseconds: block.timeNanoseconds) &+ Self.roundingTicks
+                while let span = damage.first, span.upperBound <= rtpTime { damage = damage.dropFirst() }
+                if damage.first?.contains(rtpTime) ?? false { self.track.leftOut += 1 }
+            }
+        }
+        self.track.units = tally.units
+        self.track.keyframes = tally.keyframes
+        self.track.bytes = tally.bytes
+        self.track.startNanoseconds = tally.firstNanoseconds
+        self.track.durationNanoseconds = tally.endNanoseconds &- tally.firstNanoseconds
+        self.endNanoseconds = tally.endNanoseconds
+        self.place(source, lastNanoseconds: max(0, last), setting)
+        if stepsBack > 0 { self.note(.damage, .fileTorn, "its times step back at \(stepsBack) of its units") }
+        if strangers > 0 {
+            self.note(.damage, .fileUnreadable, "\(strangers) of its units are none of \(codec.rawValue)")
+        }
+        if let torn = reader.tornTailOffset, torn < source.size {
+            let text = "from byte \(torn) of \(source.size) on it makes no sense"
+            let isClosed = source.number.flatMap { setting.contents.closed[$0] } != nil
+            if isClosed || source.number == nil {
+                self.note(.damage, .fileTorn, text)
+            } else if !setting.isRunning {
+                self.note(.gap, .fileTorn, text + ", as a crash leaves it")
+            }
+        }
+    }
+
+    /// A stretch in which nothing came; none when nothing was to come.
+    private mutating func note(gap span: Certificate.Span, _ setting: Setting) {
+        let start = setting.contents.startNanoseconds &+ span.startNanoseconds
+        let end = start &+ span.durationNanoseconds
+        let isExplained = setting.contents.facts.pauses.contains { pause in
+            guard pause.concerns(self.track.number, of: self.track.participant, self.track.media) else { return false }
+            let overlap = min(end, pause.endNanoseconds).subtractingReportingOverflow(
+                max(start, pause.startNanoseconds)
+            )
+            return !overlap.overflow && overlap.partialValue > 0
+                && span.durationNanoseconds - overlap.partialValue <= Self.longestWaitForKeyframe
+        }
+        if !isExplained { self.track.gaps.note(span) }
+    }
+
+    /// What the clock map did to the track.
+    private mutating func place(_ source: TrackSource, lastNanoseconds: Int64, _ setting: Setting) {
+        guard let number = source.number, self.track.units > 0 else { return }
+        self.track.basis = source.basis
+        let opened = setting.contents.facts.opened.first { $0.record.track == number }
+        let (first, last) = (source.sessionTime(0), source.sessionTime(lastNanoseconds))
+        if let opened { self.track.correctionNanoseconds = Self.bounded(first &- opened.monotonicNanoseconds) }
+        if lastNanoseconds >= Self.shortestSkewSpan {
+            let stretch = Self.bounded(last &- first &- lastNanoseconds)
+            self.track.skewPartsPerMillion = Double(stretch) / Double(lastNanoseconds) * 1e6
+        }
+        let lateness = (setting.contents.facts.anchors[number] ?? []).compactMap { anchor in
+            setting.contents.map.sessionTimeNanoseconds(track: number, rtpTime: anchor.rtpTime)?
+                .distanceMagnitude(to: anchor.monotonicNanoseconds)
+        }
+        if let least = lateness.min(), least > Self.greatestLateness {
+            self.note(
+                .damage,
+                .wallClock,
+                "its time is off the wall clock's by \(least / 1_000_000) ms at its end"
+            )
+        }
+    }
+
+    private mutating func compare(with earlier: Certificate.FileDigest?) {
+        guard let earlier, let digest, digest.sha256 != earlier.sha256 else { return }
+        let size =
+            digest.bytes == earlier.bytes ? "" : ", and its size \(digest.bytes) bytes instead of \(earlier.bytes)"
+        self.note(.damage, .fileChanged, "it was changed: its SHA-256 is not that of the manifest\(size)")
+    }
+
+    /// Whether it is the file that the journal means.
+    private mutating func identify(_ source: TrackSource, _ setting: Setting) {
+        guard let number = source.number, let opened = source.opened else {
+            self.note(.damage, .foreignFile, "the journal does not know it")
+            return
+        }
+        if opened.codec != source.track.codec.rawValue {
+            self.note(.damage, .wrongFile, "it holds \(source.track.codec.rawValue), the journal says \(opened.codec)")
+        } else if source.track.uid != TrackDescription.uid(number: number, in: setting.folder) {
+            self.note(.damage, .wrongFile, "it is the file of another track or recording")
+        }
+    }
+
+    /// What the journal says of the track against what is there.
+    private mutating func judge(_ source: TrackSource, _ setting: Setting) {
+        guard let number = source.number else { return }
+        let contents = setting.contents
+        if let closed = contents.closed[number] {
+            let pairs = [
+                ("units", self.track.units, closed.units), ("keyframes", self.track.keyframes, closed.keyframes),
+                ("bytes of payload", self.track.bytes, closed.bytes),
+            ]
+            let wrong = pairs.filter { $0.1 != $0.2 }.map { "\($0.1) of \($0.2) \($0.0)" }
+            if !wrong.isEmpty { self.note(.damage, .unitsMissing, "it has \(wrong.joined(separator: ", "))") }
+            if let code = StorageError.Code(rawValue: closed.reason) {
+                self.note(.gap, .diskFailed, "it ended because of its disk: \(code.rawValue)")
+            }
+        } else if !contents.facts.isFinished, !setting.isRunning {
+            self.note(.damage, .notClosed, "nobody closed it: it was cut off")
+        } else if !setting.isRunning {
+            self.note(.gap, .cutOff, "nobody closed it: the process that wrote it died")
+        }
+        self.track.packetsLost = contents.packets[number]?.lost
+        self.track.packetsRepaired = contents.packets[number]?.repaired
+        if let lost = self.track.packetsLost, lost > 0 {
+            self.note(.gap, .packetsLost, "\(lost) packets never came")
+        }
+        if self.track.leftOut > 0 {
+            self.note(.gap, .undecodable, "\(self.track.leftOut) of its units refer to pictures that are not in it")
+        }
+        for span in self.track.gaps.first {
+            let (start, length) = (span.startNanoseconds / 1_000_000, span.durationNanoseconds / 1_000_000)
+            self.note(.gap, .gap, "nothing came for \(length) ms at \(start) ms")
+        }
+        if self.track.gaps.count > self.track.gaps.first.count {
+            self.note(.gap, .gap, "\(self.track.gaps.count) gaps in all")
+        }
+    }
+
+    /// Whether these bytes can be a unit of the codec.
+    private static func isUnit(_ payload: [UInt8], _ codec: Codec) -> Bool {
+        guard codec == .h264 else { return payload.withUnsafeBytes { Bitstream.inspect(codec, $0) } != nil }
+        // In files of Matroska every NAL unit stands behind its length in four bytes (RFC 9559, codec mappings).
+        var rest = payload[...]
+        while rest.count >= 4 {
+            let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            guard length > 0, length <= rest.count - 4 else { return false }
+            rest = rest.dropFirst(4 + length)
+        }
+        return rest.isEmpty && !payload.isEmpty
+    }
+
+    private static func bounded(_ nanoseconds: Int64) -> Int64 {
+        min(max(nanoseconds, -Self.greatestNanoseconds), Self.greatestNanoseconds)
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Sends HTTP/1.1 requests by libcurl.
+///
+/// Redirects are not followed, bodies are not decompressed, and proxies of the environment are not used: a request goes to
+/// where its URL points. All clients of the process share one thread and a few idle connections.
+public struct HTTPClient: Sendable, Hashable {
+    /// What is sent.
+    public struct Request: Sendable, Hashable {
+        /// The method, for example `PATCH`.
+        public var method: String
+        /// An absolute http or https URL.
+        public var url: String
+        /// Headers in order; `Host`, `User-Agent` and the length are added.
+        public var headers: [Header] = []
+        /// The body; nil sends none.
+        public var body: [UInt8]?
+        /// Limit from the first step of the connection to the last byte of the answer.
+        public var timeout: Duration = .seconds(10)
+        /// An answer with a larger body is a failure.
+        public var maximumBodyBytes = 1 << 20
+        /// Whether the body of the answer is wanted; its first byte closes the connection otherwise.
+        public var readsBody = true
+        /// An address to connect to in the place of the URL's host, as it stands in a URL: IPv6 in brackets.
+        public var address: String?
+
+        /// A request without headers and body.
+        public init(_ method: String, _ url: String) {
+            self.method = method
+            self.url = url
+        }
+    }
+
+    /// A header of a request or of an answer.
+    public struct Header: Sendable, Hashable {
+        /// Its name; case does not count.
+        public var name: String
+        /// Its value, without spaces around it.
+        public var value: String
+
+        /// A header with a name and a value.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// What came back, whatever its status.
+    public struct Answer: Sendable, Hashable {
+        /// 200 to 599.
+        public var status: Int
+        /// Headers in the order in which they came.
+        public var headers: [Header]
+        /// The body; empty if it was not wanted.
+        public var body: [UInt8]
+    }
+
+    /// Why there is no answer.
+    public enum Failure: Error, Sendable, Hashable {
+        /// A part of the request that cannot be sent.
+        case malformedRequest(String)
+        /// The host has no address.
+        case nameNotFound
+        /// The system's reason why there is no connection, as `errno`.
+        case notConnected(Int32)
+        /// The certificate is not valid, or there is no TLS at all; why, in libcurl's words.
+        case tls(String)
+        /// A limit was reached.
+        case timedOut
+        /// The server closed the connection in the place of an answer.
+        case closedWithoutAnswer
+        /// The answer has a larger body, or larger headers, than is taken.
+        case tooLarge
+        /// The task was cancelled.
+        case cancelled
+        /// Something else; what, in libcurl's words.
+        case other(String)
+    }
+
+    /// Whether any certificate is taken.
+    public var isInsecure: Bool
+    /// A PEM file of certificates that are trusted beside the system's.
+    public var trustedCertificatesFile: String?
+    /// Limit of a connection, TLS included.
+    public var connectTimeout: Duration
+
+    /// A client; nothing is open before its first request.
+    public init(
+        isInsecure: Bool = false,
+        trustedCertificatesFile: String? = nil,
+        connectTimeout: Duration = .seconds(10)
+    ) {
+        self.isInsecure = isInsecure
+        self.trustedCertificatesFile = trustedCertificatesFile
+        self.connectTimeout = connectTimeout
+    }
+
+    /// Sends a request and takes its answer, whatever its status.
+    ///
+    /// Cancelling the task ends it at once. POST and PATCH have a connection of their own; another request is sent again if
+    /// the server has closed a kept connection.
+    public func send(_ request: Request) async throws(Failure) -> Answer {
+        let order = TransferOrder(request: request, client: self)
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { TransferLoop.shared.begin(order, $0) }
+        } onCancel: {
+            order.isCancelled.store(true, ordering: .releasing)
+            TransferLoop.shared.wake()
+        }.get()
+    }
+}
+
+/// One request on its way to the thread.
+final class TransferOrder: Sendable {
+    let request: HTTPClient.Request
+    let client: HTTPClient
+    let isCancelled = Atomic(false)
+
+    init(request: HTTPClient.Request, client: HTTPClient) {
+        self.request = request
+        self.client = client
+    }
+}

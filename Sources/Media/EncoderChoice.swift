@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import GStreamer
+internal import PipelineCatalogue
+internal import Session
+internal import Synchronization
+
+/// The encoders of one codec that are left to try, best first.
+struct EncoderChoice: Sendable, Hashable {
+    /// The files in the order of their ranks.
+    private(set) var candidates: [PipelineFile]
+
+    /// Every encoder of a codec that this host has the elements of; GStreamer must be initialised.
+    init(_ codec: CameraCodec, from pipelines: PipelineCatalogue) {
+        self.candidates = pipelines.encoders(of: codec.rawValue).filter { $0.missingElements.isEmpty }
+    }
+
+    /// The best encoder that is left, if it is believed to work; takes those off that are not.
+    ///
+    /// Blocks for up to `EncoderProbe.limit` for each that has to be probed and was not yet.
+    mutating func best(onFailure: (PipelineFile, String) -> Void) -> PipelineFile? {
+        while let file = self.candidates.first {
+            guard file.isProbed, let reason = EncoderProbe.failure(of: file) else { return file }
+            onFailure(file, reason)
+            self.candidates.removeFirst()
+        }
+        return nil
+    }
+
+    /// Takes off an encoder that failed.
+    mutating func remove(_ file: PipelineFile) {
+        self.candidates.removeAll { $0 == file }
+    }
+}
+
+/// The pipeline of an encoder file between `appsrc` and `appsink`.
+enum EncoderPipeline {
+    /// Where raw media go in, and where coded ones come out.
+    static let source = "tapedeck_in"
+    static let sink = "tapedeck_encoded"
+    /// What makes pictures smaller; it lets everything through until it is told.
+    private static let fit = "tapedeck_fit"
+    /// Below this much of its buffer, in percent, an encoder leaves pictures out; WebRTC's own senders use the same.
+    private static let reducedFrameDropping = 30
+
+    /// FFmpeg's own decoder makes noise of repeated speech in stereo (decision 74).
+    private static let mono = "audioconvert ! capsfilter caps=audio/x-raw,channels=1"
+
+    /// A pipeline of the file with the camera's bit rate and keyframe distance, not started; repeated speech is mono.
+    static func make(
+        _ file: PipelineFile,
+        _ settings: CameraSettings,
+        onBus: @escaping @Sendable (BusEvent) -> Void
+    ) throws(GStreamerError) -> Pipeline {
+        var source = "appsrc name=\(Self.source) is-live=true format=time"
+        if file.gives[.video] != nil {
+            source += " ! videoscale add-borders=false ! capsfilter name=\(Self.fit)"
+        } else if settings.usesAudioFEC {
+            source += " ! \(Self.mono)"
+        }
+        return try Self.make(file, settings, source: source, onBus: onBus)
+    }
+
+    /// The same with another source in front of it.
+    static func make(
+        _ file: PipelineFile,
+        _ settings: CameraSettings,
+        source: String,
+        onBus: @escaping @Sendable (BusEvent) -> Void
+    ) throws(GStreamerError) -> Pipeline {
+        let media: PipelineMedia = file.gives[.video] == nil ? .audio : .video
+        var plan = PipelinePlan(file)
+        if media == .video {
+            plan.setBitRate("bitrate", bitsPerSecond: settings.bitsPerSecond)
+            plan.setNumber("keyframe_distance", settings.framesPerSecond * 2)
+        } else {
+            plan.setBitRate("bitrate", bitsPerSecond: settings.audioBitsPerSecond)
+            plan.setFlag("fec", settings.usesAudioFEC)
+            plan.setFlag("dtx", settings.usesAudioDTX)
+        }
+        let pipeline = try Pipeline(plan, onBus: onBus)
+        try pipeline.add(branch: source, before: PipelineFile.input(media))
+        try pipeline.add(branch: "appsink name=\(Self.sink) sync=false", behind: PipelineFile.output(media))
+        return pipeline
+    }
+
+    /// Tells a pipeline of `make` what to make of pictures while it runs.
+    ///
+    /// Another size begins with a keyframe.
+    static func set(
+        _ rate: EncoderRate,
+        on pipeline: Pipeline,
+        of file: PipelineFile,
+        _ settings: CameraSettings
+    ) throws(GStreamerError) {
+        var plan = PipelinePlan(file)
+        plan.setBitRate("bitrate", bitsPerSecond: rate.bitsPerSecond)
+        plan.setNumber("frame_dropping", rate.isReduced ? Self.reducedFrameDropping : 0)
+        for name in ["bitrate", "frame_dropping"] {
+            if let setting = plan.setting(of: name) { try pipeline.set(setting, of: file) }
+        }
+        guard rate.isStepDue else { return }
+        let step = rate.step
+        let caps =
+            step.isWhole
+            ? "video/x-raw"
+            : """
+            video/x-raw,width=\(step.side(settings.width)),height=\(step.side(settings.height)),\
+            pixel-aspect-ratio=1/1
+            """
+        try pipeline.element(named: Self.fit).set("caps", caps)
+    }
+}
+
+/// Has an encoder code a few pictures: hardware that is there may still not work.
+enum EncoderProbe {
+    /// How long it may take.
+    static let limit = Duration.seconds(4)
+
+    /// What came of each, by launch text: a host does not change while we run.
+    private static let known = Mutex<[String: String?]>([:])
+
+    /// Why the encoder does not work on this host; nil if it gave a coded picture.
+    static func failure(of file: PipelineFile) -> String? {
+        if let failure = Self.known.withLock({ $0[file.launch] }) { return failure }
+        let failure = Self.tried(file)
+        Self.known.withLock { $0[file.launch] = .some(failure) }
+        return failure
+    }
+
+    private static func tried(_ file: PipelineFile) -> String? {
+        let complaints = FirstComplaint()
+        let ended = DispatchSemaphore(value: 0)
+        let source = """
+            videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! identity
+            """
+        do throws(GStreamerError) {
+            let pipeline = try EncoderPipeline.make(file, CameraSettings(), source: source) { event in
+                complaints.note(event)
+                if case .warning = event { return }
+                ended.signal()
+            }
+            defer { pipeline.stop() }
+            let output = FanOut(startsAtKeyframe: false)
+            let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+            try output.attach(to: pipeline, sink: EncoderPipeline.sink, baseTimeNanoseconds: now)
+            try pipeline.play()
+            _ = ended.wait(timeout: .now() + .seconds(Int(Self.limit.components.seconds)))
+            if output.count > 0 { return nil }
+            return complaints.first ?? "it gave no coded picture in \(Self.limit.components.seconds) s"
+        } catch {
+            return complaints.first ?? error.message
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Session
+
+/// What an encoder is asked for: bits a second, and the size and frame rate that go with them.
+struct EncoderRate: Sendable, Equatable {
+    private(set) var bitsPerSecond: Int
+    private var ladder = PictureLadder()
+    /// Whether the encoder was not told yet.
+    private(set) var isDue = false
+    /// Whether that concerns the size and the frame rate, too.
+    private(set) var isStepDue = false
+    /// What the encoder was told last.
+    private var told: Int
+    /// For so long it is to get no pictures from now on, before it begins anew with the next: one that goes on makes up
+    /// for the pause with larger pictures.
+    private(set) var pauseDue = Duration.zero
+    private let configured: Int
+
+    /// A change by less than this is not worth telling.
+    private static let leastChange = 0.02
+
+    /// Everything that is configured.
+    init(configured: Int) {
+        (self.configured, self.bitsPerSecond, self.told) = (configured, configured, configured)
+    }
+
+    /// The size and frame rate.
+    var step: PictureLadder.Step { self.ladder.step }
+
+    /// Whether it is less than what is configured.
+    var isReduced: Bool { self.bitsPerSecond < self.configured || !self.step.isWhole }
+
+    /// What has to be done.
+    enum OnFollow: Sendable, Equatable {
+        case nothing
+        /// The encoder has to be told.
+        case tell
+        /// The same, and it is asked for less than before.
+        case reduce
+    }
+
+    /// Takes what peers allow.
+    mutating func follow(_ limit: RateLimit, at now: UInt64) -> OnFollow {
+        let target = limit.bitsPerSecond
+        self.bitsPerSecond = target
+        let difference = Double(abs(target - self.told)) / Double(max(1, self.told))
+        let share = Double(target) / Double(max(1, self.configured))
+        let isStep = self.ladder.update(share: share, isUrgent: limit.pause > .zero, at: now)
+        let isEnd = target == self.configured && target != self.told
+        guard isStep || isEnd || difference >= Self.leastChange else { return .nothing }
+        let isReduction = target < self.told
+        self.told = target
+        self.isDue = true
+        if isStep { (self.isStepDue, self.pauseDue) = (true, max(self.pauseDue, limit.pause)) }
+        return isReduction ? .reduce : .tell
+    }
+
+    /// What to tell the encoder; it counts as told.
+    mutating func taken() -> EncoderRate {
+        defer { (self.isDue, self.isStepDue, self.pauseDue) = (false, false, .zero) }
+        return self
+    }
+
+    /// The same for an encoder that was told nothing yet.
+    var fresh: EncoderRate {
+        var rate = self
+        rate.isStepDue = true
+        return rate
+    }
+}

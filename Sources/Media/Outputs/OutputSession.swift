@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Matroska
+
+/// The streams of one participant at its place of an output.
+///
+/// They outlive the tracks for a while: a participant whose call is built anew goes on in the same streams.
+struct OutputSession {
+    /// How long the streams of a participant without tracks are kept.
+    static let patience: Int64 = 10_000_000_000
+    /// How long the first description waits for the other kind: readers take what they find at first.
+    private static let completion: Int64 = 1_000_000_000
+
+    let participant: String
+    let place: Int
+    let sessionID = UInt64.random(in: 1..<(1 << 62))
+    let canonicalName: String
+    private let began: Int64
+    private(set) var lines: [Codec.Kind: Line] = [:]
+    private var version = 0
+    /// What the description said last.
+    private var described: [OutputDescription.Line] = []
+    /// For those who receive, with keys if packets are encrypted.
+    private(set) var description = ""
+    /// The same for everybody, without keys.
+    private(set) var publicDescription = ""
+    /// The file that holds the one with keys.
+    var file: String?
+    /// Since when there are no tracks.
+    var emptySince: Int64?
+
+    struct Line {
+        let stream: RTPStream
+        let ssrc: UInt32
+        let port: UInt16
+        let key: [UInt8]?
+        var payloadType: UInt8
+        var format: OutputFormat
+        var track: OutputTrack?
+    }
+
+    init(participant: String, place: Int, now: Int64) {
+        self.began = now
+        self.participant = participant
+        self.place = place
+        self.canonicalName = "tapedeck-" + String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+
+    /// The tracks that are sent.
+    var tracks: [UInt64] { self.lines.values.compactMap { $0.track?.id } }
+
+    /// The sum over its streams.
+    var counters: RTPStreamCounters {
+        self.lines.values.map(\.stream.counters).reduce(RTPStreamCounters(), +)
+    }
+
+    /// Sends these tracks from now on, all of them the participant's.
+    ///
+    /// - Throws: if sockets cannot be opened.
+    mutating func send(
+        _ tracks: [OutputTrack],
+        _ settings: RTPOutputSettings,
+        to address: String,
+        now: Int64
+    ) throws(GStreamerError) {
+        for (kind, first) in [(Codec.Kind.video, settings.videoPort), (.audio, settings.audioPort)] {
+            guard let first else { continue }
+            let candidates = tracks.filter { $0.format.codec.kind == kind }
+            let chosen = OutputSourceChoice.choose(
+                current: self.lines[kind]?.track?.id,
+                among: candidates.map { track in
+                    OutputSourceChoice.Candidate(
+                        id: track.id,
+                        mid: track.mid,
+                        lastPacketNanoseconds: track.fork.lastPacketNanoseconds
+                    )
+                },
+                now: now
+            )
+            let track = candidates.first { $0.id == chosen }
+            guard track?.id != self.lines[kind]?.track?.id else { continue }
+            if let line = self.lines[kind] {
+                line.track?.fork.remove(line.stream)
+                self.lines[kind]?.track = nil
+            }
+            guard let track else { continue }
+            let type = kind == .video ? settings.videoPayloadType : settings.audioPayloadType
+            let payloadType = type ?? track.format.usualPayloadType
+            var line: Line
+            if let open = self.lines[kind] {
+                line = open
+            } else {
+                line = try self.open(kind, track, settings, address, first, payloadType)
+            }
+            line.payloadType = payloadType
+            line.format = track.format
+            if track.fork.add(line.stream, payloadType: payloadType, clockRateHz: track.format.clockRateHz) {
+                line.track = track
+            }
+            self.lines[kind] = line
+        }
+        if self.tracks.isEmpty {
+            self.emptySince = self.emptySince ?? now
+        } else {
+            self.emptySince = nil
+        }
+    }
+
+    private func open(
+        _ kind: Codec.Kind,
+        _ track: OutputTrack,
+        _ settings: RTPOutputSettings,
+        _ address: String,
+        _ first: UInt16,
+        _ payloadType: UInt8
+    ) throws(GStreamerError) -> Line {
+        let ssrc = UInt32.random(in: 1...(.max))
+        let port = UInt16(clamping: Int(first) + self.place * settings.portStep)
+        // Each place has four ports of ours: RTP and RTCP of pictures, then of sound.
+        let source = settings.sourcePort.map {
+            UInt16(clamping: Int($0) + self.place * 4 + (kind == .video ? 0 : 2))
+        }
+        let key = settings.isEncrypted ? (0..<RTPTarget.keySize).map { _ in UInt8.random(in: .min ... .max) } : nil
+        let stream = try RTPStream(
+            RTPTarget(
+                address: address,
+                port: port,
+                sourcePort: source,
+                interface: settings.interface,
+                timeToLive: settings.timeToLive(to: address),
+                ssrc: ssrc,
+                canonicalName: self.canonicalName,
+                key: key
+            )
+        )
+        return Line(
+            stream: stream,
+            ssrc: ssrc,
+            port: port,
+            key: key,
+            payloadType: payloadType,
+            format: track.format,
+            track: nil
+        )
+    }
+
+    /// Describes the streams; returns whether the description changed.
+    ///
+    /// The first one has pictures and sound if both come within a second.
+    mutating func describe(_ settings: RTPOutputSettings, at address: String, title: String, now: Int64) -> Bool {
+        let wanted = [settings.videoPort, settings.audioPort].count { $0 != nil }
+        guard self.version > 0 || self.lines.count == wanted || now - self.began >= Self.completion else {
+            return false
+        }
+        let lines = [Codec.Kind.video, .audio].compactMap { self.lines[$0] }.map { line in
+            OutputDescription.Line(
+                port: line.port,
+                payloadType: line.payloadType,
+                format: line.format,
+                ssrc: line.ssrc,
+                key: line.key
+            )
+        }
+        guard lines != self.described else { return false }
+        self.described = lines
+        self.version += 1
+        let description = OutputDescription(
+            sessionID: self.sessionID,
+            version: self.version,
+            address: address,
+            timeToLive: settings.timeToLive(to: address),
+            title: title,
+            canonicalName: self.canonicalName,
+            lines: lines
+        )
+        self.description = description.text(withKeys: true)
+        self.publicDescription = description.text(withKeys: false)
+        return true
+    }
+
+    /// Ends every stream.
+    mutating func close() {
+        for line in self.lines.values {
+            line.track?.fork.remove(line.stream)
+            line.stream.close()
+        }
+        self.lines.removeAll()
+    }
+}
+
+extension RTPOutputSettings {
+    /// Routers that a packet may pass.
+    fileprivate func timeToLive(to address: String) -> Int {
+        self.timeToLive ?? (OutputDescription.isGroup(address) ? 1 : 64)
+    }
+}

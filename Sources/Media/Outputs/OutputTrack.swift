@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Matroska
+
+/// A received track as outputs see it.
+struct OutputTrack: Sendable {
+    /// Rises with each track of the room.
+    var id: UInt64
+    var connection: UInt64
+    var participant: String
+    var format: OutputFormat
+    /// Identification tag of the m-line, if the description has one.
+    var mid: String?
+    var fork: RTPFork
+}
+
+/// What descriptions say of a track.
+struct OutputFormat: Sendable, Hashable {
+    var codec: Codec
+    var clockRateHz: Int
+    var channels: Int
+    /// Profile and level of H.264, if known.
+    var profileLevelID: String?
+
+    /// The payload type of the codec unless the operator chose one; those that browsers use.
+    var usualPayloadType: UInt8 {
+        switch self.codec {
+        case .vp8: 96
+        case .vp9: 98
+        case .h264: 102
+        case .opus: 111
+        case .pcmu: 0
+        case .pcma: 8
+        }
+    }
+}
+
+/// Which of a participant's tracks of one kind is sent.
+///
+/// webrtcbin never says that a track has ended: one that a sender replaced just goes silent.
+enum OutputSourceChoice {
+    /// What is looked at; in the order in which the tracks came.
+    struct Candidate: Sendable, Hashable {
+        var id: UInt64
+        var mid: String?
+        /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
+        var lastPacketNanoseconds: Int64?
+    }
+
+    private static let silence: Int64 = 2_000_000_000
+
+    /// The track that is sent from now on: the present one, unless it was replaced on its m-line, or is silent for two
+    /// seconds while another one is not.
+    static func choose(current: UInt64?, among candidates: [Candidate], now: Int64) -> UInt64? {
+        guard let current = candidates.first(where: { $0.id == current }) else { return candidates.last?.id }
+        if let mid = current.mid, let newest = candidates.last(where: { $0.mid == mid }), newest.id > current.id {
+            return newest.id
+        }
+        func isHeard(_ candidate: Candidate) -> Bool {
+            candidate.lastPacketNanoseconds.map { now - $0 < Self.silence } ?? false
+        }
+        guard !isHeard(current), let other = candidates.last(where: isHeard) else { return current.id }
+        return other.id
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Matroska
+internal import PipelineCatalogue
+
+/// What the pipeline of an output reads: the streams of one participant, on this host.
+struct PipelineSource: Sendable, Hashable {
+    /// One stream.
+    struct Stream: Sendable, Hashable {
+        var codec: Codec
+        /// Where RTP goes; RTCP goes to the next port.
+        var port: UInt16
+        /// Where it comes from; RTCP is taken at the next port.
+        var sourcePort: UInt16
+        var payloadType: UInt8
+        var ssrc: UInt32
+    }
+
+    /// The participant's id.
+    var participant: String
+    var streams: [Codec.Kind: Stream] = [:]
+
+    init(participant: String) {
+        self.participant = participant
+    }
+
+    /// What an output sends, once it is described; nil before, and without anybody.
+    init?(_ status: RTPOutputStatus) {
+        guard let session = status.sessions.first, !session.description.isEmpty else { return nil }
+        self.init(participant: session.participant)
+        for stream in session.streams {
+            self.streams[stream.codec.kind] = Stream(
+                codec: stream.codec,
+                port: stream.port,
+                sourcePort: stream.sourcePort,
+                payloadType: stream.payloadType,
+                ssrc: stream.ssrc
+            )
+        }
+    }
+}
+
+/// The elements between the sockets of a source and the ports of a file.
+///
+/// Streams are put on one clock by their sender reports. A kind that the file takes raw and nobody sends is black or
+/// silence. Nothing waits for the file: queues in front of its ports leave out what it does not take in time.
+struct PipelineReceiver: Sendable, Hashable {
+    /// A value that is set on one of the elements.
+    struct Setting: Sendable, Hashable {
+        var element: String
+        var property: String
+        var text: String
+    }
+
+    static let address = "127.0.0.1"
+    /// The names of the queues in front of the ports.
+    static let queues = [Codec.Kind.video, .audio].map { "tapedeck_\($0.rawValue)" }
+    /// What late packets are waited for, in milliseconds.
+    private static let latency = 200
+
+    /// Launch text that refers to the ports by their names.
+    private(set) var launch = ""
+    private(set) var settings: [Setting] = []
+
+    /// Elements for a source and a file.
+    ///
+    /// - Parameter decodesWithFFmpeg: whether H.264 has FFmpeg's decoder, the better one, on this host.
+    /// - Throws: `link` if the file takes nothing of what is sent.
+    init(_ source: PipelineSource, _ file: PipelineFile, decodesWithFFmpeg: Bool) throws(GStreamerError) {
+        var lines: [String] = []
+        for (kind, media) in [(Codec.Kind.video, PipelineMedia.video), (.audio, .audio)] {
+            guard let accepted = file.accepts[media] else { continue }
+            let queue = Self.queue(kind)
+            let port = "\(PipelineFile.input(media)).sink"
+            guard let stream = source.streams[kind] else {
+                guard accepted.contains("raw") else {
+                    let wanted = accepted.joined(separator: ", ")
+                    throw GStreamerError(.link, "\(file.path) takes \(wanted), and no \(media.rawValue) is sent")
+                }
+                lines.append("\(Self.nothing(kind)) ! \(queue) ! \(port)")
+                continue
+            }
+            let name = stream.codec.encodingName
+            let elements: String
+            if accepted.contains(name) {
+                elements = Self.depayloader(stream.codec)
+            } else if accepted.contains("raw") {
+                elements = "\(Self.depayloader(stream.codec)) ! \(Self.decoder(stream.codec, decodesWithFFmpeg))"
+            } else {
+                throw GStreamerError(.link, "\(file.path) takes \(accepted.joined(separator: ", ")), not \(name)")
+            }
+            lines += self.receive(kind, stream, "\(elements) ! \(queue) ! \(port)")
+        }
+        if !self.settings.isEmpty {
+            lines.insert("rtpbin name=tapedeck_rtp latency=\(Self.latency) drop-on-latency=true", at: 0)
+        }
+        self.launch = lines.joined(separator: "\n")
+    }
+
+    /// The sockets of a stream; reports of ours go back, for they ask for keyframes.
+    private mutating func receive(_ kind: Codec.Kind, _ stream: PipelineSource.Stream, _ chain: String) -> [String] {
+        let name = "tapedeck_\(kind.rawValue)"
+        let number = kind == .video ? 0 : 1
+        self.settings += [
+            Setting(element: "\(name)_rtp", property: "address", text: Self.address),
+            Setting(element: "\(name)_rtp", property: "port", text: "\(stream.port)"),
+            Setting(element: "\(name)_rtp", property: "caps", text: stream.caps),
+            Setting(element: "\(name)_rtcp", property: "address", text: Self.address),
+            Setting(element: "\(name)_rtcp", property: "port", text: "\(Int(stream.port) + 1)"),
+            Setting(element: "\(name)_report", property: "host", text: Self.address),
+            Setting(element: "\(name)_report", property: "port", text: "\(Int(stream.sourcePort) + 1)"),
+        ]
+        return [
+            "udpsrc name=\(name)_rtp reuse=false buffer-size=4000000 ! tapedeck_rtp.recv_rtp_sink_\(number)",
+            "udpsrc name=\(name)_rtcp reuse=false caps=application/x-rtcp ! tapedeck_rtp.recv_rtcp_sink_\(number)",
+            "tapedeck_rtp.send_rtcp_src_\(number) ! udpsink name=\(name)_report sync=false async=false",
+            "tapedeck_rtp.recv_rtp_src_\(number)_\(stream.ssrc)_\(stream.payloadType) ! \(chain)",
+        ]
+    }
+
+    private static func queue(_ kind: Codec.Kind) -> String {
+        // A raw picture takes megabytes: a quarter of a second of them. Two seconds of sound.
+        let buffers = kind == .video ? 8 : 100
+        return "queue name=tapedeck_\(kind.rawValue) leaky=downstream max-size-time=0 max-size-bytes=0 "
+            + "max-size-buffers=\(buffers)"
+    }
+
+    /// Black, or silence.
+    private static func nothing(_ kind: Codec.Kind) -> String {
+        switch kind {
+        case .video: "videotestsrc is-live=true pattern=black ! video/x-raw,width=320,height=180,framerate=10/1"
+        case .audio: "audiotestsrc is-live=true wave=silence ! audio/x-raw,rate=48000,channels=2"
+        }
+    }
+
+    /// From packets to what decoders, and files that decode themselves, take.
+    private static func depayloader(_ codec: Codec) -> String {
+        switch codec {
+        case .vp8: "rtpvp8depay request-keyframe=true wait-for-keyframe=true"
+        case .vp9: "rtpvp9depay request-keyframe=true wait-for-keyframe=true"
+        case .h264: "rtph264depay request-keyframe=true wait-for-keyframe=true ! h264parse"
+        case .opus: "rtpopusdepay ! opusparse"
+        case .pcmu: "rtppcmudepay"
+        case .pcma: "rtppcmadepay"
+        }
+    }
+
+    private static func decoder(_ codec: Codec, _ decodesWithFFmpeg: Bool) -> String {
+        switch codec {
+        case .vp8: "vp8dec"
+        case .vp9: "vp9dec"
+        case .h264: decodesWithFFmpeg ? "avdec_h264 max-threads=1" : "openh264dec"
+        case .opus: "opusdec"
+        case .pcmu: "mulawdec"
+        case .pcma: "alawdec"
+        }
+    }
+
+    /// A pipeline of the file that reads the source, not started.
+    ///
+    /// Control thread only.
+    static func make(
+        _ plan: PipelinePlan,
+        _ source: PipelineSource,
+        onBus: @escaping @Sendable (BusEvent) -> Void
+    ) throws(GStreamerError) -> Pipeline {
+        try Runtime.initialise()
+        let hasFFmpeg = Runtime.missingElements(["avdec_h264"]).isEmpty
+        let receiver = try PipelineReceiver(source, plan.file, decodesWithFFmpeg: hasFFmpeg)
+        let pipeline = try Pipeline(plan, beside: receiver.launch, onBus: onBus)
+        for setting in receiver.settings {
+            try pipeline.element(named: setting.element).set(setting.property, setting.text)
+        }
+        return pipeline
+    }
+}
+
+extension PipelineSource.Stream {
+    /// What the packets are, in GStreamer's notation.
+    fileprivate var caps: String {
+        let rate =
+            switch self.codec {
+            case .vp8, .vp9, .h264: 90_000
+            case .opus: 48_000
+            case .pcmu, .pcma: 8000
+            }
+        return "application/x-rtp,media=\(self.codec.kind.rawValue),clock-rate=\(rate),"
+            + "encoding-name=\(self.codec.encodingName),payload=\(self.payloadType)"
+    }
+}
+
+extension Codec {
+    /// The name in descriptions and in pipeline files.
+    fileprivate var encodingName: String { self.rawValue.uppercased() }
+}

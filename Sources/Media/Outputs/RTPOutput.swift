@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Matroska
+internal import PipelineCatalogue
+internal import Storage
+
+/// One output of a room: its places, and the participants that have them.
+struct RTPOutput {
+    let settings: RTPOutputSettings
+    /// The same with ports, where they are of our choice.
+    private var target: RTPOutputSettings
+    private let room: String
+    /// Where packets go; nil while the host's name is looked up.
+    private(set) var address: String?
+    /// Whether the name is being looked up.
+    private(set) var isLookingUp = false
+    private var nextLookUp: Int64 = 0
+    private var places: OutputPlaces
+    private var sessions: [String: OutputSession] = [:]
+    /// Of streams that have ended.
+    private var ended = RTPStreamCounters()
+    private var before = RTPStreamCounters()
+    private var health = OutputHealth()
+    private var isChanged = false
+    /// Whose sound and pictures the one place of `followsSpeaker` has; no participant is called so.
+    private static let speaking = ""
+
+    init(_ settings: RTPOutputSettings, room: String) {
+        self.settings = settings
+        self.target = settings
+        self.room = room
+        self.places = OutputPlaces(count: settings.participants)
+        self.address = settings.host.isNetworkAddress ? settings.host : nil
+        // What an earlier life left behind says what is not true any more.
+        for place in 0..<settings.participants {
+            settings.descriptionFile(place: place).map(Self.removeDescription)
+        }
+    }
+
+    /// Whether the host's name is to be looked up now; then `lookedUp` has to follow.
+    mutating func startsLookUp(now: Int64) -> Bool {
+        guard self.address == nil, !self.isLookingUp, now >= self.nextLookUp else { return false }
+        self.isLookingUp = true
+        return true
+    }
+
+    /// Takes what was found; nothing found is looked up again after ten seconds.
+    mutating func lookedUp(_ address: String?, now: Int64) {
+        self.isLookingUp = false
+        self.address = address
+        self.nextLookUp = now + 10_000_000_000
+        self.health.noteLookUp(address != nil)
+    }
+
+    /// Gives places and streams to tracks, and takes them away.
+    ///
+    /// - Parameter speaker: who speaks, for an output that follows.
+    mutating func settle(_ all: [OutputTrack], names: ParticipantNames, speaker: String?, now: Int64) {
+        guard let address = self.address else { return }
+        let tracks = self.settings.followsSpeaker ? Self.speaking(of: all, speaker) : all
+        self.health.beginSetUp()
+        for track in tracks where self.isWanted(track.participant, names) {
+            guard self.choosePorts() else { break }
+            guard let place = self.places.take(for: track.participant) else { continue }
+            if self.sessions[track.participant] == nil {
+                self.sessions[track.participant] = OutputSession(
+                    participant: track.participant,
+                    place: place,
+                    now: now
+                )
+            }
+        }
+        for participant in self.places.participants {
+            guard var session = self.sessions[participant] else { continue }
+            do throws(GStreamerError) {
+                let own = self.isWanted(participant, names) ? tracks.filter { $0.participant == participant } : []
+                try session.send(own, self.target, to: address, now: now)
+            } catch {
+                self.health.noteSetUp(error.message)
+            }
+            self.describe(&session, at: address, names[participant], now)
+            self.sessions[participant] = session
+            if let since = session.emptySince, now - since >= OutputSession.patience { self.end(participant) }
+        }
+    }
+
+    /// The tracks of who speaks, as those of one participant who never leaves; while nobody has spoken, of who came first.
+    private static func speaking(of tracks: [OutputTrack], _ speaker: String?) -> [OutputTrack] {
+        let chosen = tracks.contains { $0.participant == speaker } ? speaker : tracks.first?.participant
+        return tracks.filter { $0.participant == chosen }.map { track in
+            var track = track
+            track.participant = Self.speaking
+            return track
+        }
+    }
+
+    /// Whether streams came, went or changed since this was asked last.
+    mutating func takeChange() -> Bool {
+        defer { self.isChanged = false }
+        return self.isChanged
+    }
+
+    /// Chooses the ports of whoever comes next, where they are ours to choose; false if none are free.
+    private mutating func choosePorts() -> Bool {
+        guard let pipeline = self.settings.pipeline, self.sessions.isEmpty else { return true }
+        guard let first = LoopbackPorts.four() else {
+            self.health.noteSetUp("no UDP ports are free on 127.0.0.1")
+            return false
+        }
+        if pipeline.takes(.video) { self.target.videoPort = first }
+        if pipeline.takes(.audio) { self.target.audioPort = first + 2 }
+        return true
+    }
+
+    private func isWanted(_ participant: String, _ names: ParticipantNames) -> Bool {
+        guard let wanted = self.settings.participant else { return true }
+        return participant == wanted || names[participant] == wanted
+    }
+
+    private mutating func describe(
+        _ session: inout OutputSession,
+        at address: String,
+        _ name: String?,
+        _ now: Int64
+    ) {
+        let title = "\(self.room) \(name ?? session.participant)"
+        let isChanged = session.describe(self.target, at: address, title: title, now: now)
+        self.isChanged = self.isChanged || isChanged
+        guard let path = self.settings.descriptionFile(place: session.place) else { return }
+        guard isChanged || session.file == nil, !session.description.isEmpty else { return }
+        guard Self.isFree(path) else {
+            self.health.noteSetUp("\(path) is there already, and no session description of ours")
+            return
+        }
+        do throws(StorageError) {
+            try File.replace(path, with: Array(session.description.utf8))
+            session.file = path
+        } catch {
+            session.file = nil
+            self.health.noteSetUp(error.message)
+        }
+    }
+
+    /// Ends a participant's streams.
+    mutating func end(_ participant: String) {
+        guard var session = self.sessions.removeValue(forKey: participant) else { return }
+        let counters = session.counters
+        session.close()
+        self.isChanged = true
+        session.file.map(Self.removeDescription)
+        self.ended = self.ended + counters
+        self.places.leave(participant)
+    }
+
+    /// Ends everything.
+    mutating func close() {
+        for participant in Array(self.sessions.keys) { self.end(participant) }
+    }
+
+    /// What became of the output since the last call; once a second.
+    mutating func examine() -> OutputHealth.Change? {
+        let streams = self.sessions.values.flatMap(\.lines.values).map(\.stream)
+        let total = self.total
+        defer { self.before = total }
+        // What nobody of ours reads is no failure: clients come and go.
+        let dropped = self.settings.label == nil ? total.droppedPackets &- self.before.droppedPackets : 0
+        return self.health.examine(
+            packets: total.packets &- self.before.packets,
+            dropped: dropped,
+            error: streams.compactMap(\.lastError).last
+        )
+    }
+
+    private var total: RTPStreamCounters {
+        self.sessions.values.map(\.counters).reduce(self.ended, +)
+    }
+
+    /// How it is.
+    var status: RTPOutputStatus {
+        let sessions = self.places.participants.compactMap { self.sessions[$0] }.filter { !$0.lines.isEmpty }
+        return RTPOutputStatus(
+            name: self.settings.name,
+            state: self.health.problem != nil ? .failing : sessions.isEmpty ? .idle : .sending,
+            reason: self.health.problem,
+            sessions: sessions.map { session in
+                RTPOutputStatus.Session(
+                    participant: session.participant,
+                    description: session.publicDescription,
+                    streams: [Codec.Kind.video, .audio].compactMap { session.lines[$0] }.map { line in
+                        RTPOutputStatus.Stream(
+                            codec: line.format.codec,
+                            port: line.port,
+                            sourcePort: line.stream.sourcePort,
+                            payloadType: line.payloadType,
+                            ssrc: line.ssrc,
+                            counters: line.stream.counters
+                        )
+                    }
+                )
+            },
+            total: self.total
+        )
+    }
+
+    /// Whether nothing is there but a description of ours: whoever may define rooms must not replace other files.
+    private static func isFree(_ path: String) -> Bool {
+        do {
+            return Self.isDescription(try File(path, .read))
+        } catch {
+            return error.code == .notFound
+        }
+    }
+
+    /// Removes a description of ours; whatever else has that name stays.
+    private static func removeDescription(_ path: String) {
+        guard let file = try? File(path, .read), Self.isDescription(file) else { return }
+        file.remove()
+    }
+
+    private static func isDescription(_ file: File) -> Bool {
+        let beginning = Array(OutputDescription.beginning.utf8)
+        return (try? file.read(offset: 0, count: beginning.count)) == beginning
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a worker process is, for the metrics.
+public struct WorkerMeasurement: Sendable, Hashable {
+    /// CPU seconds used since the process began, user and system.
+    public var cpuSeconds: Double
+    /// Resident memory in bytes.
+    public var residentBytes: Int64
+    /// Threads.
+    public var threads: Int
+    /// Open file descriptors.
+    public var descriptors: Int
+    /// GStreamer objects alive; `nil` where they are not counted.
+    public var objects: Int?
+    /// Bytes allocated and not freed; `nil` where they are not counted.
+    public var allocatedBytes: Int64?
+
+    /// A measurement in which nothing is counted that has to be asked for.
+    public init(cpuSeconds: Double, residentBytes: Int64, threads: Int, descriptors: Int) {
+        self.cpuSeconds = cpuSeconds
+        self.residentBytes = residentBytes
+        self.threads = threads
+        self.descriptors = descriptors
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Export
+internal import GStreamer
+internal import Matroska
+
+/// The decoders that the codecs of calls need.
+enum Decoders {
+    /// What the tracks of a recording need.
+    static func elements(_ input: RenderInput) -> [String] {
+        Set(input.tracks.map(\.codec)).sorted { $0.rawValue < $1.rawValue }.flatMap { codec -> [String] in
+            switch codec {
+            case .vp8: ["vp8dec"]
+            case .vp9: ["vp9dec"]
+            case .h264: ["h264parse"] + (Runtime.missingElements(["avdec_h264"]).isEmpty ? [] : ["openh264dec"])
+            case .opus: ["opusdec"]
+            case .pcmu: ["mulawdec"]
+            case .pcma: ["alawdec"]
+            }
+        } + ["appsrc", "audioconvert", "audioresample"]
+    }
+
+    /// Decodes pictures.
+    static func pictures(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
+        switch track.codec {
+        case .vp8: return try CodecChain(launch: "vp8dec", caps: "video/x-vp8")
+        case .vp9: return try CodecChain(launch: "vp9dec", caps: "video/x-vp9")
+        case .h264:
+            // One thread: others would keep as many pictures back.
+            let decoder =
+                Runtime.missingElements(["avdec_h264"]).isEmpty ? "avdec_h264 max-threads=1" : "openh264dec"
+            return try CodecChain(
+                launch: "h264parse ! \(decoder)",
+                caps: "video/x-h264,stream-format=avc,alignment=au",
+                codecData: track.codecPrivate
+            )
+        case .opus, .pcmu, .pcma: throw GStreamerError(.parse, "\(track.file) has no pictures")
+        }
+    }
+
+    /// Decodes sound to stereo at 48 kHz.
+    static func sound(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
+        let output =
+            "audioconvert ! audioresample ! capsfilter caps=audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"
+        let channels = min(max(track.channels, 1), 2)
+        switch track.codec {
+        case .opus:
+            return try CodecChain(
+                launch: "opusdec ! \(output)",
+                caps: "audio/x-opus,channel-mapping-family=0,rate=48000,channels=\(channels)"
+            )
+        case .pcmu:
+            return try CodecChain(launch: "mulawdec ! \(output)", caps: "audio/x-mulaw,rate=8000,channels=\(channels)")
+        case .pcma:
+            return try CodecChain(launch: "alawdec ! \(output)", caps: "audio/x-alaw,rate=8000,channels=\(channels)")
+        case .vp8, .vp9, .h264: throw GStreamerError(.parse, "\(track.file) has no sound")
+        }
+    }
+}

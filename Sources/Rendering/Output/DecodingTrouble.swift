@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What went wrong in decoding one track, counted.
+struct DecodingTrouble {
+    /// A decoder that fails this often is not set up anew.
+    private static let mostFailures = 50
+
+    private var units = 0
+    private var outputs = 0
+    private var failures = 0
+    private var reason: String?
+
+    /// Whether there is no use in going on.
+    var isHopeless: Bool { self.reason != nil || self.failures >= Self.mostFailures }
+
+    /// A unit went in.
+    mutating func pushed() { self.units += 1 }
+
+    /// Something came out.
+    mutating func pulled() { self.outputs += 1 }
+
+    /// The decoder refused a unit and had to be set up anew.
+    mutating func failed() { self.failures += 1 }
+
+    /// Nothing more of the track can be decoded.
+    mutating func stop(_ reason: String) { self.reason = self.reason ?? reason }
+
+    /// One sentence that names the track; `nil` if all went well.
+    func warning(_ file: String, _ what: String) -> String? {
+        if let reason = self.reason { return "\(file) is not shown or heard to its end: \(reason)" }
+        if self.failures >= Self.mostFailures {
+            return "\(file) is not shown or heard to its end: its decoder failed \(self.failures) times"
+        }
+        let missing = self.units - self.outputs
+        return missing > 0 ? "\(missing) of \(self.units) \(what) of \(file) could not be decoded" : nil
+    }
+}

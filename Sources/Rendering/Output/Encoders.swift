@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Supervision
+
+/// The elements that code and pack, and the packages of Debian 12 that bring them.
+enum Encoders {
+    private static let packages: KeyValuePairs<String, [String]> = [
+        "gstreamer1.0-plugins-ugly": ["x264enc"],
+        "gstreamer1.0-plugins-bad": ["openh264enc", "openh264dec", "h264parse", "voaacenc"],
+        "gstreamer1.0-plugins-good": [
+            "aacparse", "vp8enc", "vp8dec", "vp9dec", "mulawdec", "alawdec", "mp4mux", "matroskamux", "webmmux",
+            "qtdemux",
+            "matroskademux",
+        ],
+        "gstreamer1.0-plugins-base": [
+            "appsrc", "audioconvert", "audioresample", "opusenc", "opusdec", "oggmux", "oggdemux",
+        ],
+    ]
+
+    /// Which elements and packages these settings need that this host does not have; one sentence, `nil` for none.
+    static func missing(_ settings: RenderSettings, decoders: [String]) -> String? {
+        var needed = decoders
+        switch (settings.layout, settings.codec) {
+        case (.audio, _): needed += settings.container == .wav ? [] : ["opusenc", "oggmux", "oggdemux"]
+        case (.grid, .h264): needed += ["voaacenc", "aacparse", "h264parse", self.h264]
+        case (.grid, .vp8): needed += ["vp8enc", "opusenc"]
+        }
+        switch settings.container {
+        case .mp4: needed += ["mp4mux", "qtdemux"]
+        case .mkv: needed += ["matroskamux", "matroskademux"]
+        case .webm: needed += ["webmmux", "matroskademux"]
+        case .opus, .wav: break
+        }
+        let absent = Runtime.missingElements(needed)
+        guard !absent.isEmpty else { return nil }
+        let names = absent.map { element in
+            let package = self.packages.first { $0.value.contains(element) }?.key
+            return package.map { "\(element) (install \($0))" } ?? element
+        }
+        return "this export needs what is not installed: \(names.joined(separator: ", "))"
+    }
+
+    /// The better encoder of H.264 that is there.
+    private static var h264: String {
+        Runtime.missingElements(["x264enc"]).isEmpty || !Runtime.missingElements(["openh264enc"]).isEmpty
+            ? "x264enc" : "openh264enc"
+    }
+
+    /// A pipeline from the sources `video` and `audio` to the file `out`.
+    static func launch(_ settings: RenderSettings) -> String {
+        let samples = "audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"
+        let sound = "appsrc name=audio caps=\"\(samples)\" ! audioconvert"
+        guard settings.layout == .grid else {
+            return "\(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! oggmux ! filesink name=out"
+        }
+        let rate = settings.framesPerSecond
+        let size = "width=\(settings.width),height=\(settings.height),framerate=\(rate)/1"
+        let picture =
+            "appsrc name=video caps=\"video/x-raw,format=I420,\(size),pixel-aspect-ratio=1/1,"
+            + "interlace-mode=progressive,colorimetry=bt601\""
+        let mux =
+            switch settings.container {
+            case .mp4: "mp4mux name=mux"
+            case .webm: "webmmux name=mux"
+            default: "matroskamux name=mux"
+            }
+        let queue = "queue max-size-buffers=0 max-size-bytes=67108864 max-size-time=0"
+        let coded =
+            switch settings.codec {
+            case .h264: "\(self.h264Launch(settings)) ! \(queue) ! mux.  \(sound) ! voaacenc bitrate=128000 ! aacparse"
+            // One thread: those of libvpx spin while they wait for each other, and a busy machine stands still.
+            case .vp8:
+                "vp8enc deadline=1 cpu-used=12 threads=1 static-threshold=100 min-quantizer=4 "
+                    + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(settings)) keyframe-max-dist=\(rate * 4) "
+                    + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr"
+            }
+        return "\(mux) ! filesink name=out  \(picture) ! \(coded) ! \(queue) ! mux."
+    }
+
+    private static func h264Launch(_ settings: RenderSettings) -> String {
+        let rate = settings.framesPerSecond
+        let parse = "h264parse ! video/x-h264,stream-format=avc,alignment=au"
+        guard self.h264 == "x264enc" else {
+            return "openh264enc complexity=medium rate-control=bitrate bitrate=\(self.bitsPerSecond(settings)) "
+                + "gop-size=\(rate * 4) ! \(parse)"
+        }
+        // Without pictures that refer to later ones: every player agrees on the time of the first.
+        return "x264enc pass=qual quantizer=23 speed-preset=veryfast bframes=0 key-int-max=\(rate * 4) ! "
+            + "video/x-h264,profile=main ! \(parse)"
+    }
+
+    /// A tenth of a bit for each pixel.
+    private static func bitsPerSecond(_ settings: RenderSettings) -> Int {
+        max(300_000, settings.width * settings.height * settings.framesPerSecond / 10)
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Export
+internal import GStreamer
+internal import Supervision
+internal import Synchronization
+
+/// Codes and packs pictures and sound, and reads back what came of it.
+final class MediaWriter {
+    /// What bad luck there was, the first of it.
+    private let failure = Failure()
+    private let pipeline: Pipeline
+    private let output: RenderOutput
+    private let settings: RenderSettings
+    private let video: MediaFeed?
+    private let audio: MediaFeed?
+    private var frames: Int64 = 0
+    private var samples: Int64 = 0
+    /// Frames of sound that are left out at the beginning: decoders put out as many before it.
+    private let priming: Int
+    private var primingLeft: Int
+
+    /// What an AAC encoder puts before the sound, and what files have no agreed way to tell players.
+    private static let aacPriming = 1600
+    /// Raw pictures that wait for the encoder.
+    private static let waitingFrames = 8
+    /// Stretches of sound that wait: more than the encoder of pictures keeps back.
+    private static let waitingSound = 512
+    /// The disk and the muxer get so long for each megabyte in the end, and a minute.
+    private static let slowestBytesPerSecond: UInt64 = 1 << 20
+
+    private final class Failure: Sendable {
+        let message = Mutex<String?>(nil)
+        let ended = DispatchSemaphore(value: 0)
+    }
+
+    init(_ settings: RenderSettings, output: RenderOutput) throws {
+        self.settings = settings
+        self.output = output
+        self.priming = settings.layout == .grid && settings.codec == .h264 ? Self.aacPriming : 0
+        self.primingLeft = self.priming
+        let failure = self.failure
+        self.pipeline = try Pipeline(launch: Encoders.launch(settings)) { event in
+            switch event {
+            case .error(_, let message, _):
+                failure.message.withLock { $0 = $0 ?? message }
+                failure.ended.signal()
+            case .endOfStream: failure.ended.signal()
+            case .warning: break
+            }
+        }
+        try self.pipeline.element(named: "out").set("location", verbatim: output.partialPath)
+        if settings.container == .mp4 {
+            // The index goes to the front, so that players on a network begin at once.
+            let mux = try self.pipeline.element(named: "mux")
+            try mux.set("faststart", "true")
+            try mux.set("faststart-file", verbatim: output.scratchPath("index"))
+        }
+        self.video =
+            settings.layout == .grid
+            ? MediaFeed(try self.pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames) : nil
+        self.audio = MediaFeed(try self.pipeline.element(named: "audio"), maximumBuffers: Self.waitingSound)
+        try self.pipeline.play()
+    }
+
+    deinit {
+        self.pipeline.stop()
+    }
+
+    /// Adds the next picture.
+    func add(_ canvas: Canvas) throws {
+        let rate = Int64(self.settings.framesPerSecond)
+        let start = self.frames * 1_000_000_000 / rate
+        let end = (self.frames + 1) * 1_000_000_000 / rate
+        self.frames += 1
+        try self.require(self.video?.push(canvas, nanoseconds: start, duration: end - start) ?? true)
+    }
+
+    /// Adds the next stretch of sound, interleaved stereo.
+    func add(_ sound: [Float]) throws {
+        let skipped = min(self.primingLeft, sound.count / 2)
+        self.primingLeft -= skipped
+        let stretch = skipped == 0 ? sound : Array(sound.dropFirst(skipped * 2))
+        guard !stretch.isEmpty else { return }
+        let start = self.samples * 1_000_000 / 48
+        self.samples += Int64(stretch.count / 2)
+        let end = self.samples * 1_000_000 / 48
+        try self.require(self.audio?.push(stretch, nanoseconds: start, duration: end - start) ?? true)
+    }
+
+    /// Completes the file; `wait` is called every now and then meanwhile.
+    func finish(_ wait: () throws -> Void) throws {
+        if self.priming > 0 { try self.add([Float](repeating: 0, count: self.priming * 2)) }
+        self.video?.finish()
+        self.audio?.finish()
+        var seconds = 60 + self.output.bytes / Self.slowestBytesPerSecond
+        while self.failure.ended.wait(timeout: .now() + .seconds(1)) != .success {
+            try wait()
+            seconds -= 1
+            guard seconds > 0 else { throw ExportError(.storage, "\(self.output.path) could not be completed in time") }
+        }
+        try self.require(self.failure.message.withLock { $0 } == nil)
+        self.pipeline.stop()
+    }
+
+    private func require(_ isTaken: Bool) throws {
+        guard !isTaken else { return }
+        let message = self.failure.message.withLock { $0 } ?? "the encoder takes nothing more"
+        throw ExportError(.storage, "\(self.output.path) cannot be written: \(message)")
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Export
+internal import GStreamer
+internal import Supervision
+internal import Synchronization
+
+/// Reads a rendered file before anybody else sees it.
+enum ReadBack {
+    /// What was found in it.
+    struct Findings {
+        var video: PassageCount?
+        var audio: PassageCount
+    }
+
+    /// Counts what is in the file, by the demuxer that players use; blocks.
+    ///
+    /// - Throws: `verificationFailed` unless pictures are there to the last and both end with the range, to a frame.
+    static func check(
+        _ output: RenderOutput,
+        _ settings: RenderSettings,
+        frames: Int64,
+        nanoseconds: Int64,
+        _ wait: () throws -> Void
+    ) throws -> Findings {
+        let ended = DispatchSemaphore(value: 0)
+        let failure = Mutex<String?>(nil)
+        let pipeline = try Pipeline(launch: Self.launch(settings)) { event in
+            switch event {
+            case .error(_, let message, _):
+                failure.withLock { $0 = $0 ?? message }
+                ended.signal()
+            case .endOfStream: ended.signal()
+            case .warning: break
+            }
+        }
+        try pipeline.element(named: "in").set("location", verbatim: output.partialPath)
+        let isGrid = settings.layout == .grid
+        let video = isGrid ? try MediaPassage(into: pipeline.element(named: "video")) : nil
+        let audio = try MediaPassage(into: pipeline.element(named: "audio"))
+        do {
+            defer { pipeline.stop() }
+            try pipeline.play()
+            var seconds = 60 + output.bytes >> 20
+            while ended.wait(timeout: .now() + .seconds(1)) != .success {
+                try wait()
+                seconds -= 1
+                guard seconds > 0 else { throw Self.thrownAway(output, "could not be read back in time") }
+            }
+        }
+        if let message = failure.withLock({ $0 }) { throw Self.thrownAway(output, "cannot be read back: \(message)") }
+        let findings = Findings(video: video?.count(), audio: audio.count())
+        if let video = findings.video {
+            guard video.units == UInt64(frames) else {
+                throw Self.thrownAway(output, "has \(video.units) of \(frames) pictures")
+            }
+            try Self.require(video, output, ends: nanoseconds, within: 1_000_000_000 / Int64(settings.framesPerSecond))
+        }
+        // A frame of AAC is 21 ms, and the last is filled up with silence.
+        try Self.require(findings.audio, output, ends: nanoseconds, within: 60_000_000)
+        return findings
+    }
+
+    private static func require(
+        _ count: PassageCount,
+        _ output: RenderOutput,
+        ends nanoseconds: Int64,
+        within tolerance: Int64
+    ) throws(ExportError) {
+        let end = count.endNanoseconds ?? 0
+        guard abs(end - nanoseconds) <= tolerance else {
+            throw Self.thrownAway(output, "ends after \(end / 1_000_000) ms instead of \(nanoseconds / 1_000_000) ms")
+        }
+    }
+
+    private static func thrownAway(_ output: RenderOutput, _ finding: String) -> ExportError {
+        ExportError(.verificationFailed, "the export to \(output.path) was thrown away: it \(finding)")
+    }
+
+    private static func launch(_ settings: RenderSettings) -> String {
+        let sink = "fakesink sync=false async=false"
+        switch settings.container {
+        case .mp4, .mkv, .webm:
+            let demux = settings.container == .mp4 ? "qtdemux" : "matroskademux"
+            return "filesrc name=in ! \(demux) name=demux demux.video_0 ! \(sink) name=video "
+                + "demux.audio_0 ! \(sink) name=audio"
+        case .opus, .wav: return "filesrc name=in ! oggdemux ! opusparse ! \(sink) name=audio"
+        }
+    }
+}

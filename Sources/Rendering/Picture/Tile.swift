@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Export
+internal import GStreamer
+internal import Matroska
+
+/// What one participant shows: the tracks of a camera one after the other, or those of a screen beside it.
+final class Tile {
+    /// A picture that nothing followed is shown for this long.
+    private static let hold: Int64 = 2_000_000_000
+    /// Tracks that overlap for less follow each other, as when a connection is made anew.
+    private static let overlap: Int64 = 2_000_000_000
+
+    /// Index of the participant.
+    let participant: Int
+    /// What is written on it.
+    let name: String
+    /// Whether it is there as long as the participant is, and not only while there are pictures.
+    let isMain: Bool
+    private let presence: [Range<Int64>]
+    private var tracks: [PictureTrack]
+    private(set) var sample: MediaSample?
+    private(set) var picture: Picture?
+    private var shownNanoseconds = Int64.min
+
+    private init(_ tracks: [PictureTrack], participant: Int, name: String, presence: [Range<Int64>], isMain: Bool) {
+        self.tracks = tracks
+        self.participant = participant
+        self.name = name
+        self.presence = presence
+        self.isMain = isMain
+    }
+
+    /// The tiles of a recording: one for each participant, and one more for each track that comes beside another.
+    static func all(_ input: RenderInput) throws(ExportError) -> [Tile] {
+        var tiles: [Tile] = []
+        for (index, participant) in input.participants.enumerated() {
+            var rows: [[PictureTrack]] = [[]]
+            let mine = input.tracks.filter { $0.participant == participant.id && $0.codec.kind == .video }
+            for track in mine.sorted(by: { $0.firstNanoseconds < $1.firstNanoseconds }) {
+                let fitting = rows.firstIndex { row in
+                    row.allSatisfy { $0.endNanoseconds - Self.overlap <= track.firstNanoseconds }
+                }
+                if fitting == nil { rows.append([]) }
+                rows[fitting ?? rows.count - 1].append(try PictureTrack(track))
+            }
+            for (number, row) in rows.enumerated() {
+                let isMain = number == 0
+                tiles.append(
+                    Tile(
+                        row,
+                        participant: index,
+                        name: isMain ? participant.name : "\(participant.name) (\(number + 1))",
+                        presence: isMain
+                            ? participant.presence : row.map { $0.firstNanoseconds..<$0.endNanoseconds },
+                        isMain: isMain
+                    )
+                )
+            }
+        }
+        return tiles
+    }
+
+    /// Whether it is in the picture at that time.
+    func isPresent(at nanoseconds: Int64) -> Bool {
+        self.presence.contains { $0.contains(nanoseconds) }
+    }
+
+    /// Goes on to a time; true if it looks different now.
+    func advance(to nanoseconds: Int64) -> Bool {
+        var isChanged = false
+        for track in self.tracks {
+            guard let newest = track.newest(at: nanoseconds), newest.nanoseconds >= self.shownNanoseconds else {
+                continue
+            }
+            self.sample = newest.sample
+            self.picture = newest.picture
+            self.shownNanoseconds = newest.nanoseconds
+            isChanged = true
+        }
+        if self.sample != nil, nanoseconds &- self.shownNanoseconds > Self.hold {
+            self.sample = nil
+            self.picture = nil
+            isChanged = true
+        }
+        return isChanged
+    }
+
+    /// What could not be decoded, a sentence for each track.
+    var warnings: [String] { self.tracks.compactMap(\.warning) }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Export
+internal import FoundationEssentials
+internal import GStreamer
+internal import Matroska
+public import Storage
+public import Supervision
+internal import Timeline
+
+/// Makes one picture and one sound of a recording, or the sound alone: decoded, put together, and coded anew.
+///
+/// Time is that of the session clock, driven here: no element decides when something is shown. Memory does not grow with
+/// the recording. Calls block.
+public enum Renderer {
+    /// What is measured before the file is written, as a share of the work.
+    private static let measuringShare = 0.3
+    /// Sound is handled in stretches of this many frames.
+    private static let stretch: Int64 = 4800
+    /// More is noise made loud.
+    private static let mostGain = 30.0
+
+    /// Renders a recording and notes it in its manifest.
+    ///
+    /// The file appears in its place whole, after it has been read back. A track that cannot be decoded becomes a warning.
+    ///
+    /// - Parameters:
+    ///   - folder: the recording.
+    ///   - settings: what is made.
+    ///   - selection: which part of the recording.
+    ///   - output: where to; if left out beside the tracks, for example as `call-grid.mp4`. An older file is replaced.
+    ///   - isStuck: called from another thread when a codec does not return for two minutes, with the files to remove:
+    ///     there is nothing to do then but to end the process.
+    ///   - progress: called now and then, on this thread; what it throws ends the rendering.
+    /// - Throws: `ExportError`, `GStreamerError`, or what `progress` throws.
+    public static func run(
+        folder: RecordingFolder,
+        settings: RenderSettings,
+        selection: ExportSelection = ExportSelection(),
+        output path: String? = nil,
+        isStuck: @escaping @Sendable ([String]) -> Void,
+        progress: (ExportProgress) throws -> Void = { _ in }
+    ) throws -> ExportReport {
+        try Runtime.initialise()
+        let input = try RenderInput(folder: folder, selection: selection)
+        if let missing = Encoders.missing(settings, decoders: Decoders.elements(input)) {
+            throw GStreamerError(.missingElement, missing)
+        }
+        let name = settings.fileName(isWhole: selection.isWhole)
+        let output = try RenderOutput(path: path ?? "\(folder.path)/\(name)")
+        let hidden = output.temporaryPaths
+        let watchdog = Watchdog { isStuck(hidden) }
+        var report = try withoutActuallyEscaping(progress) { progress in
+            let work = Work(input: input, settings: settings, output: output) { fraction in
+                watchdog.sign()
+                try progress(input.progress(fraction))
+            }
+            return settings.layout == .grid ? try work.grid() : try work.sound()
+        }
+        try output.commit()
+        report = try input.note(report)
+        try progress(input.progress(1))
+        return report
+    }
+
+    /// One run.
+    private struct Work {
+        let input: RenderInput
+        let settings: RenderSettings
+        let output: RenderOutput
+        let progress: (Double) throws -> Void
+
+        /// Everybody in one picture.
+        func grid() throws -> ExportReport {
+            let rate = Int64(self.settings.framesPerSecond)
+            let frames = max(1, (self.input.durationNanoseconds * rate + 999_999_999) / 1_000_000_000)
+            let gain = try self.gain(samples: frames * 48_000 / rate)
+            let share = gain.measured == nil ? 0 : Renderer.measuringShare
+            let mixer = try Mixer(self.input)
+            let painter = try GridPainter(self.input, width: self.settings.width, height: self.settings.height)
+            var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: -2)
+            var speakers = SpeakerDetector(count: self.input.participants.count)
+            let writer = try MediaWriter(self.settings, output: self.output)
+            let frameNanoseconds = 1_000_000_000 / rate
+            for frame in 0..<frames {
+                let samples = (frame + 1) * 48_000 / rate - frame * 48_000 / rate
+                let (sound, powers) = mixer.read(frames: Int(samples))
+                try writer.add(limiter.push(sound))
+                let now = frame * 1_000_000_000 / rate
+                speakers.note(powers, at: now, frame: frameNanoseconds)
+                // A picture is shown in the frame that is nearest to it.
+                painter.draw(at: now + frameNanoseconds / 2, speaker: speakers.speaker)
+                try writer.add(painter.canvas)
+                if frame % rate == 0 { try self.progress(share + (1 - share) * Double(frame) / Double(frames)) }
+            }
+            try writer.add(limiter.finish())
+            try writer.finish { try self.progress(1) }
+            let duration = frames * 1_000_000_000 / rate
+            let found = try ReadBack.check(self.output, self.settings, frames: frames, nanoseconds: duration) {
+                try self.progress(1)
+            }
+            let warnings = painter.warnings + mixer.warnings + gain.warnings
+            return self.report(duration, warnings: warnings, video: found.video, audio: found.audio)
+        }
+
+        /// The sound of everybody.
+        func sound() throws -> ExportReport {
+            let total = (self.input.durationNanoseconds * 48 + 999_999) / 1_000_000
+            let gain = try self.gain(samples: total)
+            let share = gain.measured == nil ? 0 : Renderer.measuringShare
+            let isWave = self.settings.container == .wav
+            let mixer = try Mixer(self.input)
+            // What is coded with loss comes out with somewhat higher peaks.
+            var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: isWave ? -1 : -2)
+            var meter = LoudnessMeter()
+            let writer = isWave ? nil : try MediaWriter(self.settings, output: self.output)
+            if isWave { try self.output.append([UInt8](repeating: 0, count: WaveHeader.byteCount)) }
+            let add = { (stretch: [Float]) in
+                stretch.withUnsafeBufferPointer { meter.add($0) }
+                try writer?.add(stretch)
+                if isWave { try self.output.append(WaveHeader.pcm(stretch)) }
+            }
+            try self.stretches(total, from: share) { try add(limiter.push(mixer.read(frames: $0).samples)) }
+            try add(limiter.finish())
+            let duration = total * 1_000_000 / 48
+            var warnings = mixer.warnings + gain.warnings
+            if let wanted = self.settings.loudness, let heard = meter.integrated, abs(heard - wanted) > 1 {
+                warnings.append("the loudness is \(rounded(heard)) LUFS: its peaks allow no more")
+            }
+            guard let writer else {
+                try self.finishWave(total)
+                return self.report(duration, warnings: warnings, video: nil, audio: nil)
+            }
+            try writer.finish { try self.progress(1) }
+            let found = try ReadBack.check(self.output, self.settings, frames: 0, nanoseconds: duration) {
+                try self.progress(1)
+            }
+            return self.report(duration, warnings: warnings, video: nil, audio: found.audio)
+        }
+
+        private func finishWave(_ frames: Int64) throws {
+            let dataBytes = UInt64(frames) * UInt64(WaveHeader.frameBytes)
+            try self.output.finish(head: WaveHeader.bytes(dataBytes: dataBytes))
+            guard self.output.bytes == dataBytes + UInt64(WaveHeader.byteCount) else {
+                throw ExportError(
+                    .verificationFailed,
+                    "the export to \(self.output.path) was thrown away: it has \(self.output.bytes) bytes"
+                )
+            }
+        }
+
+        /// How much everything is amplified by, found by listening to all of it.
+        private func gain(samples: Int64) throws -> (decibels: Double, measured: Double?, warnings: [String]) {
+            guard let wanted = self.settings.loudness else { return (0, nil, []) }
+            let mixer = try Mixer(self.input)
+            var meter = LoudnessMeter()
+            try self.stretches(samples, from: nil) { frames in
+                mixer.read(frames: frames).samples.withUnsafeBufferPointer { meter.add($0) }
+            }
+            guard let measured = meter.integrated else { return (0, nil, ["nobody is heard"]) }
+            let gain = min(wanted - measured, Renderer.mostGain)
+            return (gain, measured, [])
+        }
+
+        /// Goes through all sound; progress is measured from `share` on, or up to it while measuring.
+        private func stretches(_ total: Int64, from share: Double?, _ body: (Int) throws -> Void) throws {
+            var done: Int64 = 0
+            while done < total {
+                let frames = min(Renderer.stretch, total - done)
+                try body(Int(frames))
+                done += frames
+                guard done % (Renderer.stretch * 10) == 0 else { continue }
+                let part = Double(done) / Double(total)
+                try self.progress(share.map { $0 + (1 - $0) * part } ?? part * Renderer.measuringShare)
+            }
+        }
+
+        private func report(
+            _ duration: Int64,
+            warnings: [String],
+            video: PassageCount?,
+            audio: PassageCount?
+        ) -> ExportReport {
+            let isAAC = self.settings.layout == .grid && self.settings.codec == .h264
+            let sound = RenderedTrack(
+                media: .audio,
+                codec: self.settings.container == .wav ? "pcm" : isAAC ? "aac" : "opus",
+                units: audio?.units ?? 1,
+                bytes: audio?.bytes ?? self.output.bytes,
+                keyframes: audio?.keyframes ?? 1
+            )
+            let pictures = video.map {
+                RenderedTrack(
+                    media: .video,
+                    codec: self.settings.codec.rawValue,
+                    size: (self.settings.width, self.settings.height),
+                    units: $0.units,
+                    bytes: $0.bytes,
+                    keyframes: $0.keyframes
+                )
+            }
+            return self.input.report(
+                layout: self.settings.layout.rawValue,
+                output: self.output,
+                durationNanoseconds: duration,
+                tracks: (pictures.map { [$0] } ?? []) + [sound],
+                warnings: warnings
+            )
+        }
+    }
+}
+
+/// With one decimal.
+private func rounded(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths < 0 ? "-" : "")\(tenths.magnitude / 10).\(tenths.magnitude % 10)"
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension RoomEvent {
+    /// What a peer said.
+    init(_ content: PeerMessage, from peer: PeerID) {
+        switch content {
+        case .offer(let sdp): self = .offerReceived(from: peer, sdp: sdp)
+        case .answer(let sdp): self = .answerReceived(from: peer, sdp: sdp)
+        case .candidate(let candidate): self = .candidateReceived(from: peer, candidate)
+        case .endOfCandidates: self = .endOfCandidatesReceived(from: peer)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who may call us: accounts, whole domains, or everybody.
+public struct XMPPCallers: Sendable, Hashable, CustomStringConvertible {
+    /// Most entries of a list.
+    public static let maximumCount = 64
+
+    private let entries: [String]
+
+    /// Nobody.
+    public init() {
+        self.entries = []
+    }
+
+    /// Reads `NAME@DOMAIN`, `*@DOMAIN` and `*`, with commas between them; nil if something is none of these.
+    public init?(text: String) {
+        let entries = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.lowercased() }
+        guard (1...Self.maximumCount).contains(entries.count) else { return nil }
+        for entry in entries where entry != "*" {
+            guard let jid = JID(entry), jid.resource == nil, jid.bare.contains("@") else { return nil }
+        }
+        self.entries = entries
+    }
+
+    /// Whether nobody may call.
+    public var isEmpty: Bool { self.entries.isEmpty }
+
+    /// Whether somebody may call.
+    public func contains(_ jid: JID) -> Bool {
+        self.entries.contains { $0 == "*" || $0 == jid.bare || $0 == "*@\(jid.domain)" }
+    }
+
+    /// As the URL has it.
+    public var description: String { self.entries.joined(separator: ",") }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the supervisor tells the RTSP server's process: one JSON object a line on its standard input.
+public enum RTSPCommand: Sendable, Hashable, Codable {
+    /// Listens; the first command, and the only one of its kind.
+    case serve(RTSPServerOrder)
+    /// Everything that clients find from now on; what is the same is not touched.
+    case mounts([RTSPMountOrder])
+    /// Says goodbye to everybody and ends with exit code 0.
+    case shutDown
+}
+
+/// How clients are served.
+public struct RTSPServerOrder: Sendable, Hashable, Codable {
+    /// Somebody who may watch.
+    public struct User: Sendable, Hashable, Codable {
+        /// The user's name.
+        public var name: String
+        /// The password.
+        public var password: String
+
+        /// A user with both.
+        public init(name: String, password: String) {
+            self.name = name
+            self.password = password
+        }
+    }
+
+    /// Where multicast clients are sent to.
+    public struct Multicast: Sendable, Hashable, Codable {
+        /// First address.
+        public var firstAddress: String
+        /// Last address.
+        public var lastAddress: String
+        /// First port.
+        public var firstPort: UInt16
+        /// Last port.
+        public var lastPort: UInt16
+        /// Routers that a packet may pass, 1 to 255.
+        public var timeToLive: UInt8
+
+        /// Addresses and ports with each part given.
+        public init(
+            firstAddress: String,
+            lastAddress: String,
+            firstPort: UInt16,
+            lastPort: UInt16,
+            timeToLive: UInt8
+        ) {
+            self.firstAddress = firstAddress
+            self.lastAddress = lastAddress
+            self.firstPort = firstPort
+            self.lastPort = lastPort
+            self.timeToLive = timeToLive
+        }
+    }
+
+    /// An address or a host name.
+    public var host: String
+    /// TCP port; 0 lets the system choose.
+    public var port: UInt16
+    /// Who may watch; empty: everybody.
+    public var users: [User] = []
+    /// Path of the certificate chain; `nil` serves without TLS.
+    public var certificate: String?
+    /// Path of the private key.
+    public var key: String?
+    /// Where multicast clients are sent to; `nil`: they are refused.
+    public var multicast: Multicast?
+    /// The most clients at a time.
+    public var maximumClients = 64
+
+    /// A server for everybody.
+    public init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+}
+
+/// What clients find at some paths.
+public struct RTSPMountOrder: Sendable, Hashable, Codable {
+    /// One stream.
+    public struct Line: Sendable, Hashable, Codable {
+        /// The RTP port on `address` that a worker sends to; RTCP uses the next one.
+        public var port: UInt16
+        /// The worker's own RTP port.
+        public var sourcePort: UInt16
+        /// Synchronisation source.
+        public var ssrc: UInt32
+
+        /// A stream with each part given.
+        public init(port: UInt16, sourcePort: UInt16, ssrc: UInt32) {
+            self.port = port
+            self.sourcePort = sourcePort
+            self.ssrc = ssrc
+        }
+    }
+
+    /// Paths as `RTSPPath` makes them, at least one.
+    public var paths: [String]
+    /// Names of the users who see it.
+    public var users: [String]
+    /// The loopback address that a worker sends to.
+    public var address: String
+    /// The worker's session description.
+    public var sdp: String
+    /// One for each m-line, in their order.
+    public var lines: [Line]
+
+    /// A mount with each part given.
+    public init(paths: [String], users: [String], address: String, sdp: String, lines: [Line]) {
+        self.paths = paths
+        self.users = users
+        self.address = address
+        self.sdp = sdp
+        self.lines = lines
+    }
+}
+
+/// What the RTSP server's process says: one JSON object a line on its standard output.
+public enum RTSPEvent: Sendable, Hashable, Codable {
+    /// It listens.
+    case listening(port: UInt16)
+    /// It does not listen, and ends.
+    case failed(reason: String)
+    /// Once a second: it lives, and so many clients are connected.
+    case heartbeat(clients: Int)
+    /// Something cannot be mounted at present; told once, tried again every second.
+    case notMounted(path: String, reason: String)
+}

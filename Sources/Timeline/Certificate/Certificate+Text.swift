@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Certificate.Verdict {
+    /// The verdict as people say it.
+    public var title: String {
+        switch self {
+        case .complete: "complete"
+        case .completeWithGaps: "complete with gaps"
+        case .damaged: "damaged"
+        }
+    }
+}
+
+extension Certificate {
+    /// The certificate for people: the verdict, what was found, a table of tracks, and the hash of each file.
+    ///
+    /// Names of peers come without what could steer a terminal. The same certificate gives the same text.
+    public var text: String {
+        var lines = ["verdict:    \(self.verdict.title)"]
+        if let recording { lines.append("recording:  \(printableName(recording))") }
+        if let room { lines.append("room:       \(printableName(room))") }
+        if let start { lines.append("began:      \(start.iso8601)") }
+        let wall = self.wallClockNanoseconds.map { ", \(seconds($0)) by the wall clock" } ?? ""
+        lines.append("duration:   \(seconds(self.durationNanoseconds))\(wall)")
+        if let journal { lines.append("journal:    \(journal.text)") }
+        if let decoder { lines.append("decoded by: \(decoder)") }
+        for (title, severity) in [("damage", Severity.damage), ("gaps", .gap), ("notes", .note)] {
+            let found = self.findings(severity)
+            if found.isEmpty { continue }
+            lines += ["", "\(title):"] + found.map { "  \($0.file.map { "\($0): " } ?? "")\(printableText($0.text))" }
+        }
+        if !self.tracks.isEmpty { lines += ["", "tracks:"] + self.trackTable }
+        if !self.alignments.isEmpty {
+            lines += ["", "pictures against sound:"]
+            lines += self.alignments.map { alignment in
+                let basis = alignment.basis == .arrival ? "arrivals" : "sender reports"
+                return "  \(printableName(alignment.participant)): moved by "
+                    + "\(milliseconds(alignment.pictureCorrectionNanoseconds)), by \(basis)"
+            }
+        }
+        lines += self.decodingLines
+        if !self.files.isEmpty {
+            // The form of sha256sum, which can check the lines.
+            lines += ["", "SHA-256:"] + self.files.map { "\($0.sha256)  \(printableName($0.name))" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var trackTable: [String] {
+        var rows = [
+            [
+                "#", "participant", "kind", "codec", "start", "duration", "units", "keyframes", "lost", "repaired",
+                "left out", "gaps", "longest", "skew",
+            ]
+        ]
+        for track in self.tracks {
+            rows.append([
+                track.number.map(String.init) ?? "-",
+                printableName(track.name, limit: 32),
+                track.media.rawValue,
+                track.codec,
+                seconds(track.startNanoseconds),
+                seconds(track.durationNanoseconds),
+                String(track.units),
+                track.media == .video ? String(track.keyframes) : "-",
+                track.packetsLost.map(String.init) ?? "-",
+                track.packetsRepaired.map(String.init) ?? "-",
+                String(track.leftOut),
+                track.gaps.count == 0 ? "0" : "\(track.gaps.count) (\(seconds(track.gaps.totalNanoseconds)))",
+                track.gaps.count == 0 ? "-" : seconds(track.gaps.longestNanoseconds),
+                track.skewPartsPerMillion.map { "\(tenths($0)) ppm" } ?? "-",
+            ])
+        }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+                .joined(separator: "  ")
+            return "  " + String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+
+    private var decodingLines: [String] {
+        let lines = self.tracks.flatMap { track -> [String] in
+            guard let decoding = track.decoding else { return [] }
+            var found = ["decode errors: \(decoding.errors)"]
+            for (name, spans) in [
+                ("frozen", decoding.freezes), ("black", decoding.black), ("silent", decoding.silences),
+            ] {
+                guard let spans else { continue }
+                let list = spans.first.prefix(5).map {
+                    "\(seconds($0.startNanoseconds)) for \(seconds($0.durationNanoseconds))"
+                }
+                let more = spans.count > list.count ? ", …" : ""
+                found.append("\(name): " + (list.isEmpty ? "never" : "at \(list.joined(separator: ", "))\(more)"))
+            }
+            return ["  \(printableName(track.file)): \(found.joined(separator: "; "))"]
+        }
+        return lines.isEmpty ? [] : ["", "decoded:"] + lines
+    }
+}
+
+extension Certificate.Journal {
+    fileprivate var text: String {
+        let skipped = self.skippedLines == 0 ? "" : ", \(self.skippedLines) that cannot be read"
+        let chain =
+            if let line = self.chainBreak {
+                "the chain breaks at line \(line)"
+            } else if let end = self.chainEnd {
+                "chained, ends in \(end)"
+            } else {
+                "not chained"
+            }
+        return "\(self.lines) lines\(skipped), \(chain)"
+    }
+}
+
+/// The beginning of a name that may come from anybody, without what could steer a terminal or break a line.
+func printableName(_ name: String, limit: Int = 200) -> String {
+    let scalars = name.unicodeScalars.prefix(limit).map { scalar -> Unicode.Scalar in
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
+        default: scalar
+        }
+    }
+    return String(String.UnicodeScalarView(scalars))
+}
+
+/// A sentence that may quote a name that comes from anybody.
+private func printableText(_ text: String) -> String {
+    printableName(text, limit: 1_000)
+}
+
+/// For example `12.345 s`.
+private func seconds(_ nanoseconds: Int64) -> String {
+    let milliseconds = nanoseconds / 1_000_000
+    let fraction = String(milliseconds.magnitude % 1000)
+    let sign = milliseconds < 0 ? "-" : ""
+    return "\(sign)\(milliseconds.magnitude / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) s"
+}
+
+/// For example `-12.3 ms`.
+private func milliseconds(_ nanoseconds: Int64) -> String {
+    "\(tenths(Double(nanoseconds) / 1e6)) ms"
+}
+
+/// A number with one digit behind the point.
+private func tenths(_ value: Double) -> String {
+    guard value.isFinite, abs(value) < 1e15 else { return "?" }
+    let tenths = Int64((value * 10).rounded())
+    return "\(tenths < 0 ? "-" : "")\(tenths.magnitude / 10).\(tenths.magnitude % 10)"
+}

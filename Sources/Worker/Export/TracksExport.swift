@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Export
+internal import Foundation
+internal import GStreamer
+internal import Matroska
+internal import Media
+internal import Storage
+
+/// The layout `tracks` in any container: our own writer makes Matroska and WebM, and GStreamer puts the former into MP4.
+public enum TracksExport {
+    /// A remux that takes longer than its bytes at 1 MB/s, and a minute, hangs.
+    static let slowestBytesPerSecond: UInt64 = 1 << 20
+
+    /// Exports a recording or a series and notes it in its manifest, with its certificate; blocks.
+    ///
+    /// - Parameters:
+    ///   - output: where to; beside the tracks if left out.
+    ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
+    /// - Throws: `ExportError`, `GStreamerError`, `StorageError`, or what `progress` throws.
+    public static func run(
+        _ subject: ExportSubject,
+        selection: ExportSelection = ExportSelection(),
+        options: ExportOptions,
+        output: String? = nil,
+        progress: (ExportProgress) throws -> Void = { _ in }
+    ) throws -> ExportReport {
+        guard options.container == .mp4 else {
+            return try Exporter.run(
+                subject,
+                selection: selection,
+                options: options,
+                output: output,
+                progress: progress
+            )
+        }
+        let output = output ?? subject.path(selection, suffix: "mp4")
+        let intermediate = output + ".\(RecordingID.random()).tmp"
+        let remuxed = intermediate + ".remux"
+        defer {
+            try? FileManager.default.removeItem(atPath: intermediate)
+            try? FileManager.default.removeItem(atPath: remuxed)
+        }
+        var report = try Exporter.run(
+            subject,
+            selection: selection,
+            options: options,
+            output: intermediate,
+            isNoted: false,
+            progress: progress
+        )
+        try Runtime.initialise()
+        try BrowserRemux.run(
+            from: intermediate,
+            to: remuxed,
+            codecs: report.tracks.compactMap { Codec(rawValue: $0.codec) },
+            asMP4: true,
+            limit: .seconds(Int64(clamping: 60 + report.bytes / Self.slowestBytesPerSecond))
+        )
+        let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
+        report.bytes = size ?? report.bytes
+        try File.rename(remuxed, to: output)
+        report.output = output
+        if !report.events.isEmpty { report.warnings.append("an MP4 file has no chapters of the call's events") }
+        return try Exporter.note(report, of: subject)
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Supervision
+
+/// `tapedeck mark`.
+struct MarkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mark",
+        abstract: "Notes this instant in the recording of a room of the running daemon; exports have a chapter there.",
+        discussion: "Example: tapedeck mark standup \"decision about the release\""
+    )
+
+    @Argument(help: "The room's name in the configuration.")
+    var room: String
+
+    @Argument(help: "What is found again there, at most 512 characters.")
+    var text = "mark"
+
+    @OptionGroup var daemon: DaemonOptions
+    @OptionGroup var common: CommonOptions
+
+    private struct Body: Encodable {
+        var text: String
+    }
+
+    mutating func run() async throws {
+        try await self.daemon.client().post("/v1/rooms/\(self.room.percentEncoded())/mark", Body(text: self.text))
+    }
+}

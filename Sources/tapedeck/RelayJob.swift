@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GStreamer
+import Media
+import Session
+import Signalling
+
+/// What came of sending a room on; printed as JSON for scripts.
+struct RelayResult: Encodable {
+    var outputs: [OutputResult]
+    var counters: [String: Int]
+}
+
+/// One stay in one room in which nothing is recorded: tracks are only sent on.
+struct RelayJob: Sendable {
+    var stay: RoomStay
+    var outputs: [RTPOutputSettings]
+
+    func run(interrupts: Interrupts) async throws -> RelayResult {
+        do {
+            return try await self.relay(interrupts)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func relay(_ interrupts: Interrupts) async throws -> RelayResult {
+        try Runtime.initialise()
+        let control = ControlThread(name: "control")
+        let camera = try await self.stay.camera(control)
+        let outputs = RTPOutputs(self.outputs, room: self.stay.url.address.room, logger: self.stay.logger)
+        let session = try self.stay.session(
+            self.stay.signalling(sends: camera != nil),
+            control: control,
+            outputs: outputs,
+            camera: camera
+        )
+        async let running = session.run()
+        let (end, hadMedia) = await self.stay.end(
+            of: session,
+            interrupts,
+            media: { outputs.status.contains { $0.total != RTPStreamCounters() } ? .some : .none }
+        )
+        let results = outputs.status.map { OutputResult($0) }
+        session.stop()
+        let outcome = await running
+        try await control.run("stopping the camera") { camera?.stop() }
+        try await control.run("ending the outputs") { outputs.finish() }
+        guard hadMedia else {
+            if case .failed(let error) = outcome { throw CommandFailure(error) }
+            if end == .interrupted { throw CommandFailure(.interrupted, "interrupted before anything was sent on") }
+            guard session.status.hasJoined else {
+                throw CommandFailure(.notJoined, "could not join \(self.stay.url.shown) within \(self.stay.wait)")
+            }
+            throw CommandFailure(.noMedia, "joined \(self.stay.url.shown), but no media came")
+        }
+        return RelayResult(outputs: results, counters: session.status.counters)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ArgumentParser
+import Foundation
+public import Supervision
+
+/// What the layouts that decode and encode take.
+struct RenderOptions: ParsableArguments {
+    @Option(help: "Size of a grid's picture, 1280x720 if left out.")
+    var size: String?
+
+    @Option(help: "A grid's frames a second, 25 if left out.")
+    var fps: Int?
+
+    @Option(help: "How a grid is coded: h264 (with AAC, MP4 or MKV) or vp8 (with Opus, WebM or MKV).")
+    var codec: RenderSettings.Codec?
+
+    @Option(help: "How the audio layout is coded: opus or wav.")
+    var format: RenderSettings.SoundFormat?
+
+    // The value begins with a minus sign.
+    @Option(
+        parsing: .unconditional,
+        help: "What the sound is brought to, in LUFS: -16 for audio, as it was for a grid, if left out."
+    )
+    var loudness: Double?
+
+    /// The settings of a layout, checked.
+    func settings(_ layout: RenderSettings.Layout, output: String?) throws -> RenderSettings {
+        let size = try self.size.map { text in
+            guard let size = RenderSettings.size(text) else {
+                throw ValidationError("'\(text)' is not a size: write for example 1280x720")
+            }
+            return size
+        }
+        do {
+            return try RenderSettings(
+                layout: layout,
+                size: size,
+                framesPerSecond: self.fps,
+                codec: self.codec,
+                format: self.format,
+                loudness: self.loudness,
+                output: output
+            )
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    /// Complains about what the layout does not take; `nil` is one that decodes nothing.
+    func validate(_ layout: RenderSettings.Layout?, output: String?) throws {
+        if let layout {
+            _ = try self.settings(layout, output: output)
+        } else if self.size != nil || self.fps != nil || self.codec != nil || self.format != nil || self.loudness != nil
+        {
+            throw ValidationError("--size, --fps, --codec, --format and --loudness need --layout grid or audio")
+        }
+    }
+
+    /// A codec does not return: nothing can be done about it but to end the process.
+    @Sendable static func giveUp(_ files: [String]) {
+        for file in files { unlink(file) }
+        Output.message("a decoder or encoder did not return for two minutes: the export is given up")
+        Main.end(.incomplete)
+    }
+}
+
+extension RenderSettings.Codec: ExpressibleByArgument {}
+extension RenderSettings.SoundFormat: ExpressibleByArgument {}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Decoding
+import Export
+import Foundation
+import Storage
+import Timeline
+
+/// `tapedeck verify`.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Says what a recording is worth: what came, what is missing, and whether its files were changed.",
+        discussion: """
+            Reads every file once and writes nothing. Ends with exit code 0 if the recording is complete, also with \
+            gaps, which are listed; with 5 if it is damaged.
+
+            Example: tapedeck verify k3v9q2wtb4n50xjc --directory /var/lib/tapedeck
+            Example: tapedeck verify --decode recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc
+            Example: tapedeck verify --json call.mkv
+            """
+    )
+
+    @Argument(help: "The recording's id, the beginning of it, its folder, or a file.")
+    var recording: String
+
+    @Option(help: "Storage directory in which an id is looked up.")
+    var directory = "."
+
+    @Flag(
+        help: "Decode every track with ffmpeg: tells decode errors, frozen and black pictures, silence. Takes longer."
+    )
+    var decode = false
+
+    @OptionGroup var common: CommonOptions
+
+    mutating func run() async throws {
+        do {
+            var (certificate, path) = try self.certificate()
+            if self.decode { try await FFmpeg().examine(&certificate, path: path) }
+            if self.common.json {
+                try Output.json(certificate)
+            } else {
+                Output.result(String(certificate.text.dropLast()))
+            }
+            guard certificate.verdict != .damaged else {
+                let damage = certificate.findings(.damage)
+                let first = damage.first.map { "\($0.file.map { "\($0): " } ?? "")\($0.text)" } ?? ""
+                let more = damage.count > 1 ? ", and \(damage.count - 1) more" : ""
+                throw CommandFailure(.incomplete, "damaged: \(first)\(more)")
+            }
+        } catch let failure as FFmpeg.Failure {
+            throw CommandFailure(.usage, failure.description)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// The certificate, and where a file of it is.
+    private func certificate() throws -> (Certificate, (String) -> String) {
+        var isDirectory: ObjCBool = false
+        let path = self.recording
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue {
+            return (try FileExamination.certificate(file: path), { _ in path })
+        }
+        let folder = try RecordingFolder.find(storage: self.directory, self.recording)
+        return (
+            try RecordingExamination.certificate(of: folder),
+            { $0.hasPrefix("/") ? $0 : folder.path + "/" + $0 }
+        )
+    }
+}

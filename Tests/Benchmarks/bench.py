@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs, side by side: `make bench`.
+
+One process sends what was encoded before, paced, as so many participants; one receiver after the other takes them, each
+in a room of its own: Tapedeck with a shared worker and with a worker per room, Janus VideoRoom with janus-pp-rec, bare
+webrtcbin with fakesinks and with matroskamux, and aiortc's MediaRecorder. Of every process of a receiver the operating
+system is asked over the same span after a warm-up: CPU time, context switches, bytes written; at its end memory,
+threads and descriptors. Afterwards the frames and sound packets in the files are counted and compared with what was
+sent.
+
+A round is every receiver with every number of rooms once, so that ratios are between neighbours in time. The results
+are one JSON file, written anew after each measurement; bench_report.py makes table and plots of it.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import bench_report
+import latency
+import process
+import programs
+from load import MEDIA, Sender, certificate
+from receivers import RECEIVERS, ROOT
+
+BUILD = ROOT / ".build" / "bench"
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One measurement."""
+
+    media: object
+    path: pathlib.Path
+    rooms: int
+    folder: pathlib.Path
+    tapedeck: str
+    sender: pathlib.Path
+    receiver: pathlib.Path
+    certificate: pathlib.Path
+
+
+def contents(path):
+    """Frames and sound packets in a file."""
+    text = subprocess.run(["ffprobe", "-v", "error", "-count_packets", "-show_entries",
+                           "stream=codec_type,nb_read_packets", "-of", "json", path], check=True, capture_output=True,
+                          text=True).stdout
+    counts = {"video": 0, "audio": 0}
+    for stream in json.loads(text)["streams"]:
+        # A track of which nothing was written has no number.
+        counts[stream["codec_type"]] += int(stream.get("nb_read_packets", 0))
+    return counts["video"], counts["audio"]
+
+
+def kept(receiver):
+    """What is in the files, and what it took to make them playable."""
+    if hasattr(receiver, "packets"):
+        return {"packets": receiver.packets(), "afterCPUSeconds": 0}
+    paths, seconds = receiver.files()
+    counts = [contents(path) for path in paths]
+    return {"frames": sum(frames for frames, _ in counts), "sounds": sum(sounds for _, sounds in counts),
+            "files": len(paths), "afterCPUSeconds": seconds}
+
+
+def lost(sent, kept):
+    """The share of what was sent that is in no file, from 0 to 1."""
+    if "packets" in kept:
+        return 1 - kept["packets"] / (sent["pictures"] + sent["sounds"])
+    return 1 - (kept["frames"] + kept["sounds"]) / (sent["frames"] + sent["sounds"])
+
+
+def observe(pids, seconds):
+    """What each process used in a span of time, and what it holds at its end; memory in kB."""
+    before = {pid: process.used(pid) for pid in pids}
+    began, busy = time.monotonic(), process.busy_seconds()
+    time.sleep(seconds)
+    after = {pid: process.used(pid) for pid in pids}
+    elapsed, busy = time.monotonic() - began, process.busy_seconds() - busy
+    found = []
+    for pid in pids:
+        held = process.holdings(pid)
+        if held is None:
+            raise RuntimeError(f"process {pid} ended while it was measured")
+        found.append({"name": pathlib.Path(f"/proc/{pid}/comm").read_text().strip(), "pid": pid,
+                      **{key: after[pid][key] - before[pid][key] for key in after[pid]}, **held})
+    return found, elapsed, busy
+
+
+def kill(receiver):
+    """Ends what is left of a receiver that did not come to its end."""
+    if pathlib.Path(f"/proc/{receiver.pid}").exists():
+        for pid in process.family(receiver.pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def measure(name, setting, options):
+    """One receiver with so many rooms."""
+    with contextlib.ExitStack() as stack:
+        receiver = RECEIVERS[name](setting)
+        stack.callback(kill, receiver)
+        sender = Sender(setting)
+        stack.callback(sender.end)
+        began = time.monotonic()
+        for _ in range(setting.rooms):
+            sender.call(receiver.answer)
+        while not all(one["connected"] for one in sender.sent()[0]):
+            if time.monotonic() > began + 30 + setting.rooms:
+                raise RuntimeError(f"{name}: not every participant is connected")
+            time.sleep(0.1)
+        joined = time.monotonic() - began
+        time.sleep(options.warm_up)
+        found, elapsed, busy = observe([*receiver.processes(), sender.process.pid], options.seconds)
+        sent, late = sender.stop()
+        # What is on the way arrives, and what was lost is asked for again.
+        time.sleep(2)
+        receiver.finish()
+    sums = {key: sum(one[key] for one in sent) for key in ("frames", "pictures", "sounds")}
+    kept_by = kept(receiver)
+    *own, load = found
+    return {
+        "receiver": name, "media": setting.media.name, "rooms": setting.rooms, "seconds": elapsed,
+        "joinSeconds": joined, "processes": own, "sender": load,
+        "elsewhereCPUSeconds": max(0, busy - sum(one["cpuSeconds"] for one in found)),
+        "latestPacketMilliseconds": late, "sent": sums, "kept": kept_by, "lost": lost(sums, kept_by),
+        # The recording was longer than the span in which its cost was measured.
+        "recordedSeconds": sums["sounds"] * 0.02 / setting.rooms,
+    }
+
+
+def host():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    model = next((line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("model name")), "unknown")
+    return {"processor": model, "cores": os.cpu_count(), "kernel": platform.release()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tapedeck", default=str(ROOT / ".build/release/tapedeck"))
+    parser.add_argument("--seconds", type=int, default=60, help="length of each measurement")
+    parser.add_argument("--warm-up", type=int, default=10,
+                        help="seconds from the last participant's coming to a measurement")
+    parser.add_argument("--rooms", type=int, nargs="+", default=[1, 10, 30, 60, 100])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--media", nargs="+", choices=MEDIA, default=["vp8-720p30", "h264-720p30", "vp8-360p15"])
+    parser.add_argument("--receivers", nargs="+", choices=RECEIVERS, default=list(RECEIVERS))
+    parser.add_argument("--aiortc-rooms", type=int, default=1,
+                        help="most rooms that aiortc is given: one takes a whole core and more")
+    parser.add_argument("--calls", type=int, default=30, help="calls of which the beginning is measured; 0 for none")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs/benchmarks/results.json")
+    parser.add_argument("--no-report", action="store_true", help="leaves docs/performance.md and its plots as they are")
+    options = parser.parse_args()
+    options.tapedeck = str(pathlib.Path(options.tapedeck).resolve())
+    # webrtcbin has about a dozen descriptors for each call.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    tools = (options.tapedeck, programs.build("load_sender", BUILD), programs.build("webrtcbin_receiver", BUILD),
+             certificate(BUILD))
+    version = subprocess.run([options.tapedeck, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    results = {"made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "tapedeck": version,
+               "host": host(), "seconds": options.seconds, "runs": []}
+
+    def keep():
+        options.results.parent.mkdir(parents=True, exist_ok=True)
+        temporary = options.results.with_suffix(".new")
+        temporary.write_text(json.dumps(results, indent=1) + "\n")
+        temporary.replace(options.results)
+
+    failures = 0
+    paths = {name: MEDIA[name].encode(BUILD) for name in options.media}
+    for round_number in range(1, options.rounds + 1):
+        for media in options.media:
+            for rooms in options.rooms:
+                for name in options.receivers:
+                    if name == "aiortc" and rooms > options.aiortc_rooms:
+                        continue
+                    folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
+                    setting = Setting(MEDIA[media], paths[media], rooms, folder, *tools)
+                    try:
+                        run = measure(name, setting, options)
+                    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                        print(f"{media}, {rooms} rooms, {name}: {error}; {folder} is kept", file=sys.stderr, flush=True)
+                        failures += 1
+                        continue
+                    shutil.rmtree(folder)
+                    results["runs"].append({"round": round_number, **run})
+                    keep()
+                    print(bench_report.line(results["runs"][-1]), flush=True)
+    if options.calls:
+        media = options.media[0]
+        with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
+            setting = Setting(MEDIA[media], paths[media], options.calls, pathlib.Path(folder), *tools)
+            results["beginnings"] = {"media": media, "calls": latency.beginnings(setting)}
+        keep()
+    if not options.no_report:
+        bench_report.write(results, options.results.parent)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table and plots of what bench.py measured: the part of docs/performance.md between its markers, and SVG files beside
+the results.
+
+Made again from results that are there: python3 Tests/Benchmarks/bench_report.py docs/benchmarks/results.json
+"""
+
+import json
+import os
+import pathlib
+import statistics
+import sys
+
+import charts
+from latency import PARTS
+from receivers import ROOT
+
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- bench: written by make bench -->", "<!-- bench: end -->"
+TITLES = {"tapedeck": "Tapedeck, shared worker", "tapedeck-workers": "Tapedeck, worker per room",
+          "janus": "Janus VideoRoom", "webrtcbin": "webrtcbin, fakesinks", "matroskamux": "webrtcbin, matroskamux",
+          "aiortc": "aiortc MediaRecorder"}
+FILELESS = {"webrtcbin"}
+
+
+def total(run, key):
+    return sum(each[key] for each in run["processes"])
+
+
+def call_share(run):
+    """Percent of a core for each room while it is recorded."""
+    return 100 * total(run, "cpuSeconds") / run["seconds"] / run["rooms"]
+
+
+def after_share(run):
+    """Percent of a core for each room that its file takes afterwards, over the length of the recording."""
+    return 100 * run["kept"]["afterCPUSeconds"] / run["recordedSeconds"] / run["rooms"]
+
+
+def whole_share(run):
+    return call_share(run) + after_share(run)
+
+
+def memory(run):
+    """Proportional memory in MB."""
+    return total(run, "proportional") / 1000
+
+
+def spread(values, digits=2):
+    """Median, and in brackets the lowest and the highest."""
+    values = sorted(values)
+    middle = f"{statistics.median(values):.{digits}f}"
+    return middle if len(values) == 1 else f"{middle} ({values[0]:.{digits}f} to {values[-1]:.{digits}f})"
+
+
+def line(run):
+    """A run in one line."""
+    elsewhere = run["elsewhereCPUSeconds"] / run["seconds"]
+    return (f"round {run['round']}, {run['media']}, {run['rooms']} rooms, {TITLES[run['receiver']]}: "
+            f"{call_share(run):.2f} % of a core a room, {after_share(run):.2f} % afterwards, {memory(run):.1f} MB, "
+            f"{100 * run['lost']:.3f} % lost; sender {run['sender']['cpuSeconds'] / run['seconds']:.2f} cores, "
+            f"latest packet {run['latestPacketMilliseconds']:.0f} ms late, others {elsewhere:.2f} cores")
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(cells) + " |" for cells in [head, *rows]]
+    return [lines[0], "|" + "---|" * len(head), *lines[1:], ""]
+
+
+def grouped(runs, media):
+    """{receiver: {rooms: runs}} of one kind of media, in the order of TITLES."""
+    found = {}
+    for name in TITLES:
+        for run in runs:
+            if run["media"] == media and run["receiver"] == name:
+                found.setdefault(name, {}).setdefault(run["rooms"], []).append(run)
+    return found
+
+
+def ratios(groups, name, other, share):
+    """By rooms: how many times what `other` takes `name` takes, in each round that has both."""
+    found = {}
+    for rooms, runs in groups.get(name, {}).items():
+        others = {run["round"]: run for run in groups.get(other, {}).get(rooms, [])}
+        values = [share(run) / share(others[run["round"]]) for run in runs
+                  if run["round"] in others and share(others[run["round"]]) > 0]
+        if values:
+            found[rooms] = values
+    return found
+
+
+def added(by_rooms, share):
+    """What one more room adds: from the least rooms to the most, by their medians; nothing for one number of rooms."""
+    least, most = min(by_rooms), max(by_rooms)
+    if least == most:
+        return None
+    low, high = (statistics.median(share(run) for run in by_rooms[rooms]) for rooms in (least, most))
+    return (high - low) / (most - least)
+
+
+def costs(groups):
+    rows = []
+    for name, by_rooms in groups.items():
+        for rooms, runs in sorted(by_rooms.items()):
+            each = [total(run, "switches") / run["seconds"] / rooms for run in runs]
+            rows.append([
+                TITLES[name], str(rooms), spread([call_share(run) for run in runs]),
+                "no file" if name in FILELESS else spread([after_share(run) for run in runs]),
+                spread([memory(run) / rooms for run in runs], 1),
+                spread([total(run, "threads") / rooms for run in runs], 1),
+                spread([total(run, "descriptors") / rooms for run in runs], 1), spread(each, 0),
+                spread([total(run, "writtenBytes") / run["seconds"] / rooms / 1000 for run in runs], 0),
+                spread([100 * run["lost"] for run in runs], 3)])
+    return table(["receiver", "rooms", "CPU of a core, %", "afterwards, %", "PSS, MB", "threads", "descriptors",
+                  "switches/s", "written, kB/s", "lost, %"], rows)
+
+
+def comparisons(groups):
+    rows = []
+    for name in ("tapedeck", "tapedeck-workers"):
+        for other, share, what in (("janus", whole_share, "Janus, both with what makes files playable"),
+                                   ("webrtcbin", call_share, "webrtcbin with fakesinks, during the call"),
+                                   ("matroskamux", call_share, "webrtcbin with matroskamux, during the call")):
+            for rooms, values in sorted(ratios(groups, name, other, share).items()):
+                rows.append([TITLES[name], what, str(rooms), spread(values)])
+    return table(["", "CPU against", "rooms", "ratio"], rows) if rows else []
+
+
+def growths(groups):
+    rows = []
+    for name, by_rooms in groups.items():
+        pss = added(by_rooms, memory)
+        if pss is None:
+            continue
+        row = [TITLES[name], f"{pss:.2f}", "-"]
+        if {10, 100} <= set(by_rooms):
+            low, high = (statistics.median(map(call_share, by_rooms[rooms])) for rooms in (10, 100))
+            row[2] = f"{high / low:.2f}"
+        rows.append(row)
+    return table(["receiver", "PSS an added room, MB", "CPU a room at 100 rooms against 10"], rows) if rows else []
+
+
+def percentile(values, share):
+    """The value below which this share lies, by the nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-len(ordered) * share // 100) - 1))]
+
+
+def beginnings(calls):
+    rows = []
+    steps = ("answer sent", "ICE has a pair", "DTLS is up", "first packet", "first keyframe in the file")
+    titles = (*zip(PARTS, steps), ("total", "offer to keyframe"))
+    for name, title in titles:
+        values = [call[name] for call in calls]
+        rows.append([title, *(f"{percentile(values, share):.0f}" for share in (50, 95)), f"{max(values):.0f}"])
+    return table(["step", "median, ms", "p95, ms", "longest, ms"], rows)
+
+
+def low_middle_high(values):
+    return min(values), statistics.median(values), max(values)
+
+
+def plots(results, folder):
+    """Writes the plots; the titles and names of their files by media."""
+    written = {}
+    for media in sorted({run["media"] for run in results["runs"]}):
+        groups = grouped(results["runs"], media)
+        for name, title, unit, value in (
+                ("cpu", f"CPU of a recorded room, {media}", "% of a core a room", call_share),
+                ("memory", f"Memory of all processes, {media}", "PSS, MB", memory),
+                ("lost", f"Lost of what was sent, {media}", "%", lambda run: 100 * max(0, run["lost"]))):
+            # aiortc is another scale: it transcodes.
+            series = {TITLES[receiver]: {rooms: low_middle_high(list(map(value, runs)))
+                                         for rooms, runs in by_rooms.items()}
+                      for receiver, by_rooms in groups.items() if receiver != "aiortc"}
+            if not series:
+                continue
+            file = f"{media}-{name}.svg"
+            (folder / file).write_text(charts.lines(title, unit, series))
+            written.setdefault(media, []).append((title, file))
+    if calls := results.get("beginnings", {}).get("calls"):
+        rows = {title: [percentile([call[part] for call in calls], share) for part in PARTS]
+                for title, share in (("median", 50), ("p95", 95))}
+        (folder / "beginnings.svg").write_text(charts.bars(
+            "From the offer to the first keyframe in the file", "ms; each step by itself", PARTS, rows))
+    return written
+
+
+def text(results, plotted, folder):
+    """The generated part of the page."""
+    runs, where = results["runs"], pathlib.Path(os.path.relpath(folder, PAGE.parent)).as_posix()
+    rounds = max(run["round"] for run in runs)
+    elsewhere = max(run["elsewhereCPUSeconds"] / run["seconds"] for run in runs)
+    late = max(run["latestPacketMilliseconds"] for run in runs)
+    host = results["host"]
+    lines = [
+        f"Made {results['made'][:10]} with {results['tapedeck']} on {host['cores']} cores ({host['processor']}, Linux "
+        f"{host['kernel']}), rounds: {rounds}, each measurement {results['seconds']} s. Other processes took at "
+        f"most {elsewhere:.2f} cores meanwhile, and the sender's latest packet was {late:.0f} ms late. Medians, and in "
+        "brackets the lowest and the highest of the rounds; all but the lost is per room. Everything, process by "
+        f"process, is in [results.json]({where}/results.json).", ""]
+    for media in sorted({run["media"] for run in runs}):
+        groups = grouped(runs, media)
+        rates = [run["sent"]["frames"] / run["recordedSeconds"] / run["rooms"] for run in runs if run["media"] == media]
+        lines += [f"### {media}", "", f"{statistics.median(rates):.1f} frames a second were sent to each room.", ""]
+        lines += costs(groups) + comparisons(groups) + growths(groups)
+        for title, file in plotted.get(media, []):
+            lines += [f"![{title}]({where}/{file})", ""]
+    if calls := results.get("beginnings", {}).get("calls"):
+        lines += ["### From the offer to the first keyframe in the file", "",
+                  f"{len(calls)} calls of {results['beginnings']['media']}, one after the other, while those before go "
+                  "on.", ""]
+        lines += beginnings(calls) + [f"![Steps of a beginning]({where}/beginnings.svg)", ""]
+    return "\n".join(lines)
+
+
+def write(results, folder):
+    """Puts the plots into the folder, and table and plots into the page."""
+    page = PAGE.read_text()
+    before, _, rest = page.partition(BEGIN)
+    _, marker, after = rest.partition(END)
+    if not marker:
+        raise ValueError(f"{PAGE} has no part between {BEGIN} and {END}")
+    generated = text(results, plots(results, folder), folder)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{generated}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    path = pathlib.Path(sys.argv[1])
+    write(json.loads(path.read_text()), path.resolve().parent)

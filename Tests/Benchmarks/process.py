@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the operating system says a process holds and has used."""
+
+import contextlib
+import os
+import pathlib
+import time
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def fields_of(pid):
+    """What follows the name in /proc/PID/stat: the state is the first."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
+def cpu_seconds(pid):
+    """CPU time used so far, user and system, without that of children."""
+    fields = fields_of(pid)
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident_bytes(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+
+
+def entries(pid, what):
+    """How many threads ("task") or descriptors ("fd") a process has."""
+    return len(os.listdir(f"/proc/{pid}/{what}"))
+
+
+def share_of_core(pid, seconds, every=None):
+    """CPU time over wall time, while `every` is called once a second."""
+    began, used = time.monotonic(), cpu_seconds(pid)
+    while time.monotonic() - began < seconds:
+        time.sleep(1)
+        if every:
+            every()
+    return (cpu_seconds(pid) - used) / (time.monotonic() - began)
+
+
+def children(pid):
+    """Process ids of a process's children."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if int(fields_of(folder.name)[1]) == pid:
+                found.append(int(folder.name))
+    return found
+
+
+def family(pid):
+    """A process, its children, and theirs."""
+    return [pid] + [one for child in children(pid) for one in family(child)]
+
+
+def used(pid):
+    """CPU seconds, context switches and bytes written so far; of threads that ended only the CPU time is known."""
+    switches = 0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):
+            switches += sum(int(line.split()[1]) for line in path.read_text().splitlines() if "ctxt_switches" in line)
+    written = dict(line.split(": ") for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines())
+    return {"cpuSeconds": cpu_seconds(pid), "switches": switches, "writtenBytes": int(written["wchar"])}
+
+
+def busy_seconds():
+    """CPU time that the whole machine has used so far."""
+    fields = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    user, nice, system, _, _, *interrupts = map(int, fields[1:8])
+    return (user + nice + system + sum(interrupts)) / TICKS
+
+
+def holdings(pid):
+    """Descriptors, threads, and resident and proportional memory in kB; None if the process is gone."""
+    folder = pathlib.Path(f"/proc/{pid}")
+    try:
+        memory = dict(line.split(":", 1) for line in (folder / "smaps_rollup").read_text().splitlines()[1:])
+        return {
+            "descriptors": len(list((folder / "fd").iterdir())),
+            "threads": len(list((folder / "task").iterdir())),
+            "resident": int(memory["Rss"].split()[0]),
+            "proportional": int(memory["Pss"].split()[0]),
+        }
+    except (OSError, ValueError):
+        return None
+
+
+def thread_names(pid):
+    """How many threads of a process have which name."""
+    return count(pathlib.Path(f"/proc/{pid}/task").glob("*/comm"), lambda path: path.read_text().strip())
+
+
+def descriptor_targets(pid):
+    """How many descriptors of a process lead where; numbers of sockets and pipes are left out."""
+    return count(pathlib.Path(f"/proc/{pid}/fd").iterdir(), lambda path: str(path.readlink()).split(":[")[0])
+
+
+def count(paths, name):
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            key = name(path)
+            found[key] = found.get(key, 0) + 1
+    return dict(sorted(found.items(), key=lambda item: -item[1]))

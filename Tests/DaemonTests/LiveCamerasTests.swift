@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Supervision
+import Testing
+
+@testable import Daemon
+
+@Suite struct LiveCamerasTests {
+    private static let test = CameraOrder()
+    private static let other = CameraOrder(video: "screen", audio: nil)
+
+    private static func muted(_ order: CameraOrder) -> CameraOrder {
+        var muted = order
+        (muted.videoMuted, muted.audioMuted, muted.frozen) = (true, true, true)
+        return muted
+    }
+
+    @Test func whatNobodyChangedIsAsDefined() {
+        var cameras = LiveCameras()
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.test)
+        #expect(cameras.order(of: "a", defined: nil) == nil)
+    }
+
+    @Test func aChangeHoldsWhileTheDefinitionStays() {
+        var cameras = LiveCameras()
+        cameras.note(Self.other, of: "a", defined: Self.test)
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.other)
+        #expect(cameras.order(of: "b", defined: Self.test) == Self.test)
+        cameras.note(nil, of: "a", defined: Self.test)
+        #expect(cameras.order(of: "a", defined: Self.test) == nil)
+        cameras.remove("a")
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.test)
+    }
+
+    @Test func anotherDefinitionShowsNobodyWhoIsMuted() {
+        var cameras = LiveCameras()
+        cameras.note(Self.muted(Self.test), of: "a", defined: Self.test)
+        #expect(cameras.order(of: "a", defined: Self.other) == Self.muted(Self.other))
+        // And the next one: a room that sends nothing for a while begins anew.
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.muted(Self.test))
+        #expect(cameras.order(of: "a", defined: nil) == nil)
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.test)
+    }
+
+    @Test func anotherDefinitionCountsForTheRest() {
+        var cameras = LiveCameras()
+        cameras.note(Self.other, of: "a", defined: Self.test)
+        var larger = Self.test
+        larger.width = 1920
+        #expect(cameras.order(of: "a", defined: larger) == larger)
+    }
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two hosts and a router between them, as network namespaces of this machine; needs root."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+PREFIX = "10.77"
+PREFIX_6 = "fd77"
+CLOSED_ROUTER = """
+table inet tapedeck {
+    counter direct { }
+    chain forward { type filter hook forward priority 0; policy drop; counter name direct; }
+    chain cut { }
+    chain translate { }
+    chain leave { type nat hook postrouting priority 100; policy accept; jump translate; }
+    chain input { type filter hook input priority 0; policy accept; jump cut; }
+}
+"""
+
+
+class Network:
+    """Hosts `a` and `b`, each on a link of its own to the router `r`, which forwards nothing between them.
+
+    The router has the address .1 (::1) on both links, the hosts .2 (::2).
+    """
+
+    def __init__(self, name):
+        self.names = {role: f"{name}-{role}" for role in "abr"}
+        self.interfaces = {role: f"to-{role}" for role in "ab"}
+
+    def make(self):
+        for role in "abr":
+            run("ip", "netns", "add", self.names[role])
+            self.run(role, "ip", "link", "set", "lo", "up")
+        for number, role in enumerate("ab", 1):
+            run("ip", "link", "add", "eth0", "netns", self.names[role], "type", "veth", "peer", "name",
+                self.interfaces[role], "netns", self.names["r"])
+            for where, interface, last in ((role, "eth0", 2), ("r", self.interfaces[role], 1)):
+                self.run(where, "ip", "address", "add", f"{PREFIX}.{number}.{last}/24", "dev", interface)
+                self.run(where, "ip", "address", "add", f"{PREFIX_6}:{number}::{last}/64", "dev", interface, "nodad")
+                self.run(where, "ip", "link", "set", interface, "up")
+            self.run(role, "ip", "route", "add", "default", "via", f"{PREFIX}.{number}.1")
+            self.run(role, "ip", "-6", "route", "add", "default", "via", f"{PREFIX_6}:{number}::1")
+        self.run("r", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        self.run("r", "nft", "-f", "-", text=CLOSED_ROUTER)
+
+    def remove(self):
+        for name in self.names.values():
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+    def inside(self, role, *command):
+        """The command that runs a command in a namespace."""
+        return ("nsenter", f"--net=/run/netns/{self.names[role]}", *command)
+
+    def run(self, role, *command, text=None):
+        return run(*self.inside(role, *command), text=text)
+
+    def rule(self, chain, rule):
+        """Adds a rule of nftables to the router."""
+        self.run("r", "nft", "add", "rule", "inet", "tapedeck", chain, *rule.split())
+
+    def without_rules(self, chain):
+        self.run("r", "nft", "flush", "chain", "inet", "tapedeck", chain)
+
+    def direct_packets(self):
+        """How many packets of one host to the other the router has seen."""
+        found = self.run("r", "nft", "-j", "list", "counter", "inet", "tapedeck", "direct")
+        return next(entry["counter"]["packets"] for entry in json.loads(found)["nftables"] if "counter" in entry)
+
+    @staticmethod
+    def host(role):
+        """The address of a host."""
+        return f"{PREFIX}.{'ab'.index(role) + 1}.2"
+
+    @staticmethod
+    def router(role, version=4):
+        """The router's address as a host sees it."""
+        number = "ab".index(role) + 1
+        return f"{PREFIX}.{number}.1" if version == 4 else f"{PREFIX_6}:{number}::1"
+
+
+def run(*command, text=None):
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=30, check=False)
+    assert result.returncode == 0, f"{' '.join(command)}: {result.stderr}"
+    return result.stdout
+
+
+@contextlib.contextmanager
+def namespaces():
+    """A network, or why there is none."""
+    network = Network(f"tapedeck-{os.getpid()}")
+    try:
+        try:
+            network.make()
+        except (AssertionError, FileNotFoundError) as error:
+            yield None, str(error)
+            return
+        yield network, None
+    finally:
+        network.remove()

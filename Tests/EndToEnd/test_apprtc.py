@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AppRTC rooms: aiortc peers recorded, with us as the first and the second member, and what may happen in a call."""
+
+import json
+import os
+import signal
+
+import pytest
+from daemon import Daemon
+from figures import assert_complete, assert_plays
+from harness import PEERS, json_objects, python, record, recording_folder
+
+pytestmark = pytest.mark.alone
+ROOM = "lab7"
+
+
+def apprtc_server(stage, *flags):
+    server = stage.start("apprtc-server", python("socketio5"), PEERS / "apprtc_server.py", *flags)
+    server.port = server.wait_for_port()
+    return server
+
+
+def apprtc_peer(stage, server, *flags):
+    """The peer when it is a member."""
+    peer = stage.start("apprtc-peer", python("peers"), PEERS / "apprtc_peer.py", "--url",
+                       f"http://127.0.0.1:{server.port}", "--room", ROOM, *flags)
+    peer.wait_for_event("joined")
+    return peer
+
+
+def url(server, query=""):
+    return f"apprtc+http://127.0.0.1:{server.port}/r/{ROOM}{query}"
+
+
+def log(server, event, **expected):
+    """What the server logged of this kind."""
+    return [fact for fact in json_objects(server.messages.splitlines())
+            if fact["event"] == event and all(fact.get(key) == value for key, value in expected.items())]
+
+
+def wait_for_log(server, event, count=1, timeout=20, **expected):
+    return server.wait_for(f"{count} {event} {expected}",
+                           lambda: len(found := log(server, event, **expected)) >= count and found, timeout)
+
+
+def assert_strict(server):
+    """Nobody broke the protocol."""
+    assert not log(server, "violation"), server.story(200)
+
+
+def forget(server, what):
+    server.process.stdin.write(json.dumps({"forget": what}).encode() + b"\n")
+    server.process.stdin.flush()
+    wait_for_log(server, "forgotten", what=what)
+
+
+def start_recorder(stage, server, *flags):
+    return stage.tapedeck("record", url(server), "--directory", stage.folder / "storage", "--output",
+                          stage.folder / "call.mkv", "--json", *flags)
+
+
+@pytest.fixture(autouse=True)
+def state_folder(monkeypatch, tmp_path):
+    """Notes of these tests stay among them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "tapedeck"
+
+
+def test_both_ways_as_the_first_member(stage, state_folder):
+    server = apprtc_server(stage, "--turn", "new")
+    recorder = start_recorder(stage, server, "--duration", "13s", "--send", "test")
+    # The offer waits for whoever comes, with nobody there.
+    wait_for_log(server, "message", type="offer", isStored=True)
+    note, = state_folder.iterdir()
+    assert note.stat().st_mode & 0o777 == 0o640 and state_folder.stat().st_mode & 0o777 == 0o750
+    peer = apprtc_peer(stage, server, "--send", "synthetic", "--receive")
+    assert recorder.wait(60) == 0, recorder.story()
+    figures = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0, peer.story()
+    assert_complete(stage.folder / "call.mkv", figures["framesSent"], recorder)
+    sent = 13 * 30
+    assert figures["framesDecoded"] >= 0.9 * sent, f"{figures}\n{recorder.story()}"
+    assert figures["audioFramesReceived"] >= 0.9 * 13 * 50, f"{figures}\n{recorder.story()}"
+    assert log(server, "iceconfig")
+    assert_strict(server)
+    # The order of leaving, and nothing left behind.
+    client = log(server, "join", isInitiator=True)[0]["client"]
+    last = [fact["event"] for fact in json_objects(server.messages.splitlines()) if fact.get("client") == client]
+    assert last[-4:] == ["leave", "relay", "lost", "removed"], server.story(200)
+    assert not list(state_folder.iterdir())
+
+
+def test_as_the_second_member(stage):
+    server = apprtc_server(stage, "--turn", "old", "--typed")
+    peer = apprtc_peer(stage, server, "--send", "synthetic")
+    wait_for_log(server, "message", type="candidate", isStored=True)
+    exported, recorder = record(stage, url(server, "?wstls=false"), 13)
+    figures = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0, peer.story()
+    assert_complete(exported, figures["framesSent"], recorder)
+    assert log(server, "join", query="wstls=false") and log(server, "turn")
+    assert_strict(server)
+
+
+def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, state_folder):
+    server = apprtc_server(stage)
+    peer = apprtc_peer(stage, server, "--send", "synthetic")
+    killed = stage.tapedeck("record", url(server), "--directory", stage.folder / "killed")
+    peer.wait_for_event("connected")
+    killed.kill()
+    ghost = log(server, "join", isInitiator=False)[0]["client"]
+    assert len(list(state_folder.iterdir())) == 1
+    # The room holds the peer and a ghost.
+    exported, recorder = record(stage, url(server), 3)
+    assert log(server, "leave", client=ghost)[0]["isKnown"]
+    assert not log(server, "full")
+    # The ghost's farewell made the peer call anew.
+    assert peer.event("bye")
+    assert_plays(exported)
+    assert not list(state_folder.iterdir())
+    assert_strict(server)
+
+
+def test_the_successor_of_a_killed_worker_leaves_for_it_and_goes_on(stage):
+    server = apprtc_server(stage)
+    peer = apprtc_peer(stage, server, "--send", "synthetic")
+    daemon = Daemon(stage, {"standup": {"url": url(server), "join": "always", "record": {"empty_after": "5s"}}})
+    daemon.wait_for_recording("standup")
+    assert len(list((daemon.storage / "signalling").iterdir())) == 1
+    victim = daemon.worker("standup")
+    os.kill(victim, signal.SIGKILL)
+    wait_for_log(server, "leave", isKnown=True)
+    peer.wait_for_event("bye")
+    daemon.wait_for("another worker", lambda: (daemon.room("standup")["worker"] or {}).get("processID") not in
+                    (None, victim), 20)
+    daemon.wait_for_recording("standup")
+    assert not log(server, "full")
+    assert len({recording["id"] for recording in daemon.recordings()}) == 1, daemon.recordings()
+    assert daemon.process.end(40) == 0, daemon.process.story()
+    assert not list((daemon.storage / "signalling").iterdir())
+    assert_strict(server)
+
+
+@pytest.mark.parametrize("what", ["collider", "all"])
+def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
+    server = apprtc_server(stage)
+    recorder = start_recorder(stage, server)
+    wait_for_log(server, "message", type="offer", isStored=True)
+    first = apprtc_peer(stage, server, "--send", "synthetic")
+    first.wait_for_event("connected")
+    ours = log(server, "join", isInitiator=True)[0]["client"]
+    forget(server, what)
+    if what == "collider":
+        wait_for_log(server, "register", count=2, client=ours)
+    else:
+        # The room server does not know us any more, and takes us as somebody new; nobody else is there.
+        wait_for_log(server, "join", count=2, isInitiator=True)
+    first.wait_for_event("colliderLost")
+    assert first.event("closed") is None
+    assert first.end() == 0, first.story()
+    second = apprtc_peer(stage, server, "--send", "synthetic", "--duration", "3")
+    assert second.wait(40) == 0, second.story()
+    # It waits for the next one, as the only copy of us in the room.
+    wait_for_log(server, "message", count=3, type="offer", isStored=True)
+    assert recorder.end(30) == 0, recorder.story()
+    assert log(server, "leave")[-1]["members"] == 0
+    # Every frame of both calls is there, in one recording.
+    recording_folder(stage.folder / "storage")
+    frames = sum(track["units"] for track in recorder.result()["tracks"] if track["kind"] == "video")
+    sent = sum(peer.event("closed")["framesSent"] for peer in (first, second))
+    assert 0.99 * sent <= frames <= sent + 3, f"{frames} of {sent} frames\n{recorder.story()}"
+
+
+def test_a_full_room_is_3(stage):
+    server = apprtc_server(stage, "--full")
+    recorder = stage.run_tapedeck("record", url(server), "--directory", stage.folder / "storage", timeout=20)
+    assert recorder.exit_code == 3 and "is full" in recorder.messages, recorder.story()

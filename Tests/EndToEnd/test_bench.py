@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench`: what its report says of given results, and one small run of all it measures."""
+
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests" / "Benchmarks"))
+import bench_report  # noqa: E402
+import charts  # noqa: E402
+
+
+def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0):
+    """A result of 10 s in which the receiver's only process used so many CPU seconds."""
+    return {"receiver": receiver, "media": "vp8-720p30", "rooms": rooms, "round": round_number, "seconds": 10.0,
+            "recordedSeconds": 20.0, "lost": 0.0, "latestPacketMilliseconds": 1.0, "elsewhereCPUSeconds": 1.0,
+            "sent": {"frames": 600 * rooms, "pictures": 4000 * rooms, "sounds": 1000 * rooms},
+            "kept": {"afterCPUSeconds": after},
+            "processes": [{"cpuSeconds": cpu, "proportional": proportional, "threads": 3, "descriptors": 9,
+                           "switches": 50, "writtenBytes": 10_000}]}
+
+
+RUNS = [run("tapedeck", 1, 1, 0.1, after=0.1, proportional=20_000),
+        run("tapedeck", 1, 2, 0.3, after=0.1, proportional=20_000), run("tapedeck", 10, 1, 1.0, proportional=38_000), run("janus", 1, 1, 0.2), run("janus", 1, 3, 0.1),
+        run("webrtcbin", 1, 2, 0.2)]
+
+
+def test_ratios_are_between_neighbours_in_one_round():
+    groups = bench_report.grouped(RUNS, "vp8-720p30")
+    # 1 % while recorded and 0.5 % afterwards, against 2 %; the other rounds of Janus and Tapedeck have no partner.
+    assert bench_report.ratios(groups, "tapedeck", "janus", bench_report.whole_share) == {1: [pytest.approx(0.75)]}
+    assert bench_report.ratios(groups, "tapedeck", "webrtcbin", bench_report.call_share) == {1: [pytest.approx(1.5)]}
+    assert bench_report.ratios(groups, "tapedeck", "aiortc", bench_report.call_share) == {}
+
+
+def test_an_added_room_is_the_slope_from_least_to_most():
+    groups = bench_report.grouped(RUNS, "vp8-720p30")
+    assert bench_report.added(groups["tapedeck"], bench_report.memory) == pytest.approx(2.0)
+    assert bench_report.added(groups["janus"], bench_report.memory) is None
+
+
+@pytest.mark.parametrize("share, expected", [(50, 5), (95, 10), (0, 1), (100, 10)])
+def test_percentile_is_the_nearest_rank(share, expected):
+    assert bench_report.percentile([10, 1, 2, 3, 4, 5, 6, 7, 8, 9], share) == expected
+
+
+def test_spread_says_what_it_knows():
+    assert bench_report.spread([3, 1, 2]) == "2.00 (1.00 to 3.00)"
+    assert bench_report.spread([1.234], 1) == "1.2"
+
+
+@pytest.mark.parametrize("highest", [0, 1e-6, 0.7, 1, 99, 100, 12345])
+def test_axes_reach_above_everything_in_few_steps(highest):
+    ticks = charts.steps(highest)
+    assert ticks[0] == 0 and ticks[-1] >= highest
+    assert 2 <= len(ticks) <= 8
+
+
+def test_report_replaces_its_part_of_the_page_only(tmp_path, monkeypatch):
+    page, folder = tmp_path / "docs" / "performance.md", tmp_path / "docs" / "benchmarks"
+    folder.mkdir(parents=True)
+    page.write_text(f"before\n{bench_report.BEGIN}\nold\n{bench_report.END}\nafter\n")
+    monkeypatch.setattr(bench_report, "PAGE", page)
+    call = {"answer": 10.0, "ice": 20.0, "dtls": 30.0, "packet": 5.0, "file": 1.0, "total": 66.0}
+    results = {"made": "2026-11-22T07:00:00+00:00", "tapedeck": "0.1.0", "seconds": 10, "runs": RUNS,
+               "host": {"cores": 2, "processor": "<that & this>", "kernel": "6"},
+               "beginnings": {"media": "vp8-720p30", "calls": [call]}}
+    for _ in range(2):
+        bench_report.write(results, folder)
+        text = page.read_text()
+        assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+        assert "| Tapedeck, shared worker | 1 | 2.00 (1.00 to 3.00) |" in text
+        assert "| offer to keyframe | 66 | 66 | 66 |" in text
+    for name in "vp8-720p30-cpu", "vp8-720p30-memory", "vp8-720p30-lost", "beginnings":
+        assert f"(benchmarks/{name}.svg)" in text
+        assert xml.etree.ElementTree.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
+    page.write_text("nothing to replace")
+    with pytest.raises(ValueError, match="has no part between"):
+        bench_report.write(results, folder)
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_every_receiver_is_measured(stage):
+    path = stage.folder / "results.json"
+    bench = stage.start("bench", sys.executable, ROOT / "Tests/Benchmarks/bench.py", "--tapedeck", stage.tapedeck_path,
+                        "--seconds", "3", "--warm-up", "1", "--rooms", "2", "--rounds", "1", "--media", "vp8-360p15",
+                        "--calls", "2", "--aiortc-rooms", "2", "--results", path, "--no-report")
+    assert bench.wait(300) == 0, bench.story()
+    results = json.loads(path.read_text())
+    assert [each["receiver"] for each in results["runs"]] == [
+        "tapedeck", "tapedeck-workers", "janus", "webrtcbin", "matroskamux", "aiortc"]
+    for each in results["runs"]:
+        assert min(one["cpuSeconds"] for one in each["processes"]) >= 0
+        assert sum(one["cpuSeconds"] for one in each["processes"]) > 0
+        assert each["sent"]["frames"] > 2 * 3 * 15
+        if each["receiver"] != "aiortc":
+            # What comes before the receiver's DTLS is up is lost, and pictures begin with the next keyframe.
+            assert -0.01 < each["lost"] < 0.2, each
+    for call in results["beginnings"]["calls"]:
+        assert 0 < call["total"] < 30_000

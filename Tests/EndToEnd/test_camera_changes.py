@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a room sends is muted, frozen and switched while the call goes on: aiortc sees and hears it, and nobody joins again."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from daemon import Daemon
+from harness import json_objects, room_url
+
+pytestmark = pytest.mark.alone
+
+ROOM = "123123"
+
+
+class Notes:
+    """What a peer with --notes decodes."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def latest(self, kind, count):
+        """The last so many frames, once they have all come after this call."""
+        began, frames = time.time(), []
+        deadline = began + 20
+        while len(frames) < count:
+            assert time.time() < deadline, f"{len(frames)} of {count} frames of {kind} came in 20 s"
+            time.sleep(0.1)
+            lines = self.path.read_text().splitlines() if self.path.exists() else []
+            facts = [json.loads(line) for line in lines[-2000:] if line.endswith("}")]
+            frames = [fact for fact in facts if fact["kind"] == kind and fact["at"] > began]
+        return frames[-count:]
+
+    def wait_for(self, what, kind, is_so, count=12, timeout=25):
+        """Waits until a run of frames is as it should be."""
+        deadline = time.time() + timeout
+        while True:
+            frames = self.latest(kind, count)
+            if all(map(is_so, frames)):
+                return frames
+            assert time.time() < deadline, f"no {what} in {timeout} s: {frames}"
+
+
+def is_black(frame):
+    return frame["mean"] < 20 and frame["spread"] < 2
+
+
+def is_still(frame):
+    return frame["change"] < 0.5 and frame["spread"] > 10
+
+
+@pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
+def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
+    image = stage.folder / "white.png"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=white:s=320x180", "-frames:v", "1", image],
+                   check=True, timeout=60)
+    server = stage.room_server(5)
+    room = {"url": room_url(server, ROOM), "record": "none", "send": {
+        "capture": "test", "audio": "test", "preferred_codec": codec, "size": "320x180", "fps": 15, "bitrate": "300k",
+        "min_bitrate": "300k"}}
+    daemon = Daemon(stage, {"standup": room})
+    daemon.wait_for_phase("standup", "joined")
+    notes = Notes(stage.folder / "notes.jsonl")
+    stage.aiortc(server, ROOM, "--receive", "--notes", notes.path)
+
+    def order(*arguments, room="standup", code=0):
+        process = stage.run_tapedeck(*arguments, *([room] if room else []), "--api", daemon.url, timeout=30)
+        assert process.exit_code == code, process.story()
+        return process
+
+    def camera():
+        return daemon.room("standup")["status"]["camera"]
+
+    def wait_for_status(**expected):
+        """The status comes once a second, after what it tells of."""
+        daemon.wait_for(f"a status with {expected}", lambda: expected.items() <= camera().items(), 10)
+
+    def joins():
+        return sum(fact["event"] == "join" for fact in json_objects(server.messages.splitlines()))
+    notes.wait_for("picture", "video", lambda frame: frame["spread"] > 10)
+    before = joins()
+
+    order("mute", "--video")
+    notes.wait_for("black picture", "video", is_black)
+    notes.wait_for("sound beside it", "audio", lambda frame: True)
+    order("mute", "--audio")
+    notes.wait_for("silence", "audio", lambda frame: frame["peak"] < 100, count=75)
+    wait_for_status(videoMuted=True, audioMuted=True, frozen=False)
+    order("unmute")
+    notes.wait_for("picture", "video", lambda frame: frame["spread"] > 10)
+    deadline = time.time() + 20
+    while max(frame["peak"] for frame in notes.latest("audio", 75)) < 8000:
+        assert time.time() < deadline, "no beep came back"
+
+    order("freeze")
+    notes.wait_for("still picture", "video", is_still, count=20)
+    order("unfreeze")
+    frames = notes.latest("video", 20)
+    deadline = time.time() + 20
+    while not any(frame["change"] > 0.5 for frame in frames):
+        assert time.time() < deadline, f"nothing moves: {frames}"
+        frames = notes.latest("video", 20)
+
+    order("switch", "--size", "640x360")
+    notes.wait_for("larger picture", "video", lambda frame: (frame["width"], frame["height"]) == (640, 360))
+    order("switch", "--video", f"image:{image}", "--size", "320x180", "--fps", "10")
+    notes.wait_for("white picture", "video", lambda frame: frame["mean"] > 200 and frame["width"] == 320)
+    wait_for_status(video=f"image:{image}", framesPerSecond=10)
+    # What there is not changes nothing, and is told.
+    assert "no capture" in order("switch", "--video", "nothing", code=2).messages
+    assert "no room" in order("mute", room="nowhere", code=2).messages
+    assert camera()["video"] == f"image:{image}", camera()
+
+    # Another definition: the call goes on as well, and who is muted stays it.
+    order("mute", "--audio")
+    room["send"] = {**room["send"], "size": "640x360", "audio_bitrate": "32k"}
+    daemon.write({"standup": room})
+    order("reload", room=None)
+    notes.wait_for("defined picture", "video", lambda frame: frame["spread"] > 10 and frame["width"] == 640)
+    wait_for_status(video="test", audioMuted=True)
+    assert joins() == before, server.story()
+
+    # A worker that comes anew sends what the last one did.
+    worker = daemon.worker("standup")
+    os.kill(worker, signal.SIGKILL)
+    daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get(
+        "processID", worker) != worker and daemon.room("standup")["phase"] == "joined", 40)
+    daemon.wait_for("its camera", lambda: daemon.room("standup")["status"].get("camera"), 20)
+    wait_for_status(audioMuted=True, videoMuted=False)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sound of cameras: error correction, pauses, tones that tell them apart, and how loud it is."""
+
+import subprocess
+
+import av
+import media
+import numpy as np
+import pytest
+from daemon import Daemon
+from harness import room_url
+
+ROOM = "123123"
+SPEECH = "Please leave a message after the tone, and we will call you back as soon as we can. "
+
+
+def opus_packets(path, index):
+    with av.open(str(path)) as container:
+        return [bytes(packet) for packet in container.demux(container.streams[index]) if packet.size]
+
+
+def repeats_the_last(packet):
+    """Whether a packet of one frame has LBRR data of the one before it (RFC 6716 section 4.2.4)."""
+    if packet[0] >> 3 >= 16 or len(packet) < 2:
+        # CELT alone has none.
+        return False
+    is_stereo = packet[0] >> 2 & 1
+    return bool(packet[1] >> 6 & 1 or is_stereo and packet[1] >> 4 & 1)
+
+
+def assert_decoders_agree(path, index):
+    """FFmpeg's own decoder, which many players use, gives what the reference decoder does."""
+    ours, reference = (media.samples(path, index, decoder) for decoder in ("opus", "libopus"))
+    windows = min(len(ours), len(reference)) // 4800
+    for window in range(windows):
+        loudness = [np.sqrt((each[4800 * window:][:4800] ** 2).mean()) for each in (ours, reference)]
+        assert abs(loudness[0] - loudness[1]) < 0.02, f"{window / 10} s: {loudness}"
+
+
+def pitch(path, index):
+    """The loudest frequency of the beeps, in steps of 10 Hz."""
+    sound = media.samples(path, index)
+    beeps = [sound[int(48000 * time):][:1600] for time in media.beeps(path, index)]
+    spectrum = sum(np.abs(np.fft.rfft(beep * np.hanning(1600), 4800)) for beep in beeps if len(beep) == 1600)
+    return 10 * int(np.argmax(spectrum))
+
+
+@pytest.mark.alone
+def test_cameras_are_told_apart_by_their_tones_and_send_what_they_describe(stage):
+    """Three of them: one that pauses, one without error correction, and one that speaks."""
+    speech = stage.folder / "speech.wav"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"flite=text='{3 * SPEECH}'", "-ar", "48000", speech],
+                   check=True, timeout=60)
+    server = stage.serve("--room-size", "4")
+    url, exported = room_url(server, ROOM), stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", url, "--duration", "14s", "--directory", stage.folder / "storage", "--output",
+                              exported, "--json")
+    recorder.wait_for("the room", lambda: "joined the room" in recorder.messages, 20)
+    cameras = {name: stage.tapedeck("camera", url, "--json", "--video", "none", "--name", name, *flags,
+                                    "--trace-signalling", stage.folder / f"{name}.jsonl")
+               for name, flags in (("kitchen", ["--audio-dtx"]), ("garden", ["--no-audio-fec", "--audio-bitrate", "24k"]),
+                                   ("door", ["--audio", f"file:{speech}"]))}
+    assert recorder.wait(60) == 0, recorder.story()
+    for camera in cameras.values():
+        assert camera.end() in (0, 130), camera.story()
+    for name, line in (("kitchen", "useinbandfec=1;usedtx=1"), ("garden", "useinbandfec=0"), ("door", "useinbandfec=1")):
+        text = (stage.folder / f"{name}.jsonl").read_text()
+        assert f"a=fmtp:111 minptime=10;{line}\\" in text, f"{name}: {text}"
+    found = {}
+    for stream in media.streams(exported, "audio"):
+        packets = opus_packets(exported, stream["index"])
+        assert_decoders_agree(exported, stream["index"])
+        share = sum(map(repeats_the_last, packets)) / len(packets)
+        found[share > 0.5 or pitch(exported, stream["index"])] = (packets, share)
+    story = f"{({name: (len(packets), share) for name, (packets, share) in found.items()})}\n{recorder.story()}"
+    # The tones of docs/camera.md; whoever speaks is repeated in most packets.
+    assert set(found) == {2800, 3220, True}, story
+    (pausing, _), (plain, share), (speaking, _) = found[2800], found[3220], found[True]
+    assert share == 0 and len(plain) >= 9 * 50, story
+    # Beeps, and a packet of the noise behind them 2.5 times a second.
+    assert len(pausing) <= 0.5 * len(plain), story
+    assert sum(map(len, plain)) < 0.5 * sum(map(len, speaking)), story
+
+
+def test_how_loud_tracks_are_is_told(stage):
+    """A peer that beeps, and our own camera, whose file is silent: that is a warning."""
+    silent = stage.folder / "silent.wav"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo:d=20", silent], check=True,
+                   timeout=60)
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "send": {
+        "capture": "none", "audio": f"file:{silent}"}}})
+    daemon.wait_for_phase("standup", "joined")
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--receive")
+
+    def heard():
+        status = daemon.room("standup")["status"]
+        sounds = [track["sound"] for track in status["tracks"] if "levelDecibels" in track.get("sound", {})]
+        own = status.get("camera", {}).get("sound", {})
+        return (sounds, own) if sounds and own.get("silentSeconds", 0) > 10 else None
+    (sound,), own = daemon.wait_for("levels", heard, 40)
+    # A beep of -9 dBov for 33 ms of each second; a second may begin in the middle of one.
+    assert -32 <= sound["levelDecibels"] <= -18 and sound["silentSeconds"] < 2, sound
+    assert own["levelDecibels"] == -127, own
+    metrics = daemon.request("GET", "/metrics")[2].decode()
+    assert 'tapedeck_room_silent_tracks{room="standup"} 0\n' in metrics, metrics
+    assert 'tapedeck_room_camera_sound_decibels{room="standup"} -127\n' in metrics, metrics
+    daemon.wait_for("a warning", lambda: daemon.log("nothing is to be heard of our own sound"), 10)

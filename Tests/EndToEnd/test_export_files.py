@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of files that an export can be, read by other programs."""
+
+import media
+import opentimelineio
+import pytest
+from harness import record, recording_folder, room_url
+
+pytestmark = pytest.mark.alone
+
+ROOM = "files"
+
+
+def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
+    server = stage.room_server(5)
+    url = room_url(server, ROOM)
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "h264")
+    exported, recorder = record(stage, url, 5)
+    folder = recording_folder(stage.folder / "storage")
+
+    mp4 = stage.folder / "call.mp4"
+    export = stage.run_tapedeck("export", folder, "--output", mp4, timeout=60)
+    assert export.exit_code == 0, export.story()
+    assert "mp4" in media.probe(mp4)["format"]["format_name"], export.story()
+    assert [stream["codec_name"] for stream in media.streams(mp4)] == ["h264", "opus"], export.story()
+    assert media.decoder_messages(mp4) == "", export.story()
+    for index, length in enumerate((0.034, 0.021)):
+        was, became = media.span(exported, index), media.span(mp4, index)
+        assert abs((became[1] - became[0]) - (was[1] - was[0])) <= length, f"{was} {became}\n{export.story()}"
+        assert len(media.packets(mp4, index)) == len(media.packets(exported, index)), export.story()
+
+    refused = stage.run_tapedeck("export", folder, "--container", "webm", timeout=60)
+    assert refused.exit_code == 2 and "H.264" in refused.messages, refused.story()
+
+    project = stage.run_tapedeck("export", folder, "--project", timeout=60)
+    assert project.exit_code == 0, project.story()
+    timeline = opentimelineio.adapters.read_from_file(str(folder / "call.otio"))
+    assert [track.kind for track in timeline.tracks] == ["Video", "Audio"], project.story()
+    duration = float(media.probe(folder / "call.mkv")["format"]["duration"])
+    assert abs(timeline.duration().to_seconds() - duration) < 0.05, project.story()
+    for clip in timeline.find_clips():
+        assert (folder / clip.media_reference.target_url).is_file(), clip
+    assert [marker.name for marker in timeline.tracks.markers], project.story()
+    assert recorder.result()["complete"], recorder.story()

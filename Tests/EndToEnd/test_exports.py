@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tapedeck export --layout grid` and `audio` of a recorded call of two test cameras, judged by ffmpeg."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import media
+import numpy as np
+
+FRAME = 1 / 25
+
+
+def export(stage, recording, *flags, exit_code=0):
+    job = stage.run_tapedeck("export", recording, *flags, timeout=60)
+    assert job.exit_code == exit_code, job.story()
+    return job
+
+
+def picture(path, seconds):
+    """One decoded frame as RGB."""
+    stream = media.streams(path, "video")[0]
+    raw = media.run("ffmpeg", "-v", "error", "-ss", str(seconds), "-i", path, "-frames:v", "1", "-f", "rawvideo",
+                    "-pix_fmt", "rgb24", "-")
+    return np.frombuffer(raw, np.uint8).reshape(stream["height"], stream["width"], 3).astype(int)
+
+
+def loudness(path):
+    """Integrated loudness in LUFS and true peak in dBFS, by ffmpeg."""
+    told = subprocess.run(["ffmpeg", "-nostdin", "-nostats", "-i", path, "-af", "ebur128=peak=true:framelog=verbose",
+                           "-f", "null", "-"], capture_output=True, text=True, check=True).stderr
+    summary = told[told.rindex("Summary:"):]
+    return [float(re.search(rf"{name}:\s+(-?[\d.]+|-inf)", summary)[1]) for name in ("I", "Peak")]
+
+
+def duration(path):
+    return float(media.probe(path)["format"]["duration"])
+
+
+def is_yellow(pixel):
+    return pixel[0] > 150 and pixel[1] > 150 and pixel[2] < 110
+
+
+def test_a_call_as_a_grid_and_as_sound(stage):
+    demo = stage.run_tapedeck("demo", "--duration", "6s", timeout=60)
+    assert demo.exit_code == 0, demo.story()
+    journal, = stage.folder.rglob("journal.jsonl")
+    recording = journal.parent
+    lossless = recording / "call.mkv"
+    length = duration(lossless if lossless.exists() else next(stage.folder.rglob("call.mkv")))
+
+    # Everybody, in a picture of constant size and rate.
+    grid = recording / "call-grid.mp4"
+    export(stage, recording, "--layout", "grid", "--size", "640x360")
+    story = media.describe(grid)
+    video, = media.streams(grid, "video")
+    sound, = media.streams(grid, "audio")
+    assert (video["codec_name"], video["width"], video["height"]) == ("h264", 640, 360), story
+    assert (video["avg_frame_rate"], sound["codec_name"]) == ("25/1", "aac"), story
+    assert media.decoder_messages(grid) == "", story
+    assert abs(duration(grid) - length) <= FRAME + 0.001, f"{duration(grid)} instead of {length}\n{story}"
+    times = [packet.time for packet in media.packets(grid, video["index"])]
+    assert np.allclose(np.diff(times), FRAME, atol=0.001), story
+    # Two tiles side by side, 314 wide, each with a picture of 314x176 in the middle.
+    shown = picture(grid, length / 2)
+    for left in (4, 322):
+        assert is_yellow(shown[92 + 176 * 150 // 720, left + 314 * 250 // 1280]), shown[128, left:left + 120:10]
+        assert shown[20, left + 150].max() < 60 and shown[340, left + 150].max() < 60
+
+    # One participant in the other codec: flash and beep stay together. A flash of 33 ms falls between frames of 40 ms at
+    # times, so there are more of them.
+    names = [json.loads(line)["participant"] for line in (recording / "journal.jsonl").read_text().splitlines()
+             if '"participant-joined"' in line]
+    single = stage.folder / "one.mkv"
+    export(stage, recording, "--layout", "grid", "--codec", "vp8", "--participant", names[0], "--fps", "50",
+           "--size", "640x360", "--output", single)
+    assert {stream["codec_name"] for stream in media.streams(single)} == {"vp8", "opus"}
+    assert media.decoder_messages(single) == "", media.describe(single)
+    offsets = media.flash_to_beep(media.frames(single), media.beeps(single, 1))
+    assert len(offsets) >= 4 and max(map(abs, offsets)) <= FRAME + 0.015, offsets
+
+    # Their sound alone, as long and as loud as it should be: beeps have peaks that allow no more.
+    for name, wanted in (("call-audio.opus", -20), ("call-audio.wav", -23)):
+        export(stage, recording, "--layout", "audio", "--loudness", str(wanted), "--format", name.split(".")[1])
+        integrated, peak = loudness(recording / name)
+        assert abs(integrated - wanted) <= 1 and peak <= -1, f"{name}: {integrated} LUFS, {peak} dBFS"
+        assert abs(duration(recording / name) - length) <= FRAME, f"{name}: {duration(recording / name)}, {length}"
+
+    # A part of it, from a copy that was cut off and that lost half of a file.
+    broken = stage.folder / "broken" / recording.name
+    shutil.copytree(recording, broken)
+    for path in broken.glob("call*"):
+        path.unlink()
+    lines = (broken / "journal.jsonl").read_bytes()
+    (broken / "journal.jsonl").write_bytes(lines[:len(lines) * 3 // 4])
+    cut = next((broken / "tracks").glob("*video*"))
+    cut.write_bytes(cut.read_bytes()[:cut.stat().st_size // 2])
+    job = export(stage, broken, "--layout", "grid", "--size", "320x180", "--from", "1s", "--to", "4s")
+    assert "makes no sense, as a crash leaves it" in job.story(), job.story()
+    assert abs(duration(broken / "call-grid-part.mp4") - 3) <= FRAME, media.describe(broken / "call-grid-part.mp4")
+
+    # What nobody can make is refused, and nothing is left of it.
+    before = sorted(path.name for path in recording.iterdir())
+    for flags in (["grid", "--size", "641x360"], ["grid", "--fps", "0"], ["grid", "--format", "wav"],
+                  ["grid", "--participant", "nobody"], ["audio", "--codec", "vp8"], ["audio", "--loudness", "3"],
+                  ["grid", "--codec", "vp8", "--output", "x.mp4"], ["tracks", "--fps", "25"]):
+        export(stage, recording, "--layout", *flags, exit_code=2)
+    assert sorted(path.name for path in recording.iterdir()) == before

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls between hosts that cannot reach each other, through Debian's coturn; and one over IPv6.
+
+Three network namespaces: Tapedeck, the peer, and between them a router that forwards nothing and on which the room's
+server and coturn run.
+"""
+
+import re
+import signal
+import subprocess
+import time
+
+import figures
+import harness
+import media
+import network
+import pytest
+
+USER, PASSWORD = "carrot", "p@ss:w/örd%"
+RELAY_NAME = "turn.tapedeck.test"
+ROOM = "behind"
+CUT_SECONDS = 20
+# Longer than any limit of a call that lost its path.
+LONG_CUT_SECONDS = 45
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """An authority of our own, and a certificate for the relay's name."""
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=30)
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=Tapedeck test authority")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "request.pem", "-subj",
+            f"/CN={RELAY_NAME}")
+    (folder / "extensions").write_text(f"subjectAltName=DNS:{RELAY_NAME}\n")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "extensions", "-out", "certificate.pem")
+    (folder / "hosts").write_text(f"127.0.0.1 localhost\n{network.Network.router('a')} {RELAY_NAME}\n")
+    return folder
+
+
+@pytest.fixture
+def world(stage, net, certificates):
+    """Starts programs on the hosts of the network."""
+    return World(stage, net, certificates)
+
+
+class World:
+    def __init__(self, stage, net, certificates):
+        self.stage, self.net, self.certificates = stage, net, certificates
+        net.without_rules("cut")
+        net.without_rules("forward")
+        net.without_rules("translate")
+        net.rule("forward", "counter name direct")
+        self.forwarded = net.direct_packets()
+
+    def room_server(self):
+        server = self.stage.start("room", *self.net.inside(
+            "r", harness.python("socketio5"), harness.PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
+        self.port = server.wait_for_port()
+        return server
+
+    def coturn(self, role="r", addresses=(network.Network.router("a"), network.Network.router("a", 6))):
+        folder = self.certificates
+        listening = [argument for address in addresses for argument in ("--listening-ip", address)]
+        relay = self.stage.start("coturn", *self.net.inside(
+            role, "turnserver", "-n", "--lt-cred-mech", "--user", f"{USER}:{PASSWORD}", "--realm", "tapedeck.test",
+            *listening, "--relay-ip", addresses[0], "--cert", folder / "certificate.pem", "--pkey", folder / "key.pem",
+            "--no-cli", "--log-file", "stdout", "--pidfile", self.stage.folder / "coturn.pid",
+            "--db", self.stage.folder / "coturn.db", "--no-dtls"))
+        listens = self.net.inside(role, "ss", "-Hltn", "sport", "=", ":5349")
+        relay.wait_for("port", lambda: network.run(*listens).strip(), 15)
+        return relay
+
+    def peer(self, *flags):
+        """aiortc on host b, with pictures and sound."""
+        peer = self.stage.start("aiortc", *self.net.inside(
+            "b", harness.python("peers"), harness.PEERS / "aiortc_peer.py", "--url",
+            f"http://{self.net.router('b')}:{self.port}", "--room", ROOM, "--eio", "4", "--transport", "websocket",
+            "--send", "synthetic", "--tell-remote", *flags))
+        peer.wait_for_event("joined", 20)
+        return peer
+
+    def recorder(self, seconds, *flags):
+        """`tapedeck record` on host a, which knows the relay's name and authority."""
+        stage, folder = self.stage, self.certificates
+        self.exported = stage.folder / "call.mkv"
+        files = (f"mount --bind {folder}/hosts /etc/hosts && "
+                 f"mount --bind {folder}/ca.pem /etc/ssl/certs/ca-certificates.crt && exec \"$@\"")
+        return stage.start("tapedeck-record", *self.net.inside(
+            "a", "unshare", "--mount", "env", f"TAPEDECK_TURN_PASSWORD={PASSWORD}", "sh", "-c", files, "sh",
+            stage.tapedeck_path, "record", f"socketio+http://{self.net.router('a')}:{self.port}/{ROOM}", "--duration",
+            f"{seconds}s", "--directory", stage.folder / "storage", "--output", self.exported, "--json",
+            "--turn-username", USER, *flags))
+
+
+def paths(recorder):
+    """What the log says of the ways that media took."""
+    return [line for line in recorder.messages.splitlines() if "media path" in line]
+
+
+def assert_relayed(recorder, server, address="10.77.1.1"):
+    path = paths(recorder)
+    assert path, f"no media path in the log\n{recorder.story()}"
+    assert re.search(rf"path\.local=.?relay {re.escape(address)}:\d+/udp", path[-1]), path
+    assert server in path[-1], path
+    assert PASSWORD not in recorder.messages + recorder.output, "a password is in the log"
+
+
+def candidates_told(peer):
+    """What the peer was told of us, and the candidates in it."""
+    texts = [fact["text"] for fact in peer.facts if fact.get("event") == "remote"]
+    candidates = [line for text in texts for line in text.splitlines() if "candidate:" in line]
+    assert candidates, peer.story()
+    return texts, candidates
+
+
+def assert_tells_relays_only(peer):
+    """Nothing that we sent names an address of ours."""
+    texts, candidates = candidates_told(peer)
+    assert all("typ relay raddr 0.0.0.0 rport 0" in line for line in candidates), candidates
+    assert not any("10.77.1.2" in text or "fd77:1::2" in text for text in texts), texts
+
+
+@pytest.mark.parametrize("url, flags", [
+    ("turn:[fd77:1::1]:3478?transport=tcp", ()),
+    (f"turns:{RELAY_NAME}:5349", ("--relay-only",)),
+], ids=["tcp", "tls"])
+def test_relayed_over_a_connection(world, url, flags):
+    world.room_server()
+    world.coturn()
+    peer = world.peer()
+    recorder = world.recorder(12, "--ice-server", url, *flags)
+    assert recorder.wait(60) == 0, recorder.story()
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0
+    assert_relayed(recorder, url)
+    figures.assert_complete(world.exported, closed["framesSent"], recorder)
+    if flags:
+        assert_tells_relays_only(peer)
+
+
+def test_behind_address_translation(world):
+    """Our address outside is found and told, and where it does not help the relay does, without being asked for."""
+    outside = world.net.host("b")
+    world.net.rule("translate", 'oifname "to-b" masquerade')
+    world.net.rule("forward", "udp dport 3478 accept")
+    world.net.rule("forward", "udp sport 3478 accept")
+    world.room_server()
+    world.coturn("b", [outside])
+    peer = world.peer()
+    recorder = world.recorder(6, "--ice-server", f"stun:{outside}", "--ice-server", f"turn:{outside}")
+    assert recorder.wait(60) == 0, recorder.story()
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0
+    _, candidates = candidates_told(peer)
+    assert any(f" {world.net.host('a')} " in line and "typ host" in line for line in candidates), candidates
+    for kind, address in (("srflx", world.net.router("b")), ("relay", outside)):
+        assert any(re.search(rf" {re.escape(address)} \d+ typ {kind}", line) for line in candidates), candidates
+    assert_relayed(recorder, f"turn:{outside}", outside)
+    figures.assert_complete(world.exported, closed["framesSent"], recorder)
+
+
+@pytest.mark.long
+def test_the_call_comes_back_after_a_minute_without_a_network(world):
+    """The link is taken away, signalling and all; the call is reset, and both halves are in the recording."""
+    world.net.rule("forward", "accept")
+    world.room_server()
+    peer = world.peer()
+    recorder = world.recorder(5 + LONG_CUT_SECONDS + 60)
+    recorder.wait_for("media path", lambda: paths(recorder), 20)
+    time.sleep(5)
+    world.net.run("r", "ip", "link", "set", world.net.interfaces["a"], "down")
+    time.sleep(LONG_CUT_SECONDS)
+    world.net.run("r", "ip", "link", "set", world.net.interfaces["a"], "up")
+    recorder.wait_for("another media path", lambda: len(paths(recorder)) > 1, 60)
+    time.sleep(5)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait(60) == 0, recorder.story()
+    peer.end()
+    assert "call reset" in recorder.messages, recorder.story()
+    harness.recording_folder(world.stage.folder / "storage")
+    figures.assert_plays(world.exported)
+    videos = [media.span(world.exported, video["index"]) for video in media.streams(world.exported, "video")]
+    assert len(videos) == 2, recorder.story()
+    (began, cut), (back, ended) = videos
+    assert cut - began > 4 and ended - back > 4 and back - cut >= LONG_CUT_SECONDS - 2, f"{videos}\n{recorder.story()}"
+
+
+def test_relayed_over_datagrams_and_a_path_that_is_cut(world):
+    """Media are lost for 20 s; the recording goes on, and so does the call."""
+    world.room_server()
+    world.coturn()
+    peer = world.peer()
+    server = f"turn:{RELAY_NAME}:3478"
+    recorder = world.recorder(7 + CUT_SECONDS + 8, "--ice-server", server, "--relay-only")
+    recorder.wait_for("media path", lambda: paths(recorder), 20)
+    time.sleep(5)
+    world.net.rule("cut", "meta l4proto udp drop")
+    time.sleep(CUT_SECONDS)
+    world.net.without_rules("cut")
+    recorder.wait_for("the peer again", lambda: "peer is heard again" in recorder.messages, 20)
+    assert recorder.wait(90) == 0, recorder.story()
+    peer.end()
+    assert_relayed(recorder, server)
+    assert_tells_relays_only(peer)
+    assert world.net.direct_packets() == world.forwarded, "packets went past the relay"
+    harness.recording_folder(world.stage.folder / "storage")
+    video, = media.streams(world.exported, "video")
+    times = [packet.time for packet in media.packets(world.exported, video["index"])]
+    pauses = [(before, after) for before, after in zip(times, times[1:]) if after - before > 5]
+    assert len(pauses) == 1, f"{pauses}\n{recorder.story()}"
+    (before, after), = pauses
+    assert before > 3 and after - before >= CUT_SECONDS - 2 and times[-1] - after > 3, f"{pauses} of {times[-1]}"
+
+
+def test_over_ipv6(world):
+    """Where only IPv6 leads from host to host."""
+    world.net.rule("forward", "meta nfproto ipv6 accept")
+    world.room_server()
+    peer = world.peer()
+    recorder = world.recorder(6)
+    assert recorder.wait(60) == 0, recorder.story()
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0
+    assert re.search(r"path\.local=.?host \[fd77:1::2\]:\d+/udp", paths(recorder)[-1]), paths(recorder)
+    figures.assert_complete(world.exported, closed["framesSent"], recorder)
+
+
+def test_a_browser_restarts_ice(stage):
+    """The call and the recording go on over the browser's new ports."""
+    server = stage.room_server(5)
+    peer = stage.browser(server, ROOM, "--send", "--fps", "15", "--size", "640x360")
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", harness.room_url(server, ROOM), "--duration", "10s", "--directory",
+                              stage.folder / "storage", "--output", exported, "--json")
+    recorder.wait_for("media path", lambda: paths(recorder), 20)
+    time.sleep(3)
+    peer.process.stdin.write(b"restart\n")
+    peer.process.stdin.flush()
+    recorder.wait_for("another path", lambda: len(paths(recorder)) > 1, 10)
+    assert recorder.wait(60) == 0, recorder.story()
+    closed = peer.wait_for_event("closed", 15)
+    assert peer.end() == 0
+    before, after = paths(recorder)[0], paths(recorder)[-1]
+    remote = r"path\.remote=\"?\w+ (\S+)/udp"
+    assert "changed" in after and re.search(remote, before)[1] != re.search(remote, after)[1], paths(recorder)
+    assert "call rebuilt" not in recorder.messages and "call reset" not in recorder.messages, recorder.story()
+    harness.recording_folder(stage.folder / "storage")
+    figures.assert_complete(exported, closed["framesSent"], recorder)
+
+
+def test_a_browser_hides_its_addresses(stage):
+    """Every candidate of its offer is a `.local` name; the call connects, and the log says how."""
+    server = stage.room_server(5)
+    peer = stage.browser(server, ROOM, "--send", "--mdns", "--fps", "15", "--size", "640x360")
+    exported, trace = stage.folder / "call.mkv", stage.folder / "call.jsonl"
+    recorder = stage.tapedeck("record", harness.room_url(server, ROOM), "--duration", "5s", "--directory",
+                              stage.folder / "storage", "--output", exported, "--json", "--trace-signalling", trace)
+    assert recorder.wait(60) == 0, recorder.story()
+    closed = peer.wait_for_event("closed", 15)
+    assert peer.end() == 0
+    told = [fact["candidate"] for fact in harness.json_objects(trace.read_text().splitlines())
+            if fact.get("event") == "candidateReceived"]
+    assert told and all(re.search(r" \S+\.local \d+ typ host", line) for line in told), told
+    # Without a look-up the browser's checks came to us.
+    kinds = "prflx" if "which this host cannot look up" in recorder.messages else "(host|prflx)"
+    chosen = paths(recorder)
+    assert chosen and all(re.search(rf'path\.remote="{kinds} ', path) for path in chosen), chosen
+    figures.assert_plays(exported)
+    count = figures.video_packets(exported)
+    assert figures.MINIMUM_FRAME_SHARE * closed["framesSent"] <= count <= closed["framesSent"] + 3, recorder.story()

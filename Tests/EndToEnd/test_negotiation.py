@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that change while they are recorded: tracks come, go and are replaced; and the codec that we ask for."""
+
+import media
+from figures import MINIMUM_FRAME_SHARE, OPUS_PACKET, assert_plays
+from harness import room_url
+
+ROOM = "standup"
+
+
+def start_recorder(stage, server, *flags):
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--directory",
+                              stage.folder / "storage", "--output", exported, "--json", *flags)
+    return exported, recorder
+
+
+def change(peer, name):
+    """Has the peer change the call, and waits until it has offered that."""
+    done = sum(fact.get("event") == "changed" for fact in peer.facts)
+    peer.say(name)
+    peer.wait_for(name, lambda: sum(fact.get("event") == "changed" for fact in peer.facts) > done, 10)
+
+
+def wait_for_sources(peer, count):
+    """Waits until so many sources of the peer, those that are gone included, have sent more than a second of frames."""
+    peer.wait_for(f"{count} sources", lambda: (peer.event("sources") or {}).get("count", 0) >= count, 30)
+
+
+def leave_and_export(peer, recorder):
+    """Ends the call; the peer's figures."""
+    peer.say("leave")
+    closed = peer.wait_for_event("closed", 15)
+    assert peer.wait(20) == 0, peer.story()
+    assert recorder.wait(40) == 0, recorder.story()
+    return closed
+
+
+def assert_tracks(exported, sent, recorder, codec, changes=0):
+    """One recorded track for each source, each with its frames, and sound without a gap.
+
+    A browser counts frames as sent that its encoder made while a change reconfigured its sender, and that never left
+    it; at most one for each of `changes`. What is lost on the way would be a lost packet.
+    """
+    assert_plays(exported)
+    story = f"{sent}\n{media.describe(exported)}\n{recorder.story()}"
+    videos, sounds = media.streams(exported, "video"), media.streams(exported, "audio")
+    assert len(videos) == len(sent), story
+    assert {video["codec_name"] for video in videos} == {codec}, story
+    counts = [len(media.packets(exported, video["index"])) for video in videos]
+    for recorded, frames in zip(sorted(counts), sorted(sent)):
+        assert MINIMUM_FRAME_SHARE * frames - changes <= recorded <= frames + 3, f"{counts}\n{story}"
+    assert [track["lostPackets"] for track in recorder.result()["tracks"]] == [0] * (len(videos) + len(sounds)), story
+    assert [media.gaps(exported, sound["index"], OPUS_PACKET) for sound in sounds] == [[]], story
+
+
+def test_chromium_changes_its_call(stage):
+    """A screen beside the camera comes and goes, the camera is replaced, stopped, and comes back; VP8 by default."""
+    server = stage.serve()
+    browser = stage.browser(server, ROOM, "--send")
+    exported, recorder = start_recorder(stage, server)
+    wait_for_sources(browser, 1)
+    change(browser, "add screen")
+    wait_for_sources(browser, 2)
+    change(browser, "remove screen")
+    change(browser, "replace camera")
+    change(browser, "stop screen")
+    change(browser, "add screen")
+    wait_for_sources(browser, 3)
+    closed = leave_and_export(browser, recorder)
+    assert_tracks(exported, list(closed["framesOfSources"].values()), recorder, "vp8", changes=5)
+
+
+def test_a_data_channel_comes_first_and_media_later(stage):
+    """The offer without media is answered, and the peer's media are recorded; H.264 because we ask for it."""
+    server = stage.serve()
+    browser = stage.browser(server, ROOM, "--send", "--data-first")
+    exported, recorder = start_recorder(stage, server, "--codec", "h264")
+    browser.wait_for_event("answered", 20)
+    change(browser, "add media")
+    wait_for_sources(browser, 1)
+    closed = leave_and_export(browser, recorder)
+    assert closed["codecSent"] == "video/H264", closed
+    assert_tracks(exported, list(closed["framesOfSources"].values()), recorder, "h264")
+
+
+def test_aiortc_sends_a_second_video_for_a_while(stage):
+    server = stage.serve()
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--second-video", "2-5", "--duration", "7")
+    exported, recorder = start_recorder(stage, server)
+    assert peer.wait(40) == 0, peer.story()
+    closed = peer.event("closed")
+    assert recorder.wait(40) == 0, recorder.story()
+    assert_tracks(exported, [closed["framesSent"], closed["secondFramesSent"]], recorder, "vp8")
+
+
+def test_aiortc_answers_us_and_then_offers(stage):
+    """It numbers its codecs anew in its own offer; the call, and what it sent before, go on."""
+    server = stage.serve()
+    exported, recorder = start_recorder(stage, server)
+    recorder.wait_for("us", lambda: "joined the room" in recorder.messages, 20)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--second-video", "1-3", "--duration", "4")
+    assert peer.wait(40) == 0, peer.story()
+    closed = peer.event("closed")
+    assert recorder.wait(40) == 0, recorder.story()
+    assert "call rebuilt" not in recorder.messages, recorder.story()
+    assert_tracks(exported, [closed["framesSent"], closed["secondFramesSent"]], recorder, "vp8")

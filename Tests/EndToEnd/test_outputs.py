@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RTP outputs: what ffmpeg, GStreamer and plain sockets receive of a room, and what recording notices of them."""
+
+import base64
+import json
+import signal
+import struct
+import time
+
+import media
+import pytest
+import rtp
+from daemon import Daemon
+from figures import assert_plays
+from harness import room_url
+
+ROOM = "outputs"
+
+
+def start_camera(stage, server, room, *flags):
+    return stage.tapedeck("camera", room_url(server, room), "--codec", "vp8", "--video", "test", "--audio", "test",
+                          "--size", "320x180", *flags)
+
+
+@pytest.mark.alone
+def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
+    server = stage.serve()
+    start_camera(stage, server, ROOM)
+    ports = [rtp.free_ports() for _ in range(3)]
+    files = [stage.folder / f"{name}.sdp" for name in ("ffmpeg", "gstreamer", "killed")]
+    flags = [part for port, file in zip(ports, files) for part in ("--rtp", f"127.0.0.1:{port},sdp={file}")]
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
+                              exported, "--json", *flags)
+    for file in files:
+        rtp.wait_for_description(recorder, file)
+    received = [stage.folder / f"{name}.mkv" for name in ("ffmpeg", "gstreamer", "killed")]
+    killed = rtp.ffmpeg(stage, files[2], received[2], 60)
+    gstreamer = rtp.gstreamer(stage, files[1], received[1])
+    ffmpeg = rtp.ffmpeg(stage, files[0], received[0], 5)
+    killed.wait_for("its first packets", lambda: received[2].exists() and received[2].stat().st_size > 0, 20)
+    killed.kill()
+    assert ffmpeg.wait(30) == 0, ffmpeg.story()
+    gstreamer.signal(signal.SIGINT)
+    gstreamer.wait(20)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait(40) == 0, recorder.story()
+    rtp.assert_received(received[0], 3, ffmpeg.story())
+    rtp.assert_received(received[1], 3, gstreamer.story())
+    # The recording: every frame once, whatever happened to the readers.
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    assert media.lost_frames(media.frames(exported, video["index"])) == [], recorder.story()
+    outputs = recorder.result()["outputs"]
+    assert all(output["packets"] > 200 for output in outputs), outputs
+    assert outputs[2]["droppedPackets"] > 0, outputs
+    assert rtp.remaining(stage.folder) == []
+
+
+def test_outputs_of_the_daemon(stage):
+    server = stage.serve()
+    start_camera(stage, server, ROOM)
+    port, closed = rtp.free_ports(address="::1"), rtp.free_ports()
+    description = stage.folder / "room.sdp"
+    description.write_text("v=0\r\no=tapedeck 1 1 IN IP4 192.0.2.1\r\ns=of an earlier life\r\n")
+    foreign = stage.folder / "foreign.sdp"
+    foreign.write_text("not ours")
+    room = {
+        "url": room_url(server, ROOM), "record": "none",
+        "outputs": [{"rtp": {"host": "::1", "video_port": port, "audio_port": port + 2, "sdp_file": str(description)}},
+                    {"rtp": {"host": "127.0.0.1", "video_port": closed, "sdp_file": str(foreign)}}],
+    }
+    video, sound = rtp.Receiver(port, "::1"), rtp.Receiver(port + 2, "::1")
+    daemon = Daemon(stage, {"standup": room})
+    text = rtp.wait_for_description(daemon.process, description)
+    lines = rtp.described(text)
+    assert lines["video"][:2] == (port, 96) and lines["audio"][:2] == (port + 2, 111), text
+
+    # Packets as described, without holes, and reports that put them on one clock.
+    for receiver, kind in ((video, "video"), (sound, "audio")):
+        receiver.read(lambda: len(receiver.packets) > 20 and 200 in receiver.said)
+        assert {packet[0] for packet in receiver.packets} == {lines[kind][1]}
+        assert {packet[3] for packet in receiver.packets} == {lines[kind][2]}
+        sequences = [packet[1] for packet in receiver.packets]
+        assert sequences == [(sequences[0] + number) % 65536 for number in range(len(sequences))]
+        report = next(data for part in receiver.reports for kind, data in part if kind == 200)
+        assert struct.unpack("!I", report[4:8])[0] == lines[kind][2]
+    names = {data[8:] for receiver in (video, sound) for part in receiver.reports for kind, data in part if kind == 202}
+    assert len(names) == 1, names
+
+    # A receiver that lost a picture gets a keyframe from the sender.
+    video.packets.clear()
+    video.ask_for_keyframe(lines["video"][2])
+    video.read(lambda: video.has_keyframe)
+
+    def outputs():
+        return daemon.room("standup")["status"].get("outputs") or []
+
+    # `failing` comes with the next status, some seconds later.
+    shown = daemon.wait_for("both outputs", lambda: [output["state"] for output in outputs()] == ["sending", "failing"]
+                            and outputs(), 20)
+    session, = shown[0]["sessions"]
+    assert session["sdp"].encode() == description.read_bytes()
+    assert [stream["kind"] for stream in session["streams"]] == ["video", "audio"]
+    assert session["streams"][0]["keyframeRequests"] >= 1 and shown[0]["droppedPackets"] == 0
+    assert shown[1]["sessions"][0]["streams"][0]["droppedPackets"] > 0
+    assert daemon.log("output.failed"), daemon.process.story()
+    assert foreign.read_text() == "not ours"
+    metrics = daemon.request("GET", "/metrics")[2].decode()
+    assert 'tapedeck_room_outputs_failing{room="standup"} 1' in metrics
+    assert daemon.room("standup")["status"]["recordingState"] == "off"
+
+    # Another configuration: the streams say goodbye, the call goes on.
+    worker = daemon.worker("standup")
+    daemon.write({"standup": {**room, "outputs": []}})
+    video.read(lambda: 203 in video.said, 20)
+    daemon.wait_for("no outputs", lambda: not outputs(), 15)
+    assert not description.exists()
+    assert daemon.worker("standup") == worker
+    assert daemon.room("standup")["phase"] == "joined"
+    video.close()
+    sound.close()
+
+
+def test_encrypted_outputs_are_for_those_who_have_the_description(stage):
+    server = stage.serve()
+    start_camera(stage, server, ROOM)
+    port, readable = rtp.free_ports(), rtp.free_ports()
+    descriptions = [stage.folder / "room.sdp", stage.folder / "ffmpeg.sdp"]
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": "none", "outputs": [
+        {"rtp": {"host": "127.0.0.1", "video_port": first, "audio_port": first + 2, "sdp_file": str(path), "srtp": True}}
+        for first, path in zip((port, readable), descriptions)]}})
+    text = rtp.wait_for_description(daemon.process, descriptions[0])
+    assert descriptions[0].stat().st_mode & 0o777 == 0o640
+    lines, keys = rtp.described(text), rtp.keys(text)
+    assert len(set(keys)) == 2 and all(len(key) == 30 for key in keys), text
+    video, sound = rtp.Receiver(port, key=keys[0]), rtp.Receiver(port + 2, key=keys[1])
+    for receiver in (video, sound):
+        receiver.read(lambda: len(receiver.packets) > 20 and 200 in receiver.said)
+    assert {packet[3] for packet in video.packets} == {lines["video"][2]}
+
+    def asked():
+        session, = daemon.room("standup")["status"]["outputs"][0]["sessions"]
+        return session["streams"][0]["keyframeRequests"]
+
+    # Only who has the key is heard.
+    before = daemon.wait_for("a status", lambda: daemon.room("standup")["status"].get("outputs") and asked(), 20)
+    video.ask_for_keyframe(lines["video"][2], is_encrypted=False)
+    sent = len(video.packets)
+    video.read(lambda: len(video.packets) > sent + 60)
+    assert asked() == before
+    video.packets.clear()
+    video.ask_for_keyframe(lines["video"][2])
+    video.read(lambda: video.has_keyframe)
+    daemon.wait_for("the request", lambda: asked() > before, 20)
+
+    received = stage.folder / "received.mkv"
+    reader = rtp.ffmpeg(stage, descriptions[1], received, 4)
+    assert reader.wait(40) == 0, reader.story()
+    rtp.assert_received(received, 2, reader.story())
+    shown = json.dumps(daemon.room("standup"))
+    assert "RTP/SAVP" in shown and "crypto" not in shown
+    for key in keys:
+        assert base64.b64encode(key).decode() not in shown + daemon.process.messages
+    video.close()
+    sound.close()
+
+
+def test_wrong_outputs_are_usage(stage):
+    for text in ("127.0.0.1", "127.0.0.1:0", "::1:5004", "h:5004,audio=5005", "h:5004,sdp=/etc/passwd", "h:5004,x=1",
+                 "h:5004,participants=2,sdp=a.sdp", "h:5004,ttl=0", "h:5004,srtp=yes"):
+        process = stage.run_tapedeck("record", "socketio+http://127.0.0.1:1/r", "--rtp", text, timeout=20)
+        assert process.exit_code == 2 and "--rtp" in process.messages, process.story()
+    process = stage.run_tapedeck("record", "socketio+http://127.0.0.1:1/r", "--outputs-only", timeout=20)
+    assert process.exit_code == 2 and "--rtp" in process.messages, process.story()
+
+
+@pytest.mark.long
+def test_sending_on_without_recording(stage):
+    """H.264 of two participants, in a group, to an end without a file."""
+    server = stage.serve("--room-size", "3")
+    for _ in range(2):
+        stage.tapedeck("camera", room_url(server, ROOM), "--codec", "h264", "--video", "test", "--audio", "test",
+                       "--size", "320x180")
+    port = rtp.free_ports(8)
+    relay = stage.tapedeck("record", room_url(server, ROOM), "--codec", "h264", "--outputs-only", "--json", "--rtp",
+                           f"239.255.77.7:{port},interface=lo,participants=2,sdp={stage.folder}/group-{{place}}.sdp")
+    files = [stage.folder / f"group-{place}.sdp" for place in (1, 2)]
+    received = [stage.folder / f"group-{place}.mkv" for place in (1, 2)]
+    for file in files:
+        assert "c=IN IP4 239.255.77.7/1" in rtp.wait_for_description(relay, file)
+    readers = [stage.start("ffmpeg", "ffmpeg", "-v", "warning", "-protocol_whitelist", "file,udp,rtp", "-localaddr",
+                           "127.0.0.1", "-i", file, "-map", "0", "-c", "copy", "-t", 6, "-y", output)
+               for file, output in zip(files, received)]
+    for reader, output in zip(readers, received):
+        assert reader.wait(60) == 0, reader.story()
+        rtp.assert_received(output, 4, reader.story())
+    relay.signal(signal.SIGINT)
+    assert relay.wait(20) == 0, relay.story()
+    output, = json.loads(relay.output)["outputs"]
+    assert output["packets"] > 500, output
+    assert rtp.remaining(stage.folder) == []
+    assert not list(stage.folder.rglob("journal.jsonl"))
+
+
+@pytest.mark.long
+def test_a_participant_is_pushed_to_a_whip_server(stage):
+    """An output of one room is what another one sends."""
+    endpoint = stage.whip_endpoint()
+    server = stage.serve()
+    start_camera(stage, server, ROOM)
+    port, description = rtp.free_ports(), stage.folder / "ada.sdp"
+    source = f"rtp:{description}"
+    daemon = Daemon(stage, {
+        "standup": {"url": room_url(server, ROOM), "record": "none", "outputs": [
+            {"rtp": {"host": "127.0.0.1", "video_port": port, "audio_port": port + 2, "sdp_file": str(description)}}]},
+        "push": {"url": f"whip+http://127.0.0.1:{endpoint.port}/whip/ada", "record": "none", "send": {
+            "capture": source, "audio": source, "size": "320x180", "audio_fec": False}}})
+    daemon.wait_for_phase("push", "joined", 30)
+    endpoint.wait_for_event("connected")
+    time.sleep(12)
+    daemon.process.signal(signal.SIGTERM)
+    assert daemon.process.wait(30) == 0, daemon.process.story()
+    closed = endpoint.wait_for_event("closed")
+    # The picture of the test camera, whose counter runs, and its sound.
+    shown = closed["lastCounter"] - closed["firstCounter"] + 1
+    assert closed["countersRead"] >= 150 and closed["countersRead"] >= 0.9 * shown, endpoint.story()
+    assert closed["audioFramesReceived"] >= 400, endpoint.story()

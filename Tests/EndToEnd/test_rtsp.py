@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RTSP server: what ffmpeg and GStreamer read of a participant, and who is let in."""
+
+import base64
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import subprocess
+
+import media
+import pytest
+import rtp
+from daemon import Daemon, children
+from figures import assert_plays
+from harness import free_port, room_url
+
+ROOM = "rtsp"
+PASSWORD = "long-enough"
+
+
+def start_camera(stage, server, *flags, codec="vp8"):
+    return stage.tapedeck("camera", room_url(server, ROOM), "--codec", codec, "--video", "test", "--audio", "test",
+                          "--size", "320x180", *flags)
+
+
+class Service:
+    """A daemon in one room, with an RTSP server."""
+
+    def __init__(self, stage, server, record, **keys):
+        self.port = free_port()
+        self.user = f"carrot:{PASSWORD}@" if "users" in keys else ""
+        self.scheme = "rtsps" if "tls" in keys else "rtsp"
+        self.daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": record}},
+                             rtsp={"listen": f"127.0.0.1:{self.port}", **keys})
+
+    def url(self, *path, user=None):
+        user = self.user if user is None else user
+        return f"{self.scheme}://{user}127.0.0.1:{self.port}/" + "/".join(path)
+
+    def participants(self, count=1):
+        """Ids of those who are sent with pictures and sound, when there are so many."""
+        def are_there():
+            outputs = self.daemon.room("standup")["status"].get("outputs") or []
+            sessions = [session for output in outputs if output["name"] == "rtsp participants"
+                        for session in output["sessions"] if len(session["streams"]) == 2]
+            return [session["participant"] for session in sessions] if len(sessions) >= count else None
+        return self.daemon.wait_for("participants", are_there, 20)
+
+    def describe(self, *path):
+        """Status of an answer to DESCRIBE, without credentials."""
+        url = self.url(*path, user="")
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(f"DESCRIBE {url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n".encode())
+            return int(connection.recv(4096).split()[1])
+
+    def wait_for_path(self, *path, status=200):
+        def is_so():
+            with contextlib.suppress(OSError):
+                return self.describe(*path) == status
+            return False
+        self.daemon.wait_for(f"{path} {status}", is_so, 20)
+
+
+def ffmpeg(stage, url, output, *flags, transport="tcp", name="ffmpeg"):
+    return stage.start(name, "ffmpeg", "-v", "warning", "-rtsp_transport", transport, "-i", url, "-map", "0", "-c",
+                       "copy", *flags, "-y", output)
+
+
+def gstreamer(stage, url, output, depayloader="rtpvp8depay"):
+    return stage.start("gstreamer", "gst-launch-1.0", "-e", "rtspsrc", f"location={url}", "latency=500",
+                       "buffer-mode=none", "name=s", "s.", "!", "application/x-rtp,media=video", "!", depayloader, "!", "queue", "!",
+                       "matroskamux", "name=m", "!", "filesink", f"location={output}", "s.", "!",
+                       "application/x-rtp,media=audio", "!", "rtpopusdepay", "!", "opusparse", "!", "queue", "!", "m.")
+
+
+def answer(url, *flags):
+    """What ffprobe says of a URL: codecs, or the refusal."""
+    done = subprocess.run(["ffprobe", "-v", "error", "-rtsp_transport", "tcp", *flags, "-show_entries",
+                           "stream=codec_name", "-of", "csv=p=0", url], capture_output=True, text=True, timeout=30)
+    return done.stdout.split() or done.stderr
+
+
+@pytest.mark.alone
+def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True, "export": ["tracks"]},
+                      users=[{"name": "carrot", "password": PASSWORD, "rooms": ["standup"]},
+                             {"name": "stranger", "password": PASSWORD, "rooms": ["elsewhere"]}])
+    participant, = service.participants()
+    service.wait_for_path("standup", participant, status=401)
+
+    # Nobody is told what is there, but those who may see it.
+    assert service.describe("standup") == service.describe("nowhere") == 401
+    assert "401" in answer(service.url("standup", participant, user="carrot:wrong-password@"))
+    assert "404" in answer(service.url("standup", participant, user=f"stranger:{PASSWORD}@"))
+    assert "404" in answer(service.url("standup", "nobody"))
+    assert "404" in answer(service.url("elsewhere"))
+
+    received = [stage.folder / f"{name}.mkv" for name in ("tcp", "udp", "gstreamer", "killed")]
+    url = service.url("standup", participant)
+    killed = ffmpeg(stage, url, received[3], name="killed")
+    udp = ffmpeg(stage, service.url("standup", "%" + participant.encode().hex()[:2].upper() + participant[1:]),
+                 received[1], transport="udp", name="udp")
+    reader = gstreamer(stage, url, received[2])
+    tcp = ffmpeg(stage, url, received[0], "-t", 4, name="tcp")
+    killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, 20)
+    killed.kill()
+    assert tcp.wait(30) == 0, tcp.story()
+    for process in (udp, reader):
+        process.signal(signal.SIGINT)
+        process.wait(20)
+    rtp.assert_received(received[0], 2, tcp.story())
+    rtp.assert_received(received[1], 2, udp.story())
+    rtp.assert_received(received[2], 2, reader.story())
+
+    # The recording: every frame once, whatever happened to the readers.
+    daemon = service.daemon
+    worker = daemon.worker("standup")
+    daemon.post("/v1/rooms/standup/stop")
+    folder, = daemon.wait_for_export("standup")
+    assert_plays(folder / "call.mkv")
+    video, = media.streams(folder / "call.mkv", "video")
+    assert media.lost_frames(media.frames(folder / "call.mkv", video["index"])) == [], daemon.process.story()
+    assert daemon.worker("standup") == worker
+    assert PASSWORD not in daemon.process.messages
+
+
+@pytest.mark.parametrize("codec", ["h264", "vp9"])
+def test_other_codecs_are_read(stage, codec):
+    server = stage.serve()
+    start_camera(stage, server, codec=codec)
+    service = Service(stage, server, {"video": True, "preferred_codec": codec})
+    participant, = service.participants()
+    service.wait_for_path("standup", participant)
+    received = stage.folder / "received.mkv"
+    url = service.url("standup", participant)
+    if codec == "h264":
+        reader = ffmpeg(stage, url, received, "-t", 4)
+        assert reader.wait(40) == 0, reader.story()
+    else:
+        # FFmpeg's VP9 from RTP is experimental.
+        reader = gstreamer(stage, url, received, "rtpvp9depay")
+        reader.wait_for("some seconds", lambda: received.exists() and received.stat().st_size > 400_000, 40)
+        reader.signal(signal.SIGINT)
+        reader.wait(20)
+    assert [stream["codec_name"] for stream in media.streams(received, "video")] == [codec], reader.story()
+    rtp.assert_received(received, 2, reader.story())
+
+
+def make_authority(folder):
+    """An authority, and a certificate of it for 127.0.0.1."""
+    def openssl(*arguments):
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+    authority, certificate, key = folder / "authority.pem", folder / "certificate.pem", folder / "key.pem"
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2, "-subj",
+            "/CN=authority", "-keyout", folder / "authority.key", "-out", authority)
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=server", "-addext",
+            "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", folder / "request.pem")
+    openssl("x509", "-req", "-in", folder / "request.pem", "-CA", authority, "-CAkey", folder / "authority.key",
+            "-CAcreateserial", "-copy_extensions", "copy", "-days", 2, "-out", certificate)
+    return authority, certificate, key
+
+
+def first_line(port, context):
+    """The server's answer over TLS."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            connection.sendall(f"DESCRIBE rtsps://127.0.0.1:{port}/standup RTSP/1.0\r\nCSeq: 1\r\n\r\n".encode())
+            return connection.recv(4096).split(b"\r\n")[0]
+
+
+def widths(path):
+    """Widths of the pictures in a file, each once, in the order in which they come."""
+    shown = subprocess.run(["ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "frame=width", "-of",
+                            "csv=p=0", path], capture_output=True, text=True, timeout=60).stdout
+    return list(dict.fromkeys(re.findall(r"\d+", shown)))
+
+
+@pytest.mark.long
+def test_tls_who_speaks_and_ends(stage):
+    authority, certificate, key = make_authority(stage.folder)
+    server = stage.serve("--room-size", "4")
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True}, tls={"certificate": str(certificate), "key": str(key)},
+                      users=[{"name": "carrot", "password": PASSWORD}])
+    first, = service.participants()
+    daemon = service.daemon
+
+    trusting = ssl.create_default_context(cafile=authority)
+    assert first_line(service.port, trusting) == b"RTSP/1.0 401 Unauthorized"
+    with pytest.raises(ssl.SSLCertVerificationError):
+        first_line(service.port, ssl.create_default_context())
+    encrypted, speaker = stage.folder / "encrypted.mkv", stage.folder / "speaker.mkv"
+    watching = ffmpeg(stage, service.url("standup"), speaker, name="speaker")
+    reader = ffmpeg(stage, service.url("standup", first), encrypted, "-t", 5, name="tls")
+    assert reader.wait(30) == 0, reader.story()
+    rtp.assert_received(encrypted, 3, reader.story())
+
+    # Somebody who sends more sound is shown, in the same stream.
+    loud = start_camera(stage, server, "--audio-bitrate", "160k", "--size", "480x270")
+    second, = set(service.participants(2)) - {first}
+    watching.wait_for("pictures of who speaks", lambda: widths(speaker) == ["320", "480"], 30)
+
+    # Who leaves ends its path, and the clients there.
+    gone = ffmpeg(stage, service.url("standup", second), stage.folder / "gone.mkv", name="gone")
+    gone.wait_for("its first packets", lambda: (stage.folder / "gone.mkv").exists()
+                  and (stage.folder / "gone.mkv").stat().st_size > 0, 20)
+    loud.signal(signal.SIGINT)
+    assert gone.wait(30) == 0, gone.story()
+    daemon.wait_for("404", lambda: "404" in answer(service.url("standup", second)), 20)
+    watching.signal(signal.SIGINT)
+    watching.wait(20)
+    assert widths(speaker) == ["320", "480"], watching.story()
+
+    # The server's death is nobody else's.
+    worker = daemon.worker("standup")
+    process, = [child for child in children(daemon.process.process.pid) if is_server(child)]
+    os.kill(process, signal.SIGKILL)
+    daemon.wait_for("another server", lambda: [child for child in children(daemon.process.process.pid)
+                                               if is_server(child) and child != process], 20)
+    daemon.wait_for("codecs", lambda: answer(service.url("standup", first)) == ["vp8", "opus"], 30)
+    assert daemon.worker("standup") == worker
+    assert daemon.room("standup")["status"]["recordingState"] == "recording"
+
+    # A configuration without it ends it, and the call goes on.
+    del daemon.sections["rtsp"]
+    daemon.write(daemon.rooms)
+    daemon.wait_for("no server", lambda: not any(map(is_server, children(daemon.process.process.pid))), 20)
+    daemon.wait_for("no outputs", lambda: not daemon.room("standup")["status"].get("outputs"), 20)
+    assert daemon.worker("standup") == worker
+    assert PASSWORD not in daemon.process.messages
+
+
+def is_server(pid):
+    with contextlib.suppress(OSError):
+        return b"rtsp-server" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording that is cut into segments, and one that begins before it was ordered."""
+
+import itertools
+import json
+import pathlib
+import time
+
+import media
+import pytest
+from daemon import Daemon
+from figures import assert_plays
+from harness import json_objects, room_url
+
+ROOM = "123123"
+
+
+def test_segments_follow_each_other_without_a_frame_lost(stage):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic")
+    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--segment", "4s", "--duration", "7s",
+                                  "--directory", stage.folder / "storage", "--json", timeout=60)
+    peer.end()
+    assert recorder.exit_code == 0, recorder.story()
+    results = [result for result in json_objects(recorder.output.splitlines()) if "recording" in result]
+    assert len(results) == 2, recorder.story()
+    manifests = [json.loads((stage.folder / result["recording"] / "manifest.json").read_text()) for result in results]
+    assert [manifest["segment"] for manifest in manifests] == [1, 2]
+    assert {manifest["series"] for manifest in manifests} == {manifests[0]["id"]}
+    counters, sound = [], 0
+    ends = []
+    for result in results:
+        assert_plays(pathlib.Path(result["output"]))
+        found = [frame.counter for frame in media.frames(result["output"])]
+        assert found[0] is not None and sum(counter is None for counter in found) < len(found) / 4, found
+        # Pictures that are too poor to read are there all the same, each behind another.
+        for index, counter in enumerate(found):
+            if counter is None:
+                found[index] = found[index - 1] + 1
+        counters += found
+        ends += [found[0], found[-1]]
+        stream, = media.streams(result["output"], "audio")
+        sound += len(media.packets(result["output"], stream["index"]))
+    # Every frame is in one of the two; a busy sender may leave some out, but not just where the cut is.
+    assert counters == sorted(set(counters)), counters
+    assert counters[-1] - counters[0] + 1 - len(counters) <= 3, counters
+    assert ends[2] == ends[1] + 1, ends
+    assert sound >= 6.5 * 50
+
+
+def test_a_series_is_exported_as_one(stage):
+    server = stage.serve()
+    url = room_url(server, "series")
+    camera = stage.tapedeck("camera", url, "--size", "640x360", "--json")
+    storage = stage.folder / "storage"
+    recorder = stage.run_tapedeck("record", url, "--segment", "3s", "--duration", "7s", "--directory", storage, "--json",
+                                  timeout=60)
+    camera.end()
+    assert recorder.exit_code == 0, recorder.story()
+    folders = sorted((storage / "recordings" / "series").iterdir())
+    assert len(folders) >= 2, recorder.story()
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in folders]
+    export = stage.run_tapedeck("export", folders[-1], "--series", timeout=60)
+    assert export.exit_code == 0, export.story()
+    whole = folders[0] / "call-series.mkv"
+    assert_plays(whole)
+    assert [stream["codec_name"] for stream in media.streams(whole)] == ["vp8", "opus"], media.describe(whole)
+    found = media.frames(whole)
+    assert not media.lost_frames(found), [frame.counter for frame in found]
+    for index, kind in enumerate(("video", "audio")):
+        units = sum(track["units"] for manifest in manifests for track in manifest["tracks"] if track["media"] == kind)
+        times = [packet.time for packet in media.packets(whole, index)]
+        assert len(times) == units, media.describe(whole)
+        # A busy sender may pause; a cut must not.
+        assert max(after - before for before, after in itertools.pairwise(times)) < 0.3, times
+    titles = [chapter["tags"]["title"] for chapter in json.loads(media.run(
+        "ffprobe", "-v", "error", "-show_chapters", "-of", "json", whole))["chapters"]]
+    assert "Segment 2" in titles and sum(title.endswith(" joined") for title in titles) == 1, titles
+    for path in (whole, folders[0]):
+        verify = stage.run_tapedeck("verify", path, "--json", timeout=30)
+        assert verify.exit_code == 0, verify.story()
+    refused = stage.run_tapedeck("export", folders[0], "--series", "--layout", "grid", timeout=20)
+    assert refused.exit_code == 2 and "one segment at a time" in refused.story(), refused.story()
+
+    # By a daemon that finds them there.
+    whole.unlink()
+    daemon = Daemon(stage, {"series": {"url": url, "join": "on-demand"}}, storage={"directory": str(storage)})
+    daemon.wait_for("the recordings", lambda: len(daemon.recordings()) >= len(folders), 20)
+    queued = daemon.post(f"/v1/recordings/{manifests[-1]['id']}/exports", {"series": True, "container": "webm"})
+    assert queued["recording"] == manifests[0]["id"]
+    done = daemon.wait_for("the export", lambda: next(
+        (item for item in daemon.get(f"/v1/recordings/{queued['recording']}/exports")["exports"]
+         if item["id"] == queued["id"] and item["state"] in ("done", "failed")), None), 30)
+    assert done["state"] == "done" and done["file"] == "call-series.webm", done
+    assert len(media.packets(folders[0] / "call-series.webm", 0)) == len(found)
+    daemon.post(f"/v1/recordings/{manifests[0]['id']}/exports", {"project": True, "keepDamaged": True})
+    daemon.wait_for("the project", (folders[0] / "call.otio").exists, 30)
+    assert daemon.process.end(30) == 0, daemon.process.story()
+
+
+@pytest.mark.long
+def test_a_sender_without_keyframes_is_whole_in_the_series(stage):
+    """It goes over 20 s after each cut is due; the second time out of a segment that has no keyframe at all."""
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180", "--ignore-keyframe-requests")
+    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--segment", "10s", "--duration", "66s",
+                                  "--directory", stage.folder / "storage", "--json", timeout=120)
+    peer.end()
+    assert recorder.exit_code == 0, recorder.story()
+    folders = sorted((stage.folder / "storage" / "recordings" / ROOM).iterdir())
+    records = [[json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+               for folder in folders]
+    cut = [[record["lost"] for record in journal if record["kind"] == "track-damaged"] for journal in records]
+    assert cut[:3] == [[], [0], [0]], recorder.story()
+    alone = stage.run_tapedeck("export", folders[1], "--output", stage.folder / "alone.mkv", timeout=60)
+    assert [stream["codec_name"] for stream in media.streams(stage.folder / "alone.mkv")] == ["opus"], alone.story()
+    export = stage.run_tapedeck("export", folders[0], "--series", timeout=60)
+    assert export.exit_code == 0, export.story()
+    whole = folders[0] / "call-series.mkv"
+    assert_plays(whole)
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in folders]
+    units = [track["units"] for manifest in manifests for track in manifest["tracks"] if track["media"] == "video"]
+    assert len(units) >= 3 and len(media.packets(whole, 0)) == sum(units), media.describe(whole)
+    assert media.lost_frames(media.frames(whole)) == [], media.describe(whole)
+
+
+def test_a_recording_begins_before_it_was_ordered(stage):
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": {
+        "automatic": False, "preroll": "4s", "tags": ["weekly"], "notes": "With guests", "empty_after": "1s"}}})
+    daemon.wait_for_phase("standup", "joined")
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic")
+    peer.wait_for_event("sending", 20)
+    time.sleep(5)
+    ordered = time.time()
+    daemon.post("/v1/rooms/standup/record")
+    daemon.wait_for_recording("standup")
+    marked = stage.run_tapedeck("mark", "standup", "found again", "--api", daemon.url, timeout=20)
+    assert marked.exit_code == 0, marked.story()
+    status, _, answer = daemon.request("PATCH", "/v1/rooms/standup",
+                                       {"record": {"tags": ["weekly", "late"], "notes": "With a guest"}})
+    assert status == 200, answer
+    time.sleep(1)
+    peer.end()
+    folder, = daemon.wait_for_export("standup", 30)
+    assert_plays(folder / "call.mkv")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["tags"] == ["weekly", "late"] and manifest["notes"] == "With a guest"
+    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    assert records[0]["tags"] == ["weekly"] and records[0]["notes"] == "With guests"
+    assert [record["text"] for record in records if record["kind"] == "marker"] == ["found again"]
+    began = next(record["at"] for record in records if record["kind"] == "recording-started") / 1e9
+    before = time.clock_gettime(time.CLOCK_MONOTONIC) - time.time() + ordered - began
+    assert 3.5 < before < 9, before
+    video, = media.streams(folder / "call.mkv", "video")
+    first, last = media.span(folder / "call.mkv", video["index"])
+    assert last - first > 4
+    assert daemon.process.end(30) == 0, daemon.process.story()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tapedeck verify`: what a recording is worth, its hashes held against sha256sum, its media against ffmpeg."""
+
+import json
+import subprocess
+
+import media
+from daemon import WHOLE
+from harness import recording_folder, room_url
+
+
+def verify(stage, *arguments):
+    run = stage.run_tapedeck("verify", *arguments, "--json", timeout=60)
+    return run, run.result()
+
+
+def findings(certificate, severity):
+    return [finding for finding in certificate["findings"] if finding["severity"] == severity]
+
+
+def test_a_recording_is_certified(stage):
+    server = stage.serve()
+    camera = stage.tapedeck("camera", room_url(server, "verify"), "--size", "640x360", "--json")
+    recorder = stage.run_tapedeck("record", room_url(server, "verify"), "--duration", "4s", "--directory",
+                                  stage.folder / "storage", timeout=40)
+    assert recorder.exit_code == 0, recorder.story()
+    camera.end()
+    folder = recording_folder(stage.folder / "storage")
+
+    run, certificate = verify(stage, folder, "--decode")
+    assert run.exit_code == 0 and certificate["verdict"] in WHOLE, run.story()
+    assert {track["media"] for track in certificate["tracks"]} == {"audio", "video"}
+    assert all(track["decoding"]["errors"] == 0 for track in certificate["tracks"]), certificate["tracks"]
+    assert certificate["journal"]["chained_lines"] == certificate["journal"]["lines"]
+    assert certificate["decoder"].startswith("ffmpeg version")
+    # What we hashed, others hash the same; the manifest and the text beside call.mkv say it too.
+    sums = "".join(f"{file['sha256']}  {file['name']}\n" for file in certificate["files"])
+    checked = subprocess.run(["sha256sum", "--check", "--strict"], input=sums, cwd=folder, text=True,
+                             capture_output=True)
+    assert checked.returncode == 0 and len(certificate["files"]) >= 4, checked.stdout + checked.stderr
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["verdict"] == certificate["verdict"]
+    assert sorted(file["sha256"] for file in manifest["files"]) == sorted(
+        file["sha256"] for file in certificate["files"])
+    assert certificate["files"][0]["sha256"] in (folder / "certificate.txt").read_text()
+
+    # One bit of one track, and the file is named; every other is as it was.
+    track = folder / next(file["name"] for file in certificate["files"] if file["name"].endswith(".mka"))
+    content = bytearray(track.read_bytes())
+    content[len(content) // 2] ^= 1
+    track.write_bytes(content)
+    run, broken = verify(stage, folder)
+    assert run.exit_code == 5 and broken["verdict"] == "damaged", run.story()
+    assert {finding["file"] for finding in findings(broken, "damage")} == {f"tracks/{track.name}"}
+    assert "decoding" not in broken["tracks"][0]
+    run, alone = verify(stage, track)
+    assert run.exit_code == 5 and alone["findings"][0]["kind"] == "file-changed", run.story()
+
+
+def test_black_frozen_and_silent_stretches_are_told(stage):
+    path = stage.folder / "made.mkv"
+    # Two seconds of a moving picture, two black ones, and three of one and the same picture; sound in the middle.
+    picture = ("testsrc2=s=320x240:r=15:d=2[a];color=black:s=320x240:r=15:d=2[b];"
+               "color=red:s=320x240:r=15:d=3[c];[a][b][c]concat=n=3[out]")
+    sound = "sine=440:r=48000:d=7,volume='between(t,3,4)':eval=frame"
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", sound,
+                    "-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus", path], check=True)
+    assert not media.decoder_messages(path)
+    run, certificate = verify(stage, path, "--decode")
+    assert run.exit_code == 0 and certificate["verdict"] == "complete", run.story()
+    video, audio = (next(track["decoding"] for track in certificate["tracks"] if track["media"] == kind)
+                    for kind in ("video", "audio"))
+    black, = video["black"]["first"]
+    assert abs(black["start_ns"] - 2e9) < 2e8 and abs(black["duration_ns"] - 2e9) < 2e8, video
+    assert any(abs(span["start_ns"] - 4e9) < 3e8 and abs(span["duration_ns"] - 3e9) < 4e8
+               for span in video["freezes"]["first"]), video
+    assert [round(span["start_ns"] / 1e9) for span in audio["silences"]["first"]] == [0, 4], audio
+    run, foreign = verify(stage, __file__)
+    assert run.exit_code == 5 and foreign["verdict"] == "damaged", run.story()

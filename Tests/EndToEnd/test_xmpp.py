@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls by chat messages of XMPP: Debian's Prosody, and an app on slixmpp and aiortc as the other party."""
+
+import json
+
+import pytest
+from daemon import Daemon
+from figures import assert_complete, assert_plays, video_packets
+from harness import PEERS, free_port, python, record
+
+pytestmark = pytest.mark.alone
+
+SECRET = "correct horse ü"
+ACCOUNTS = {"recorder": SECRET, "alice": "pw", "mallory": "pw"}
+
+
+class Server:
+    """Prosody, which keeps its port and its folder over restarts."""
+
+    def __init__(self, stage):
+        self.stage, self.port, self.folder = stage, free_port(), stage.folder / "prosody"
+        self.address = f"127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        accounts = [part for account in ACCOUNTS.items() for part in ("--account", ":".join(account))]
+        self.process = self.stage.start("prosody", python("peers"), PEERS / "prosody_server.py", "--folder",
+                                        self.folder, "--port", self.port, *accounts)
+        self.process.wait_for("its port", lambda: f"'c2s' on [127.0.0.1]:{self.port}" in self.process.output, 20)
+
+    def restart(self):
+        self.process.end(20)
+        self.start()
+
+    def url(self, *options):
+        return "&".join([f"xmpp://recorder@example.org/?server={self.address}", *options])
+
+    def app(self, *flags, name="alice"):
+        """The other party; returns when it is signed in."""
+        peer = self.stage.start(name, python("peers"), PEERS / "xmpp_peer.py", "--jid", f"{name}@example.org",
+                                "--password", ACCOUNTS[name], "--server", self.address, "--peer",
+                                "recorder@example.org", *flags)
+        peer.wait_for_event("online", 30)
+        return peer
+
+
+def order(peer, **order):
+    peer.process.stdin.write(json.dumps(order).encode() + b"\n")
+    peer.process.stdin.flush()
+
+
+def count(peer, name):
+    return sum(fact.get("event") == name for fact in peer.facts)
+
+
+@pytest.fixture
+def server(stage, monkeypatch):
+    monkeypatch.setenv("TAPEDECK_XMPP_PASSWORD", SECRET)
+    server = Server(stage)
+    # The certificate is checked: it is trusted, and names the domain.
+    monkeypatch.setenv("SSL_CERT_FILE", str(server.folder / "certificate.pem"))
+    return server
+
+
+def test_a_call_is_answered_recorded_and_sees_our_camera(stage, server):
+    peer = server.app("--call", "--send", "synthetic", "--receive")
+    exported, recorder = record(stage, server.url("peer=alice@example.org"), 13, "--send", "test")
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0, peer.story()
+    assert_complete(exported, closed["framesSent"], recorder)
+    # Our camera, counted by what is shown: nothing twice, nothing left out.
+    shown = closed["lastCounter"] - closed["firstCounter"] + 1
+    assert closed["countersRead"] >= 0.95 * shown and shown >= 200, peer.story()
+    # One `bye` of ours, and its echo was not answered.
+    assert count(peer, "bye") == 1, peer.story()
+    assert recorder.result()["tracks"][0]["participant"].startswith("alice@example.org/"), recorder.story()
+
+
+def test_we_call_and_wait_for_a_person(stage, server):
+    peer = server.app("--send", "synthetic", "--accept-after", "2")
+    exported, recorder = record(stage, server.url("peer=alice@example.org", "call"), 13)
+    closed = peer.wait_for_event("closed", 10)
+    assert peer.end() == 0, peer.story()
+    assert_complete(exported, closed["framesSent"], recorder)
+    assert count(peer, "ringing") == 1 and count(peer, "bye") == 1, peer.story()
+
+
+def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
+    room = {"url": server.url("peer=alice@example.org"), "secret": "${TAPEDECK_XMPP_PASSWORD}",
+            "record": {"empty_after": "1s"}}
+    daemon = Daemon(stage, {"reception": room}, log_level="debug")
+    daemon.wait_for_phase("reception", "joined", 20)
+    worker = daemon.worker("reception")
+    mallory = server.app("--send", "synthetic", "--call", name="mallory")
+    peer = server.app("--send", "synthetic")
+    # What people and programs write is left alone, whatever it is.
+    nested = "<x>" * 3000 + "</x>" * 3000
+    recorder = peer.wait_for_event("seen")["jid"]
+    for raw in (f"<message type='chat' to='{recorder}'><body>{nested}</body></message>",
+                f"<message type='chat' to='{recorder}'><body>a</body>{nested}</message>",
+                f"<message type='error' to='{recorder}'><body>{{\"type\":\"bye\"}}</body></message>",
+                f"<message type='chat' to='{recorder}'><active xmlns='http://jabber.org/protocol/chatstates'/></message>"):
+        order(peer, raw=raw)
+    for text in ("hello?", "5", '"text"', "[]", "{}", '{"roomId": []}', '{"type": "offer"}', '{"type": "bye"}',
+                 '{"type": "candidate", "sdp": ""}', '{"type": "answer", "sdp": "v=0"}', "{" * 5000):
+        order(peer, say=text, to=recorder)
+    order(mallory, say='{"type": "offer", "sdp": "v=0"}', to=recorder)
+    order(peer, call=True)
+    daemon.wait_for_recording("reception")
+    seen = count(peer, "seen")
+    server.restart()
+    peer.wait_for("alice to come back", lambda: count(peer, "online") == 2, 30)
+    peer.wait_for("us to come back", lambda: count(peer, "seen") > seen, 40)
+    assert daemon.room("reception")["status"]["recordingState"] == "recording", daemon.process.story()
+    assert count(peer, "closed") == 0, peer.story()
+    # A new call, over the new stream; the app hangs up the old one first.
+    order(peer, hang_up=True)
+    first, = daemon.wait_for_export("reception")
+    order(peer, call=True)
+    peer.wait_for("the second call", lambda: count(peer, "connected") == 2, 20)
+    daemon.wait_for("frames of it in a second recording",
+                    lambda: len(written(daemon)) == 2 and written(daemon)[0] > 100_000, 20)
+    order(peer, hang_up=True)
+    folders = daemon.wait_for_export("reception", count=2)
+    closed = [fact for fact in peer.facts if fact.get("event") == "closed"]
+    assert len(closed) == 2, peer.story()
+    for folder, figures in zip(folders, closed):
+        assert_plays(folder / "call.mkv")
+        packets = video_packets(folder / "call.mkv")
+        # The last frame of such a short call may be under way when it ends.
+        assert packets >= 0.99 * figures["framesSent"] - 1, f"{packets} of {figures}\n{daemon.process.story()}"
+    assert folders[0] == first and daemon.worker("reception") == worker
+    assert count(peer, "message") == 0 and count(peer, "error") == 0 and count(peer, "crash") == 0, peer.story()
+    assert daemon.log("A message of somebody who may not call us was ignored"), daemon.process.story()
+    assert count(mallory, "connected") == 0
+    assert SECRET not in daemon.process.messages and SECRET not in daemon.process.output
+
+
+def written(daemon):
+    """Bytes of each recording so far, smallest first."""
+    folders = (daemon.storage / "recordings" / "reception").glob("*/tracks")
+    return sorted(sum(file.stat().st_size for file in folder.iterdir()) for folder in folders)
+
+
+@pytest.mark.parametrize("password, words", [("wrong", "refused the password of recorder@example.org"),
+                                             ("", "TAPEDECK_XMPP_PASSWORD")])
+def test_a_wrong_password_is_named(stage, server, monkeypatch, password, words):
+    monkeypatch.setenv("TAPEDECK_XMPP_PASSWORD", password)
+    recorder = stage.run_tapedeck("record", server.url("peer=alice@example.org"), "--duration", "1s", "--directory",
+                                  stage.folder / "storage", timeout=40)
+    assert recorder.exit_code == (3 if password else 2), recorder.story()
+    assert words in recorder.messages, recorder.story()
+
+
+def test_a_certificate_that_nobody_trusts_is_named(stage, server, monkeypatch):
+    monkeypatch.delenv("SSL_CERT_FILE")
+    recorder = stage.run_tapedeck("record", server.url("peer=alice@example.org"), "--duration", "1s", "--directory",
+                                  stage.folder / "storage", timeout=40)
+    assert recorder.exit_code == 3, recorder.story()
+    assert "certificate" in recorder.messages, recorder.story()

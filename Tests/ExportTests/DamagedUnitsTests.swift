@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Export
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@Suite struct DamagedUnitsTests {
+    /// 120 pictures with a keyframe every 30; that of index 40 never came, and 60 is the next keyframe.
+    private static func recording(mended: Bool) throws -> SimulatedRecording {
+        let media = try EncodedMedia.shared.get()
+        var video = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8, capture: 0)
+        video.missing = 40..<41
+        let recording = try SimulatedRecording([video, .audio("alice", media.opus, capture: 0)])
+        let first = video.firstRTPTime
+        try recording.note(
+            .trackDamaged(TrackDamaged(track: 1, rtpTime: first + 41 * 3000, lostPackets: 2)),
+            after: 1_400_000_000
+        )
+        if mended {
+            try recording.note(
+                .trackMended(TrackMended(track: 1, rtpTime: first + 60 * 3000, units: 19)),
+                after: 2_040_000_000
+            )
+        }
+        return recording
+    }
+
+    @Test func leavesOutWhatCannotBeDecoded() throws {
+        let recording = try Self.recording(mended: true)
+        let report = try Exporter.run(folder: recording.folder)
+        let video = report.tracks[0]
+        #expect(video.units == 100)
+        #expect(video.unitsLeftOut == 19)
+        #expect(report.tracks[1].unitsLeftOut == 0)
+        #expect(report.warnings.contains { $0.hasPrefix("19 pictures of Alice are left out") })
+        let event = try #require(report.events.first { $0.kind == .leftOut })
+        #expect(event.title == "0.6 s of Alice's video left out (damaged)")
+        #expect(abs(event.nanoseconds - 1_366_666_666) < 1_000_000)
+        #expect(report.isComplete)
+        #expect(try Command.complaints(about: report.output).isEmpty)
+        // The file of stage 1 has them all, and an export that was asked for them.
+        let kept = try Exporter.run(
+            folder: recording.folder,
+            options: ExportOptions(keepsDamagedUnits: true),
+            output: recording.storagePath + "/kept.mkv"
+        )
+        #expect(kept.tracks[0].units == 119)
+        #expect(kept.tracks[0].unitsLeftOut == 0)
+        #expect(kept.events.allSatisfy { $0.kind != .leftOut })
+        let manifest = try #require(try Manifest.read(recording.folder))
+        #expect(manifest.tracks.contains { $0.units == 119 })
+    }
+
+    @Test func leavesOutTheEndThatWasNeverMended() throws {
+        let recording = try Self.recording(mended: false)
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.tracks[0].units == 40)
+        #expect(report.tracks[0].unitsLeftOut == 79)
+        let event = try #require(report.events.first { $0.kind == .leftOut })
+        #expect(abs((event.durationNanoseconds ?? 0) - 2_600_000_000) < 1_000_000)
+    }
+
+    @Test func aRangeCountsItsOwnOnly() throws {
+        let recording = try Self.recording(mended: true)
+        let after = try Exporter.run(folder: recording.folder, selection: ExportSelection(from: .seconds(3)))
+        #expect(after.tracks[0].unitsLeftOut == 0)
+        #expect(after.tracks[0].units == 30)
+        #expect(after.events.isEmpty)
+        // Pictures that would begin in the damage begin at the keyframe before it.
+        let within = try Exporter.run(
+            folder: recording.folder,
+            selection: ExportSelection(from: .milliseconds(1_500))
+        )
+        #expect(within.tracks[0].keyframes > 0)
+        #expect(try Command.complaints(about: within.output).isEmpty)
+    }
+}

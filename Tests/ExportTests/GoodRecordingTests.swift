@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Export
+import Foundation
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+/// Recordings in which the certificate must find nothing, or only what is there to say.
+@Suite struct GoodRecordingTests {
+    private static let start = SimulatedRecording.startNanoseconds
+
+    /// Before and after an export.
+    private func expectComplete(_ recording: SimulatedRecording) throws {
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .complete, "\(certificate.findings)")
+        #expect(try Exporter.run(folder: recording.folder).verdict == .complete)
+        let after = try RecordingExamination.certificate(of: recording.folder)
+        #expect(after.verdict == .complete && after.findings.isEmpty, "\(after.findings)")
+        #expect(after.journal?.chainBreak == nil && after.journal?.chainedLines == after.journal?.lines)
+    }
+
+    @Test func aPlainCall() throws {
+        let recording = try BrokenRecording.recording()
+        try self.expectComplete(recording)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.tracks.map(\.units) == [120, 201, 120])
+        #expect(certificate.wallClockNanoseconds == 10_000_000_000)
+        #expect(certificate.durationNanoseconds > 4_800_000_000 && certificate.durationNanoseconds < 5_000_000_000)
+        #expect(certificate.alignments.map(\.participant) == ["alice"])
+        #expect(certificate.tracks.allSatisfy { $0.basis == .senderReports && $0.decoding == nil })
+        #expect(certificate.text == (try RecordingExamination.certificate(of: recording.folder)).text)
+    }
+
+    @Test func lateJoiners() throws {
+        let media = try EncodedMedia.shared.get()
+        try self.expectComplete(
+            try SimulatedRecording([
+                .audio("alice", media.opus), .video("bob", .vp9, media.vp9, capture: 5_000_000_000),
+                .audio("carol", media.opus, capture: 3_500_000_000),
+            ])
+        )
+    }
+
+    @Test func silenceThatIsAnnounced() throws {
+        let media = try EncodedMedia.shared.get()
+        var units = Array(media.opus.prefix(100))
+        // A packet of two bytes, and then one each 400 ms (RFC 6716, 2.1.9).
+        units += Array(repeating: [0x78, 0], count: 60)
+        var plan = SimulatedRecording.TrackPlan.audio("alice", units + media.opus.suffix(50))
+        plan.missing = 101..<120
+        try self.expectComplete(try SimulatedRecording([plan]))
+    }
+
+    @Test func pauses() throws {
+        let media = try EncodedMedia.shared.get()
+        var (video, audio) = (
+            SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8),
+            SimulatedRecording.TrackPlan.audio("alice", media.opus)
+        )
+        video.missing = 30..<90
+        audio.missing = 55..<145
+        let recording = try SimulatedRecording([video, audio])
+        let unexplained = try RecordingExamination.certificate(of: recording.folder)
+        #expect(unexplained.verdict == .completeWithGaps)
+        let journal = try JournalWriter(folder: recording.folder)
+        for (name, seconds) in [("paused", 1.15), ("resumed", 2.95)] {
+            try journal.append(
+                .marker(Marker(name: name)),
+                monotonicNanoseconds: Self.start + Int64(seconds * 1e9)
+            )
+        }
+        try self.expectComplete(recording)
+    }
+
+    @Test func severalPartsAndRepair() throws {
+        let media = try EncodedMedia.shared.get()
+        let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]
+        let recording = try SimulatedRecording(plans, closed: false, boot: "first")
+        try recording.goOn(
+            plans,
+            part: 2,
+            boot: "first",
+            at: Self.start + 20_000_000_000,
+            after: 20_000_000_000
+        )
+        _ = try Exporter.run(folder: recording.folder)
+        let parts = try RecordingExamination.certificate(of: recording.folder)
+        #expect(parts.verdict == .completeWithGaps && parts.findings(.damage).isEmpty, "\(parts.findings)")
+        #expect(parts.findings.allSatisfy { $0.kind == .cutOff || $0.kind == .fileTorn }, "\(parts.findings)")
+        // Nobody closes what the first part left any more, so its hashes are kept as well.
+        let hashed = try #require(try Manifest.read(recording.folder)?.files).filter { $0.name.hasPrefix("tracks/") }
+        #expect(hashed.count == 4)
+
+        let cut = try BrokenRecording.recording(closed: false)
+        #expect(try RecordingExamination.certificate(of: cut.folder).verdict == .damaged)
+        _ = try RecordingRepair.finish(cut.folder)
+        let repaired = try RecordingExamination.certificate(of: cut.folder)
+        #expect(repaired.verdict == .completeWithGaps, "\(repaired.findings)")
+        #expect(repaired.findings.map(\.kind) == [.cutOff])
+    }
+
+    @Test func aRecordingThatGoesOn() throws {
+        let recording = try BrokenRecording.recording(closed: false)
+        let journal = try JournalWriter(folder: recording.folder)
+        #expect(try journal.lock())
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .complete)
+        #expect(certificate.findings(.note).contains { $0.kind == .notClosed })
+        #expect(try journal.lock(), "it is still ours")
+    }
+
+    @Test func aJournalOfAnOlderVersion() throws {
+        let recording = try BrokenRecording.recording()
+        try recording.changeLines { lines in
+            for index in lines.indices {
+                lines[index] = lines[index].replacing(/,"chain":"[0-9a-f]{16}"}$/, with: "}")
+            }
+        }
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .complete, "\(certificate.findings)")
+        #expect(certificate.findings.map(\.kind) == [.noManifest, .notChained])
+    }
+
+    @Test func filesOfTheirOwn() throws {
+        let recording = try BrokenRecording.recording()
+        _ = try Exporter.run(folder: recording.folder)
+        for file in [BrokenRecording.video, "call.mkv", "journal.jsonl"] {
+            let certificate = try FileExamination.certificate(file: recording.folder.path + "/" + file)
+            #expect(certificate.verdict == .complete && certificate.findings.isEmpty, "\(certificate.findings)")
+            #expect(certificate.recording == "0123456789abcdef")
+        }
+        try recording.change("call.mkv") { $0.dropLast(5) }
+        let cut = try FileExamination.certificate(file: recording.folder.path + "/call.mkv")
+        #expect(cut.findings(.damage).map(\.kind).contains(.fileChanged))
+        let foreign = recording.storagePath + "/foreign.mkv"
+        try Data("hello".utf8).write(to: URL(filePath: foreign))
+        #expect(try FileExamination.certificate(file: foreign).verdict == .damaged)
+        #expect(throws: ExportError.self) { try FileExamination.certificate(file: foreign + "x") }
+    }
+}

@@ -1,0 +1,39 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// A package of its own, because the whole of it is built with coverage for libFuzzer. It sees the pure targets of the
+// main package, and those that read recordings, through links that `run.py` makes in `.build/fuzz/package`, and needs
+// nothing else, so it builds in a minute: `make fuzz`.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    // Parsers that are internal to their module are fuzzed too, and `assert` holds in spite of the optimiser.
+    .unsafeFlags(["-enable-testing", "-assert-config", "Debug"]),
+]
+
+let package = Package(
+    name: "fuzz",
+    targets: [
+        .target(name: "DataChannels", swiftSettings: settings),
+        .target(name: "Matroska", swiftSettings: settings),
+        .target(name: "SDP", swiftSettings: settings),
+        .target(name: "Timeline", swiftSettings: settings),
+        // In the place of swift-crypto.
+        .target(name: "Digests", swiftSettings: settings),
+        .target(name: "Storage", dependencies: ["Digests", "Matroska", "Timeline"], swiftSettings: settings),
+        .target(name: "Export", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .target(name: "Signalling", swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "DataChannels", "Export", "Matroska", "SDP", "Session", "Signalling", "Storage", "Timeline",
+            ],
+            // libFuzzer brings the `main`.
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+        ),
+    ]
+)

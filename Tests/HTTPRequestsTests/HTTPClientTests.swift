@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPRequests
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(1))) struct HTTPClientTests {
+    private static let fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+    private static func failure(
+        _ request: HTTPClient.Request,
+        of client: HTTPClient = HTTPClient()
+    ) async -> HTTPClient.Failure? {
+        do {
+            _ = try await client.send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A request to a server that is there for it alone.
+    private static func failure(
+        _ answer: PlainServer.Answer,
+        https: Bool = false,
+        _ change: (inout HTTPClient.Request) -> Void = { _ in }
+    ) async throws -> HTTPClient.Failure? {
+        let server = try await PlainServer(answer)
+        var request = HTTPClient.Request("GET", https ? "https://127.0.0.1:\(server.port)/" : server.url)
+        change(&request)
+        let failure = await Self.failure(request)
+        try await server.close()
+        return failure
+    }
+
+    @Test func sendsWhatIsAskedForAndTakesWhatComes() async throws {
+        let server = try await PlainServer(
+            .text(
+                "HTTP/1.1 103 Early Hints\r\nLink: early\r\n\r\n"
+                    + "HTTP/1.1 302 Elsewhere\r\nLocation: /x\r\nA:  b \r\nA: c\r\nEmpty:\r\nContent-Length: 3\r\n\r\nabc"
+            )
+        )
+        var request = HTTPClient.Request("PATCH", server.url)
+        request.headers = [HTTPClient.Header("If-Match", "\"1\""), HTTPClient.Header("Nothing", "")]
+        request.body = [0x68, 0x69]
+        let answer = try await HTTPClient().send(request)
+        #expect(answer.status == 302)
+        #expect(answer.body == Array("abc".utf8))
+        #expect(answer.headers.map(\.name) == ["Location", "A", "A", "Empty", "Content-Length"])
+        #expect(answer.headers.map(\.value) == ["/x", "b", "c", "", "3"])
+        let lines = server.received.first?.split(separator: "\r\n", omittingEmptySubsequences: false) ?? []
+        #expect(lines.first == "PATCH /a/../b?c=d HTTP/1.1")
+        #expect(
+            Set(lines.dropFirst()) == [
+                "Host: 127.0.0.1:\(server.port)", "User-Agent: tapedeck", "If-Match: \"1\"", "Nothing:",
+                "Content-Length: 2", "", "hi",
+            ]
+        )
+        #expect(server.received.count == 1)
+        try await server.close()
+    }
+
+    @Test(arguments: [("POST", true), ("PUT", true), ("GET", false), ("DELETE", false), ("OPTIONS", false)])
+    func tellsThatThereIsNoBodyWhereOneIsUsual(_ method: String, _ tells: Bool) async throws {
+        let server = try await PlainServer(.text(Self.fine))
+        #expect(try await HTTPClient().send(HTTPClient.Request(method, server.url)).status == 200)
+        #expect(server.received.first?.hasPrefix("\(method) ") == true)
+        #expect(server.received.first?.contains("Content-Length: 0\r\n") == tells)
+        try await server.close()
+    }
+
+    @Test func keepsConnectionsButNotForWhatMustNotBeDoneTwice() async throws {
+        let server = try await PlainServer(.text(Self.fine))
+        let client = HTTPClient()
+        for method in ["GET", "GET", "DELETE"] { _ = try await client.send(HTTPClient.Request(method, server.url)) }
+        #expect(server.received.count == 1)
+        for method in ["POST", "PATCH"] { _ = try await client.send(HTTPClient.Request(method, server.url)) }
+        #expect(server.received.count == 3)
+        try await server.close()
+    }
+
+    @Test func connectsToAnotherAddress() async throws {
+        let server = try await PlainServer(.text(Self.fine))
+        var request = HTTPClient.Request("GET", "http://nobody.invalid:\(server.port)/")
+        request.address = "127.0.0.1"
+        #expect(try await HTTPClient().send(request).status == 200)
+        #expect(server.received.first?.contains("Host: nobody.invalid:\(server.port)\r\n") == true)
+        try await server.close()
+    }
+
+    @Test func failsAsTheNetworkDoes() async throws {
+        #expect(try await Self.failure(.hangUp) == .closedWithoutAnswer)
+        #expect(try await Self.failure(.silence) { $0.timeout = .milliseconds(200) } == .timedOut)
+        #expect(await Self.failure(HTTPClient.Request("GET", "http://nobody.invalid/")) == .nameNotFound)
+        #expect(await Self.failure(HTTPClient.Request("GET", "http://127.0.0.1:9/")) == .notConnected(111))
+        let plain = try await Self.failure(.text("HTTP/1.1 400 What\r\n\r\n"), https: true)
+        guard case .tls = plain else {
+            Issue.record("\(String(describing: plain))")
+            return
+        }
+        #expect(try await Self.failure(.text("SSH-2.0-OpenSSH_9.2\r\n")) != nil)
+    }
+
+    @Test func boundsWhatItTakes() async throws {
+        let large = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"
+        #expect(try await Self.failure(.text(large)) { $0.maximumBodyBytes = 10 } == .tooLarge)
+        #expect(try await Self.failure(.text(large)) { $0.maximumBodyBytes = 11 } == nil)
+        let headers = String(repeating: "A: \(String(repeating: "b", count: 1000))\r\n", count: 100)
+        #expect(try await Self.failure(.text("HTTP/1.1 200 OK\r\n\(headers)\r\n")) == .tooLarge)
+        let endless = try await PlainServer(.text("HTTP/1.1 201 Made\r\nContent-Length: 1000000\r\n\r\nbegins"))
+        var request = HTTPClient.Request("POST", endless.url)
+        request.readsBody = false
+        let answer = try await HTTPClient().send(request)
+        #expect(answer.status == 201 && answer.body.isEmpty)
+        try await endless.close()
+    }
+
+    @Test(arguments: [
+        HTTPClient.Request("GET", ""), HTTPClient.Request("GET", "ftp://127.0.0.1/"),
+        HTTPClient.Request("GET", "file:///etc/passwd"), HTTPClient.Request("GET /x", "http://127.0.0.1:9/"),
+        HTTPClient.Request("", "http://127.0.0.1:9/"),
+    ])
+    func refusesRequestsThatCannotBeSent(_ request: HTTPClient.Request) async {
+        guard case .malformedRequest? = await Self.failure(request) else {
+            Issue.record("\(request)")
+            return
+        }
+    }
+
+    @Test(arguments: [("A", "b\r\nC: d"), ("A", "b\nC"), ("A: b", "c"), ("", "b"), ("A", "b\u{0}c"), ("Ä", "b")])
+    func refusesHeadersThatWouldBeMore(_ name: String, _ value: String) async {
+        var request = HTTPClient.Request("GET", "http://127.0.0.1:9/")
+        request.headers = [HTTPClient.Header(name, value)]
+        guard case .malformedRequest? = await Self.failure(request) else {
+            Issue.record("\(request)")
+            return
+        }
+    }
+
+    @Test func endsWhenItIsCancelled() async throws {
+        let server = try await PlainServer(.silence)
+        let url = server.url
+        let waiting = Task { await Self.failure(HTTPClient.Request("GET", url)) }
+        while server.received.first?.isEmpty ?? true { try await Task.sleep(for: .milliseconds(5)) }
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+        let late = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await Self.failure(HTTPClient.Request("GET", url))
+        }
+        late.cancel()
+        #expect(await late.value == .cancelled)
+        try await server.close()
+    }
+
+    @Test func takesManyAtOnce() async throws {
+        let server = try await PlainServer(.text(Self.fine))
+        let url = server.url
+        let failures = await withTaskGroup { group in
+            for index in 0..<200 {
+                group.addTask { await Self.failure(HTTPClient.Request(index % 2 == 0 ? "GET" : "POST", url)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(failures.allSatisfy { $0 == nil }, "\(failures.compactMap { $0 })")
+        try await server.close()
+    }
+}

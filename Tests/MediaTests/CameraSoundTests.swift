@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Media
+
+@Suite struct CameraSoundTests {
+    @Test func everyNameHasItsTone() {
+        #expect(TestTone.hertz(for: "tapedeck") == 1000)
+        // These are in docs/camera.md.
+        #expect(["kitchen", "garden", "door"].map(TestTone.hertz) == [2800, 3220, 1940])
+        let tones = (0..<10_000).map { TestTone.hertz(for: "camera \($0)") }
+        #expect(tones.min() == 500 && tones.max() == 3480 && Set(tones).count == 149)
+        #expect(tones.allSatisfy { $0 % 20 == 0 && $0 != 1000 })
+        #expect(
+            (500...3480).contains(TestTone.hertz(for: "")) && (500...3480).contains(TestTone.hertz(for: "\u{1F3A5}"))
+        )
+    }
+
+    /// Silence in seconds, look by look; -1 for what is muted or away.
+    @Test(
+        arguments: [
+            ([0, 5, 9.9], []), ([10], ["silent"]), ([10, 11, 12], ["silent"]), ([11, 0.5, 3], ["silent", "heard"]),
+            ([11, 0, 11], ["silent", "heard", "silent"]), ([-1, -1], []), ([11, -1, -1], ["silent"]),
+            // It was muted meanwhile: whether it is heard again shows later.
+            ([11, -1, 12], ["silent"]), ([11, -1, 0], ["silent", "heard"]),
+        ] as [([Double], [String])]
+    )
+    func silenceIsNoticedOnce(looks: [Double], findings: [String]) {
+        var watch = SilenceWatch()
+        #expect(!watch.hasFound)
+        let found = looks.compactMap { watch.look($0 < 0 ? nil : .seconds($0)).map { "\($0)" } }
+        #expect(found == findings)
+        #expect(watch.hasFound == findings.contains("silent"))
+    }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GStreamer
+import Matroska
+import Testing
+
+@testable import Media
+
+@Suite struct OutputPlacesTests {
+    @Test func placesAreGivenInOrderAndKept() {
+        var places = OutputPlaces(count: 2)
+        #expect(places.take(for: "a") == 0)
+        #expect(places.take(for: "b") == 1)
+        #expect(places.take(for: "a") == 0)
+        #expect(places.take(for: "c") == nil)
+        #expect(places.participants == ["a", "b"])
+        places.leave("b")
+        places.leave("nobody")
+        #expect(places["b"] == nil)
+        #expect(places.take(for: "c") == 1)
+    }
+
+    @Test func whoComesBackHasItsPlaceWhileOthersAreFree() {
+        var places = OutputPlaces(count: 3)
+        _ = places.take(for: "a")
+        _ = places.take(for: "b")
+        places.leave("a")
+        // The third place belonged to nobody.
+        #expect(places.take(for: "c") == 2)
+        #expect(places.take(for: "a") == 0)
+        for name in ["b", "c", "a"] { places.leave(name) }
+        // Whoever is new gets the place that was left first.
+        #expect(places.take(for: "d") == 1)
+        #expect(places.take(for: "e") == 2)
+    }
+}
+
+@Suite struct OutputSourceChoiceTests {
+    private static let second: Int64 = 1_000_000_000
+
+    private static func candidate(_ id: UInt64, _ mid: String?, _ last: Int64?) -> OutputSourceChoice.Candidate {
+        OutputSourceChoice.Candidate(id: id, mid: mid, lastPacketNanoseconds: last)
+    }
+
+    @Test func thePresentTrackStaysUntilItIsSilent() {
+        let now = 100 * Self.second
+        func choose(_ current: UInt64?, _ candidates: [OutputSourceChoice.Candidate]) -> UInt64? {
+            OutputSourceChoice.choose(current: current, among: candidates, now: now)
+        }
+        let fresh = now - Self.second
+        let old = now - 3 * Self.second
+        #expect(choose(nil, []) == nil)
+        #expect(choose(4, []) == nil)
+        #expect(choose(nil, [Self.candidate(1, "0", nil)]) == 1)
+        #expect(choose(nil, [Self.candidate(1, "0", fresh), Self.candidate(2, "1", nil)]) == 2)
+        // Camera and screen.
+        #expect(choose(1, [Self.candidate(1, "0", fresh), Self.candidate(2, "1", fresh)]) == 1)
+        #expect(choose(1, [Self.candidate(1, "0", old), Self.candidate(2, "1", fresh)]) == 2)
+        #expect(choose(1, [Self.candidate(1, "0", nil), Self.candidate(2, "1", fresh)]) == 2)
+        #expect(choose(1, [Self.candidate(1, "0", old), Self.candidate(2, "1", old)]) == 1)
+        // Another source on the same m-line is the same track.
+        #expect(choose(1, [Self.candidate(1, "0", fresh), Self.candidate(2, "0", fresh)]) == 2)
+        #expect(choose(2, [Self.candidate(1, "0", fresh), Self.candidate(2, "0", fresh)]) == 2)
+        #expect(choose(1, [Self.candidate(1, nil, fresh), Self.candidate(2, nil, fresh)]) == 1)
+    }
+}
+
+@Suite struct OutputHealthTests {
+    @Test func aFailureIsToldOnceAndItsEndOnce() {
+        var health = OutputHealth()
+        #expect(health.examine(packets: 100, dropped: 0, error: nil) == nil)
+        // A drop now and then is no failure.
+        #expect(health.examine(packets: 100, dropped: 5, error: "x") == nil)
+        #expect(health.examine(packets: 50, dropped: 50, error: "refused") == .failed(reason: "refused"))
+        #expect(health.problem == "refused")
+        #expect(health.examine(packets: 50, dropped: 50, error: "refused") == nil)
+        #expect(health.examine(packets: 100, dropped: 0, error: "refused") == nil)
+        #expect(health.examine(packets: 100, dropped: 0, error: "refused") == nil)
+        #expect(health.examine(packets: 100, dropped: 0, error: "refused") == .recovered)
+        #expect(health.problem == nil)
+        #expect(health.examine(packets: 0, dropped: 1, error: nil) == .failed(reason: "packets are dropped"))
+    }
+
+    @Test func silenceIsNoRecovery() {
+        var health = OutputHealth()
+        #expect(health.examine(packets: 0, dropped: 3, error: "gone") == .failed(reason: "gone"))
+        for _ in 0..<10 { #expect(health.examine(packets: 0, dropped: 0, error: nil) == nil) }
+        #expect(health.problem == "gone")
+    }
+
+    @Test func setUpAndNamesCount() {
+        var health = OutputHealth()
+        health.noteLookUp(false)
+        #expect(health.examine(packets: 0, dropped: 0, error: nil) == .failed(reason: "the host is not found"))
+        health.noteLookUp(true)
+        health.noteSetUp("no such folder")
+        #expect(health.examine(packets: 10, dropped: 0, error: nil) == nil)
+        #expect(health.problem == "no such folder")
+        health.beginSetUp()
+        let changes = (0..<4).map { _ in health.examine(packets: 10, dropped: 0, error: nil) }
+        #expect(changes == [nil, nil, .recovered, nil])
+    }
+}
+
+@Suite struct OutputDescriptionTests {
+    private static func description(
+        _ formats: [OutputFormat],
+        address: String = "192.0.2.7",
+        title: String = "standup Ada",
+        key: [UInt8]? = nil,
+        withKeys: Bool = true
+    ) -> String {
+        OutputDescription(
+            sessionID: 12,
+            version: 3,
+            address: address,
+            timeToLive: 4,
+            title: title,
+            canonicalName: "name",
+            lines: formats.enumerated().map { index, format in
+                OutputDescription.Line(
+                    port: UInt16(5004 + 2 * index),
+                    payloadType: format.usualPayloadType,
+                    format: format,
+                    ssrc: UInt32(index + 1),
+                    key: key
+                )
+            }
+        ).text(withKeys: withKeys)
+    }
+
+    @Test func keysAreForThoseWhoReceive() {
+        let format = OutputFormat(codec: .vp8, clockRateHz: 90_000, channels: 0)
+        let key = (0..<30).map { UInt8($0) }
+        let text = Self.description([format, format], key: key)
+        #expect(text.contains("m=video 5004 RTP/SAVP 96\r\n"))
+        let line = "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwd\r\n"
+        #expect(text.ranges(of: line).count == 2)
+        let shown = Self.description([format, format], key: key, withKeys: false)
+        #expect(shown == text.replacing(line, with: ""))
+    }
+
+    @Test func picturesAndSound() {
+        let text = Self.description([
+            OutputFormat(codec: .h264, clockRateHz: 90_000, channels: 0, profileLevelID: "42e01f"),
+            OutputFormat(codec: .opus, clockRateHz: 48_000, channels: 2),
+        ])
+        #expect(
+            text
+                == """
+                v=0
+                o=tapedeck 12 3 IN IP4 192.0.2.7
+                s=standup Ada
+                c=IN IP4 192.0.2.7
+                t=0 0
+                m=video 5004 RTP/AVP 102
+                a=rtpmap:102 H264/90000
+                a=fmtp:102 packetization-mode=1;profile-level-id=42e01f
+                a=rtcp-fb:102 nack pli
+                a=rtcp-fb:102 ccm fir
+                a=ssrc:1 cname:name
+                m=audio 5006 RTP/AVP 111
+                a=rtpmap:111 opus/48000/2
+                a=fmtp:111 useinbandfec=1
+                a=ssrc:2 cname:name
+
+                """.replacing("\n", with: "\r\n")
+        )
+        #expect(text.hasPrefix(OutputDescription.beginning))
+    }
+
+    @Test(arguments: [
+        (Codec.vp8, "VP8/90000", 90_000), (.vp9, "VP9/90000", 90_000), (.pcmu, "PCMU/8000", 8000),
+        (.pcma, "PCMA/8000", 8000),
+    ])
+    func everyCodecHasItsName(_ codec: Codec, _ map: String, _ rate: Int) {
+        let format = OutputFormat(codec: codec, clockRateHz: rate, channels: 0)
+        #expect(Self.description([format]).contains("a=rtpmap:\(format.usualPayloadType) \(map)\r\n"))
+    }
+
+    @Test func groupsAndFamilies() {
+        let format = OutputFormat(codec: .vp8, clockRateHz: 90_000, channels: 0)
+        #expect(Self.description([format], address: "239.1.2.3").contains("c=IN IP4 239.1.2.3/4\r\n"))
+        #expect(Self.description([format], address: "ff02::7").contains("c=IN IP6 ff02::7\r\n"))
+        #expect(Self.description([format], address: "::1").contains("IN IP6 ::1\r\n"))
+        #expect(OutputDescription.isGroup("224.0.0.1") && OutputDescription.isGroup("FF02::1"))
+        #expect(!OutputDescription.isGroup("223.9.9.9") && !OutputDescription.isGroup("2001:db8::1"))
+    }
+
+    /// Names and profiles come from peers: they must not add lines.
+    @Test func nothingOfAPeerAddsALine() {
+        let format = OutputFormat(codec: .h264, clockRateHz: 90_000, channels: 0, profileLevelID: "42\r\na")
+        let text = Self.description([format], title: "room\r\nm=audio 1 RTP/AVP 0\u{0}")
+        #expect(text.contains("s=room  m=audio 1 RTP/AVP 0 \r\n"))
+        #expect(text.split(separator: "\r\n").count { $0.hasPrefix("m=") } == 1)
+        #expect(!text.contains("profile-level-id"))
+        #expect(Self.description([format], title: "").contains("s=-\r\n"))
+        #expect(Self.description([format], title: String(repeating: "x", count: 5000)).utf8.count < 1000)
+    }
+}
+
+@Suite struct RTPOutputSettingsTests {
+    private static func settings(_ change: (inout RTPOutputSettings) -> Void) -> RTPOutputSettings {
+        var settings = RTPOutputSettings(host: "192.0.2.7")
+        settings.videoPort = 5004
+        settings.audioPort = 5006
+        change(&settings)
+        return settings
+    }
+
+    @Test func rightOnes() {
+        #expect(Self.settings { _ in }.problem == nil)
+        #expect(Self.settings { $0.audioPort = nil }.problem == nil)
+        #expect(Self.settings { ($0.videoPort, $0.audioPort) = (nil, 65_534) }.problem == nil)
+        #expect(Self.settings { $0.participants = 64 }.problem == nil)
+        #expect(Self.settings { $0.descriptionFile = "/run/a.sdp" }.descriptionFile(place: 3) == "/run/a.sdp")
+        #expect(Self.settings { $0.descriptionFile = "/run/{place}.sdp" }.descriptionFile(place: 3) == "/run/4.sdp")
+        #expect(Self.settings { $0.host = "::1" }.name == "rtp://[::1]:5004")
+        #expect(Self.settings { $0.videoPort = nil }.name == "rtp://192.0.2.7:5006")
+    }
+
+    @Test func wrongOnesSayWhy() {
+        let wrong: [(RTPOutputSettings, String)] = [
+            (Self.settings { ($0.videoPort, $0.audioPort) = (nil, nil) }, "neither"),
+            (Self.settings { $0.audioPort = 5004 }, "two streams want port 5004"),
+            (Self.settings { $0.audioPort = 5005 }, "two streams want port 5005"),
+            (Self.settings { $0.audioPort = 5003 }, "two streams"),
+            (Self.settings { ($0.participants, $0.portStep) = (2, 2) }, "two streams want port"),
+            (Self.settings { $0.videoPort = 65_535 }, "beyond 65534"),
+            (Self.settings { ($0.videoPort, $0.participants) = (65_500, 20) }, "beyond 65534"),
+            (Self.settings { $0.participants = 0 }, "1 to 64"), (Self.settings { $0.participants = 65 }, "1 to 64"),
+            (Self.settings { $0.portStep = 1 }, "2 to 1024"), (Self.settings { $0.timeToLive = 256 }, "1 to 255"),
+            (Self.settings { $0.videoPayloadType = 128 }, "0 to 127"),
+            (Self.settings { $0.sourcePort = 65_534 }, "source ports"),
+            (Self.settings { ($0.participants, $0.descriptionFile) = (2, "/run/a.sdp") }, "{place}"),
+            (Self.settings { $0.isEncrypted = true }, "srtp needs the description's file"),
+        ]
+        for (settings, words) in wrong {
+            #expect(settings.problem?.contains(words) == true, "\(words): \(settings.problem ?? "-")")
+        }
+    }
+}
+
+@Suite struct SpeakerChoiceTests {
+    /// Who is shown after each second, given bytes of sound a second.
+    private static func speakers(_ seconds: [[String: UInt64]]) -> [String?] {
+        var choice = SpeakerChoice()
+        var totals: [String: UInt64] = [:]
+        return seconds.map { rates in
+            totals = totals.filter { rates[$0.key] != nil }
+            for (participant, rate) in rates { totals[participant, default: 1 << 40] += rate }
+            choice.note(totals)
+            return choice.speaker
+        }
+    }
+
+    @Test func whoSendsMuchMoreSpeaksButNotAtOnce() {
+        let quiet: [String: UInt64] = ["a": 1000, "b": 1000]
+        let bob: [String: UInt64] = ["a": 1000, "b": 4000]
+        #expect(Self.speakers([quiet, quiet]) == ["a", "a"])
+        #expect(Self.speakers([quiet, quiet, bob, quiet, quiet]).last == "a")
+        #expect(Self.speakers([quiet, quiet, bob, bob, bob]).last == "b")
+        // A lead that is small is none.
+        #expect(Self.speakers(Array(repeating: ["a": 3000, "b": 3300], count: 9)).last == "a")
+    }
+
+    @Test func whoLeavesDoesNotSpeak() {
+        let both: [String: UInt64] = ["a": 4000, "b": 1000]
+        #expect(Self.speakers([both, both, ["b": 1000]]) == ["a", "a", "b"])
+        #expect(Self.speakers([both, [:], both]) == ["a", nil, "a"])
+    }
+
+    @Test func numbersMayBeAny() {
+        var choice = SpeakerChoice()
+        for total in [UInt64.max, 0, .max, .max / 2, .max] {
+            choice.note(["a": total, "b": .max - total])
+            #expect(choice.speaker != nil)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Logging
+import Matroska
+import Synchronization
+import Testing
+
+@testable import GStreamer
+@testable import Media
+
+@Suite struct RTPOutputsTests {
+    /// What outputs said.
+    final class Said: Sendable {
+        private let events = Mutex<[RTPOutputEvent]>([])
+
+        var all: [RTPOutputEvent] { self.events.withLock { $0 } }
+        func append(_ event: RTPOutputEvent) { self.events.withLock { $0.append(event) } }
+    }
+
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "outputs-\(UUID().uuidString)")
+    private let said = Said()
+
+    init() throws {
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    }
+
+    /// Nobody listens at these ports, and no packet is sent: what is tested is who would be sent where.
+    private func settings(_ change: (inout RTPOutputSettings) -> Void = { _ in }) -> RTPOutputSettings {
+        var settings = RTPOutputSettings(host: "127.0.0.1")
+        settings.videoPort = 5004
+        settings.descriptionFile = self.file.path
+        change(&settings)
+        return settings
+    }
+
+    private var file: URL { self.folder.appending(path: "room.sdp") }
+    private var text: String? { try? String(contentsOf: self.file, encoding: .utf8) }
+
+    private func outputs(
+        _ settings: [RTPOutputSettings],
+        addresses: @escaping @Sendable (String) -> [String] = { _ in [] }
+    ) -> RTPOutputs {
+        RTPOutputs(
+            settings,
+            room: "standup",
+            resolver: HostResolver(knowsMulticastNames: false, ask: addresses),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+            onEvent: { [said] in said.append($0) }
+        )
+    }
+
+    private func add(
+        _ participant: String,
+        _ codec: Codec = .vp8,
+        connection: UInt64 = 1,
+        to outputs: RTPOutputs
+    ) {
+        let track = ReceivedTrack(
+            participant: participant,
+            codec: codec,
+            clockRateHz: codec == .opus ? 48_000 : 90_000,
+            channels: codec == .opus ? 2 : 0,
+            ssrc: 7,
+            payloadType: 100,
+            mid: nil
+        )
+        let fork = RTPFork(watcher: RTCPWatcher(id: connection, queue: nil), ssrc: 7, isVideo: codec != .opus)
+        outputs.add(track, profileLevelID: nil, connection: connection, fork: fork)
+    }
+
+    @Test func descriptionsComeChangeAndGo() throws {
+        let outputs = self.outputs([self.settings { $0.audioPort = 5006 }])
+        #expect(self.text == nil)
+        #expect(outputs.status.map(\.state) == [.idle])
+        self.add("a", to: outputs)
+        // Sound may be about to come.
+        #expect(self.text == nil)
+        self.add("a", .opus, to: outputs)
+        let first = try #require(self.text)
+        #expect(first.contains("m=video 5004 RTP/AVP 96\r\n") && first.contains("m=audio 5006 RTP/AVP 111\r\n"))
+        #expect(first.contains("s=standup a\r\n"))
+        let session = try #require(outputs.status.first?.sessions.first)
+        #expect(session.description == first)
+        #expect(session.streams.map(\.codec) == [.vp8, .opus])
+        self.add("b", to: outputs)
+        #expect(outputs.status.first?.sessions.map(\.participant) == ["a"])
+        outputs.left(participant: "a")
+        // The place is free for who is there, whose sound may be about to come.
+        #expect(outputs.status.first?.sessions.map(\.participant) == ["b"])
+        #expect(self.text == nil)
+        self.add("b", .opus, to: outputs)
+        #expect(try #require(self.text).contains("s=standup b\r\n"))
+        outputs.finish()
+        #expect(self.text == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
+    }
+
+    @Test func aCallThatIsMadeAnewGoesOnInItsStreams() throws {
+        let outputs = self.outputs([self.settings()])
+        self.add("a", connection: 1, to: outputs)
+        let before = try #require(outputs.status.first?.sessions.first)
+        let text = try #require(self.text)
+        outputs.remove(connection: 1)
+        outputs.tick()
+        #expect(self.text == text)
+        self.add("a", connection: 2, to: outputs)
+        let after = try #require(outputs.status.first?.sessions.first)
+        #expect(after.streams.map(\.ssrc) == before.streams.map(\.ssrc))
+        #expect(self.text == text)
+        // Another codec is another description of the same stream.
+        outputs.remove(connection: 2)
+        self.add("a", .h264, connection: 3, to: outputs)
+        #expect(outputs.status.first?.sessions.first?.streams.map(\.ssrc) == before.streams.map(\.ssrc))
+        #expect(try #require(self.text).contains("m=video 5004 RTP/AVP 102\r\n"))
+        outputs.finish()
+    }
+
+    @Test func severalParticipantsHaveTheirPorts() throws {
+        let outputs = self.outputs([
+            self.settings {
+                ($0.participants, $0.portStep) = (2, 10)
+                $0.descriptionFile = self.folder.appending(path: "{place}.sdp").path
+            }
+        ])
+        for name in ["a", "b", "c"] { self.add(name, to: outputs) }
+        let sessions = try #require(outputs.status.first?.sessions)
+        #expect(sessions.map(\.participant) == ["a", "b"])
+        #expect(sessions.flatMap { $0.streams.map(\.port) } == [5004, 5014])
+        let names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted()
+        #expect(names == ["1.sdp", "2.sdp"])
+        outputs.finish()
+    }
+
+    @Test func oneParticipantByName() throws {
+        let outputs = self.outputs([self.settings { $0.participant = "Ada" }])
+        self.add("x", connection: 1, to: outputs)
+        self.add("y", connection: 2, to: outputs)
+        #expect(outputs.status.first?.sessions.isEmpty == true)
+        outputs.named(participant: "y", "Ada")
+        #expect(outputs.status.first?.sessions.map(\.participant) == ["y"])
+        #expect(try #require(self.text).contains("s=standup Ada\r\n"))
+        outputs.finish()
+    }
+
+    @Test func otherSettingsTouchOnlyWhatDiffers() throws {
+        let kept = self.settings()
+        let outputs = self.outputs([self.settings { ($0.videoPort, $0.descriptionFile) = (6004, nil) }, kept])
+        self.add("a", to: outputs)
+        let ssrc = outputs.status.last?.sessions.first?.streams.first?.ssrc
+        #expect(ssrc != nil)
+        outputs.take([
+            kept, self.settings { ($0.videoPort, $0.descriptionFile) = (7004, nil) }, RTPOutputSettings(host: "h"),
+        ])
+        #expect(outputs.status.map(\.name) == ["rtp://127.0.0.1:5004", "rtp://127.0.0.1:7004"])
+        #expect(outputs.status.first?.sessions.first?.streams.first?.ssrc == ssrc)
+        #expect(outputs.status.last?.sessions.map(\.participant) == ["a"])
+        outputs.take([])
+        #expect(outputs.status.isEmpty && self.text == nil)
+    }
+
+    @Test func onlyDescriptionsOfOursAreReplaced() throws {
+        try Data("v=0\r\no=tapedeck 1 1 IN IP4 192.0.2.1\r\n".utf8).write(to: self.file)
+        var outputs = self.outputs([self.settings()])
+        #expect(self.text == nil)
+        outputs.finish()
+        try Data("somebody's".utf8).write(to: self.file)
+        outputs = self.outputs([self.settings()])
+        self.add("a", to: outputs)
+        outputs.tick()
+        #expect(self.text == "somebody's")
+        #expect(outputs.status.first?.state == .failing)
+        #expect(outputs.status.first?.sessions.first?.description.isEmpty == false)
+        guard case .failed(output: "rtp://127.0.0.1:5004", let reason)? = self.said.all.first else {
+            Issue.record("\(self.said.all)")
+            return
+        }
+        #expect(reason.contains("room.sdp"))
+        outputs.tick()
+        #expect(self.said.all.count == 1)
+        outputs.finish()
+        #expect(self.text == "somebody's")
+    }
+
+    @Test func namesOfHostsAreLookedUp() async throws {
+        let outputs = self.outputs([self.settings { $0.host = "mixer" }]) { $0 == "mixer" ? ["127.0.0.1"] : [] }
+        self.add("a", to: outputs)
+        await self.wait {
+            outputs.tick(); return outputs.status.first?.state == .sending
+        }
+        #expect(try #require(self.text).contains("c=IN IP4 127.0.0.1\r\n"))
+        outputs.finish()
+        let lost = self.outputs([self.settings { $0.host = "nowhere" }])
+        await self.wait {
+            lost.tick(); return lost.status.first?.state == .failing
+        }
+        #expect(self.said.all == [.failed(output: "rtp://nowhere:5004", reason: "the host is not found")])
+        lost.finish()
+    }
+
+    /// Waits until the condition holds, for as long as the machine may need.
+    private func wait(_ condition: () -> Bool) async {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !condition() {
+            guard ContinuousClock.now < deadline else {
+                Issue.record("not within 30 s")
+                return
+            }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

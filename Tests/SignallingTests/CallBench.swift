@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Session
+
+@testable import Signalling
+
+/// A protocol's machine and a room session wired together, with peer connections that succeed at once.
+///
+/// What the machine sends is kept as it would go out; nothing waits and nothing runs by itself.
+struct CallBench<Machine: SignallingMachine> {
+    private(set) var machine: Machine
+    private let session: SessionBox
+    /// Everything the machine sent or asked for, except events, in order.
+    private(set) var sent: [SignallingAction] = []
+    /// Everything the machine told the session, in order.
+    private(set) var events: [RoomEvent] = []
+    /// What the session reported, in order.
+    private(set) var facts: [SessionFact] = []
+    /// Live connections by peer.
+    private(set) var connections: [PeerID: ConnectionID] = [:]
+    /// How many connections were ever opened.
+    private(set) var openings = 0
+    /// Candidates handed to connections, in order.
+    private(set) var candidates: [ICECandidate] = []
+    /// Offers and answers of peers handed to connections, in order.
+    private(set) var applied: [String] = []
+    /// Why the attempt or the run ended, if it did.
+    private(set) var end: SignallingAction?
+    /// Timers of the machine that run.
+    private(set) var timers: Set<SignallingTimer> = []
+
+    /// The session's machine cannot be copied, this bench can: one owner for both.
+    private final class SessionBox {
+        var machine = RoomSessionStateMachine(configuration: SessionConfiguration())
+    }
+
+    init(_ machine: Machine) {
+        self.machine = machine
+        self.session = SessionBox()
+    }
+
+    /// Gives one input to the machine and lets everything follow.
+    mutating func feed(_ input: SignallingInput) {
+        for action in self.machine.handle(input) { self.perform(action) }
+    }
+
+    /// Gives one input to the session, such as the end of a connection.
+    mutating func feed(session input: SessionInput) {
+        for action in self.session.machine.handle(input) { self.perform(action) }
+    }
+
+    /// Ends the attempt as the driver does, and begins the next.
+    mutating func reconnect(note: String? = nil) {
+        guard case .attemptFailed(let error) = self.end else { return }
+        self.end = nil
+        self.timers = []
+        self.feed(session: .room(.signallingLost(reason: error.message)))
+        self.feed(.attempt(note: note))
+    }
+
+    /// Our description number `index`, of our own session.
+    static func ourDescription(_ index: Int) -> String {
+        "v=0\r\no=- 42 \(index) IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"
+            + "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=ice-ufrag:ours\r\na=ice-pwd:ourpasswordourpassword\r\n"
+            + "a=fingerprint:sha-256 0U:RS\r\na=rtpmap:111 opus/48000/2\r\n"
+    }
+
+    private mutating func perform(_ action: SignallingAction) {
+        switch action {
+        case .event(let event):
+            self.events.append(event)
+            self.feed(session: .room(event))
+        case .attemptFailed, .finished:
+            self.end = self.end ?? action
+        case .startTimer(let timer, _, _):
+            self.timers.insert(timer)
+            self.sent.append(action)
+        case .cancelTimer(let timer):
+            self.timers.remove(timer)
+            self.sent.append(action)
+        case .openWebSocket, .sendWebSocket, .closeWebSocket, .request, .openStream, .sendStream, .closeStream,
+            .openXMPP, .sendXMPP, .closeXMPP, .note:
+            self.sent.append(action)
+        }
+    }
+
+    private mutating func perform(_ action: SessionAction) {
+        switch action {
+        case .openConnection(let id, let peer, _):
+            self.connections[peer] = id
+            self.openings += 1
+        case .createOffer(let id):
+            self.feed(session: .connection(id, .offerCreated(sdp: Self.ourDescription(self.openings))))
+        case .applyOffer(let id, let sdp):
+            self.applied.append(sdp)
+            self.feed(session: .connection(id, .answerCreated(sdp: Self.ourDescription(100 + self.applied.count))))
+        case .applyAnswer(_, let sdp):
+            self.applied.append(sdp)
+        case .addCandidate(_, let candidate):
+            self.candidates.append(candidate)
+        case .closeConnection(let id, _, _):
+            self.connections = self.connections.filter { $0.value != id }
+            self.feed(session: .connection(id, .closed))
+        case .send(let command):
+            self.feed(.command(command))
+        case .report(let fact):
+            self.facts.append(fact)
+        case .startTimer, .cancelTimer, .useICEServers, .finished:
+            break
+        }
+    }
+}
