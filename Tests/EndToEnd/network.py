@@ -82,7 +82,7 @@ class Network:
 
 
 def run(*command, text=None):
-    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=30, check=False)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=90, check=False)
     assert result.returncode == 0, f"{' '.join(command)}: {result.stderr}"
     return result.stdout
 

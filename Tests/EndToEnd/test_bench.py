@@ -25,8 +25,8 @@ def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0):
 
 
 RUNS = [run("tapedeck", 1, 1, 0.1, after=0.1, proportional=20_000),
-        run("tapedeck", 1, 2, 0.3, after=0.1, proportional=20_000), run("tapedeck", 10, 1, 1.0, proportional=38_000), run("janus", 1, 1, 0.2), run("janus", 1, 3, 0.1),
-        run("webrtcbin", 1, 2, 0.2)]
+        run("tapedeck", 1, 2, 0.3, after=0.1, proportional=20_000), run("tapedeck", 10, 1, 1.0, proportional=38_000),
+        run("janus", 1, 1, 0.2), run("janus", 1, 3, 0.1), run("webrtcbin", 1, 2, 0.2)]
 
 
 def test_ratios_are_between_neighbours_in_one_round():

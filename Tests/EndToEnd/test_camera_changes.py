@@ -10,8 +10,7 @@ import time
 import pytest
 from daemon import Daemon
 from harness import json_objects, room_url
-
-pytestmark = pytest.mark.alone
+from recorded import LIMIT
 
 ROOM = "123123"
 
@@ -25,23 +24,23 @@ class Notes:
     def latest(self, kind, count):
         """The last so many frames, once they have all come after this call."""
         began, frames = time.time(), []
-        deadline = began + 20
+        deadline = began + LIMIT
         while len(frames) < count:
-            assert time.time() < deadline, f"{len(frames)} of {count} frames of {kind} came in 20 s"
+            assert time.time() < deadline, f"{len(frames)} of {count} frames of {kind} came in {LIMIT} s"
             time.sleep(0.1)
             lines = self.path.read_text().splitlines() if self.path.exists() else []
             facts = [json.loads(line) for line in lines[-2000:] if line.endswith("}")]
             frames = [fact for fact in facts if fact["kind"] == kind and fact["at"] > began]
         return frames[-count:]
 
-    def wait_for(self, what, kind, is_so, count=12, timeout=25):
+    def wait_for(self, what, kind, is_so, count=12):
         """Waits until a run of frames is as it should be."""
-        deadline = time.time() + timeout
+        deadline = time.time() + LIMIT
         while True:
             frames = self.latest(kind, count)
             if all(map(is_so, frames)):
                 return frames
-            assert time.time() < deadline, f"no {what} in {timeout} s: {frames}"
+            assert time.time() < deadline, f"no {what} in {LIMIT} s: {frames}"
 
 
 def is_black(frame):
@@ -62,12 +61,12 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
         "capture": "test", "audio": "test", "preferred_codec": codec, "size": "320x180", "fps": 15, "bitrate": "300k",
         "min_bitrate": "300k"}}
     daemon = Daemon(stage, {"standup": room})
-    daemon.wait_for_phase("standup", "joined")
+    daemon.wait_for_phase("standup", "joined", LIMIT)
     notes = Notes(stage.folder / "notes.jsonl")
     stage.aiortc(server, ROOM, "--receive", "--notes", notes.path)
 
     def order(*arguments, room="standup", code=0):
-        process = stage.run_tapedeck(*arguments, *([room] if room else []), "--api", daemon.url, timeout=30)
+        process = stage.run_tapedeck(*arguments, *([room] if room else []), "--api", daemon.url, timeout=LIMIT)
         assert process.exit_code == code, process.story()
         return process
 
@@ -76,7 +75,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
 
     def wait_for_status(**expected):
         """The status comes once a second, after what it tells of."""
-        daemon.wait_for(f"a status with {expected}", lambda: expected.items() <= camera().items(), 10)
+        daemon.wait_for(f"a status with {expected}", lambda: expected.items() <= camera().items(), LIMIT)
 
     def joins():
         return sum(fact["event"] == "join" for fact in json_objects(server.messages.splitlines()))
@@ -91,7 +90,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
     wait_for_status(videoMuted=True, audioMuted=True, frozen=False)
     order("unmute")
     notes.wait_for("picture", "video", lambda frame: frame["spread"] > 10)
-    deadline = time.time() + 20
+    deadline = time.time() + LIMIT
     while max(frame["peak"] for frame in notes.latest("audio", 75)) < 8000:
         assert time.time() < deadline, "no beep came back"
 
@@ -99,7 +98,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
     notes.wait_for("still picture", "video", is_still, count=20)
     order("unfreeze")
     frames = notes.latest("video", 20)
-    deadline = time.time() + 20
+    deadline = time.time() + LIMIT
     while not any(frame["change"] > 0.5 for frame in frames):
         assert time.time() < deadline, f"nothing moves: {frames}"
         frames = notes.latest("video", 20)
@@ -127,6 +126,6 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
     worker = daemon.worker("standup")
     os.kill(worker, signal.SIGKILL)
     daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get(
-        "processID", worker) != worker and daemon.room("standup")["phase"] == "joined", 40)
-    daemon.wait_for("its camera", lambda: daemon.room("standup")["status"].get("camera"), 20)
+        "processID", worker) != worker and daemon.room("standup")["phase"] == "joined", LIMIT)
+    daemon.wait_for("its camera", lambda: daemon.room("standup")["status"].get("camera"), LIMIT)
     wait_for_status(audioMuted=True, videoMuted=False)

@@ -17,7 +17,8 @@ import network
 import pytest
 from playwright.sync_api import sync_playwright
 
-pytestmark = pytest.mark.alone
+# Over a network that is emulated, against the clock: it measures.
+pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 ROOM = "eventful"
 DURATION_TOLERANCE = 0.05

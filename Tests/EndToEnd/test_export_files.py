@@ -3,10 +3,8 @@
 
 import media
 import opentimelineio
-import pytest
 from harness import record, recording_folder, room_url
-
-pytestmark = pytest.mark.alone
+from recorded import LIMIT
 
 ROOM = "files"
 
@@ -14,12 +12,12 @@ ROOM = "files"
 def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
     server = stage.room_server(5)
     url = room_url(server, ROOM)
-    stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "h264")
-    exported, recorder = record(stage, url, 5)
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180", "--codec", "h264")
+    exported, recorder = record(stage, url, 3)
     folder = recording_folder(stage.folder / "storage")
 
     mp4 = stage.folder / "call.mp4"
-    export = stage.run_tapedeck("export", folder, "--output", mp4, timeout=60)
+    export = stage.run_tapedeck("export", folder, "--output", mp4, timeout=LIMIT)
     assert export.exit_code == 0, export.story()
     assert "mp4" in media.probe(mp4)["format"]["format_name"], export.story()
     assert [stream["codec_name"] for stream in media.streams(mp4)] == ["h264", "opus"], export.story()
@@ -29,10 +27,10 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
         assert abs((became[1] - became[0]) - (was[1] - was[0])) <= length, f"{was} {became}\n{export.story()}"
         assert len(media.packets(mp4, index)) == len(media.packets(exported, index)), export.story()
 
-    refused = stage.run_tapedeck("export", folder, "--container", "webm", timeout=60)
+    refused = stage.run_tapedeck("export", folder, "--container", "webm", timeout=LIMIT)
     assert refused.exit_code == 2 and "H.264" in refused.messages, refused.story()
 
-    project = stage.run_tapedeck("export", folder, "--project", timeout=60)
+    project = stage.run_tapedeck("export", folder, "--project", timeout=LIMIT)
     assert project.exit_code == 0, project.story()
     timeline = opentimelineio.adapters.read_from_file(str(folder / "call.otio"))
     assert [track.kind for track in timeline.tracks] == ["Video", "Audio"], project.story()

@@ -7,6 +7,10 @@ Short forms of `make av-figures` and `make frame-proof`.
 import random
 
 import proofs
+import pytest
+
+# Measured against the clock, to milliseconds.
+pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 MOST_BETWEEN_TRACKS = 0.010
 MOST_BETWEEN_PARTICIPANTS = 0.020

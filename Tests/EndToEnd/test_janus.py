@@ -3,19 +3,16 @@
 
 import contextlib
 import json
-import signal
 import socket
 import threading
 
 import media
 import pytest
-from figures import MINIMUM_FRAME_SHARE, OPUS_PACKET, assert_plays
-from harness import media_files, record, recording_folder
-
-pytestmark = pytest.mark.alone
+from figures import assert_plays
+from harness import recording_folder
+from recorded import LIMIT, assert_counters, assert_whole, lost_packets, stop, wait_for_media, wait_until_seen
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"
-FPS = 15
 ROOMS = {ROOM: {"description": "Open", "publishers": 6, "videocodec": "vp8,h264", "notify_joining": False},
          PIN_ROOM: {"description": "Locked", "publishers": 6, "pin": PIN, "videocodec": "vp8,h264"}}
 
@@ -25,30 +22,8 @@ def url(server, room=ROOM, transport="ws"):
     return f"janus+{transport}://127.0.0.1:{port}/?room={room}"
 
 
-def assert_every_frame(path, stream, seconds, process):
-    """The counters of a publisher's picture run through from the first frame that came to the last."""
-    frames = media.frames(path, stream["index"])
-    read = [frame.counter for frame in frames if frame.counter is not None]
-    story = f"{media.lost_frames(frames)}\n{media.describe(path)}\n{process.story()}"
-    assert read, story
-    sent = read[-1] - read[0] + 1
-    assert sent >= (seconds - 1) * FPS, f"only {sent} frames\n{story}"
-    assert len(frames) >= MINIMUM_FRAME_SHARE * sent, f"{len(frames)} of {sent} frames\n{story}"
-
-
 def titles(path, kind):
     return sorted(stream["tags"]["title"] for stream in media.streams(path, kind))
-
-
-def wait_for_files(recorder, storage, count):
-    """Waits until so many track files have some seconds of media."""
-    recorder.wait_for(f"{count} files with media",
-                      lambda: sum(path.stat().st_size > 10_000 for path in media_files(storage)) >= count, 40)
-
-
-def ends(recorder):
-    recorder.signal(signal.SIGINT)
-    assert recorder.wait(40) in (0, 130), recorder.story()
 
 
 class Proxy:
@@ -86,84 +61,104 @@ class Proxy:
         self.listener.close()
 
 
-def test_two_publishers_are_recorded_and_see_our_camera(stage, monkeypatch):
+@pytest.fixture
+def janus(stage):
+    """Starts Debian's Janus; its ICE leaves loopback out."""
+    if not has_a_network():
+        pytest.skip("Janus gathers no candidates on a host that has loopback only")
+    return stage.janus
+
+
+def has_a_network():
+    """Whether there is a way out of this host; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        return True
+    return False
+
+
+def start_recorder(stage, url):
+    storage, exported = stage.folder / "storage", stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", url, "--directory", storage, "--output", exported, "--json", "--send", "test")
+    return recorder, storage, exported
+
+
+def publisher(stage, server, room, name, *flags):
+    return stage.janus_peer(server, room, name, "--size", "320x180", *flags)
+
+
+def test_two_publishers_are_recorded_and_see_our_camera(stage, janus, monkeypatch):
     monkeypatch.setenv("TAPEDECK_ROOM_SECRET", PIN)
-    server = stage.janus(ROOMS)
-    ada = stage.janus_peer(server, PIN_ROOM, "Ada", "--pin", PIN, "--watch", "tapedeck")
-    zoe = stage.janus_peer(server, PIN_ROOM, "Zoë", "--pin", PIN)
+    server = janus(ROOMS)
+    notes = stage.folder / "notes.jsonl"
+    ada = publisher(stage, server, PIN_ROOM, "Ada", "--pin", PIN, "--watch", "tapedeck", "--notes", notes)
+    zoe = publisher(stage, server, PIN_ROOM, "Zoë", "--pin", PIN)
     for peer in (ada, zoe):
-        peer.wait_for_event("connected")
-    exported, recorder = record(stage, url(server, PIN_ROOM), 13, "--send", "test")
-    assert_plays(exported)
-    story = media.describe(exported)
+        peer.wait_for_event("connected", LIMIT)
+    recorder, storage, exported = start_recorder(stage, url(server, PIN_ROOM))
+    wait_for_media(recorder, storage, 4)
+    # Our camera, as Janus gives it to a publisher.
+    wait_until_seen(ada, notes)
+    stop(recorder, 0, 130)
+    assert_whole(exported, recorder)
     for kind in ("video", "audio"):
-        assert titles(exported, kind) == [f"Ada – {kind}", f"Zoë – {kind}"], f"{story}\n{recorder.story()}"
-    for stream in media.streams(exported, "video"):
-        assert_every_frame(exported, stream, 12, recorder)
-    for stream in media.streams(exported, "audio"):
-        assert media.gaps(exported, stream["index"], OPUS_PACKET) == [], f"{story}\n{recorder.story()}"
-    # Our camera, as Janus gave it to a publisher: at most the first frames wait for a keyframe.
-    left = ada.wait_for("our departure", lambda: any("leaving" in fact for fact in ada.facts), 10)
-    assert left and ada.end() == 0 and zoe.end() == 0
-    end = ada.event("end")
-    assert end["countersRead"] >= 10 * 15 and end["audioFramesReceived"] >= 10 * 50, ada.story()
+        assert titles(exported, kind) == [f"Ada – {kind}", f"Zoë – {kind}"], recorder.story()
+    ada.wait_for("our departure", lambda: any("leaving" in fact for fact in ada.facts), LIMIT)
+    assert ada.end(LIMIT) == 0 and zoe.end(LIMIT) == 0
+    assert ada.event("end")["countersRead"] > 1, ada.story()
 
 
-def test_http_and_refusals(stage, monkeypatch):
-    server = stage.janus(ROOMS)
-    stage.janus_peer(server, ROOM, "Ada").wait_for_event("connected")
-    exported, recorder = record(stage, url(server, transport="http"), 5, "--send", "test")
-    assert_plays(exported)
+def test_http_and_refusals(stage, janus, monkeypatch):
+    server = janus(ROOMS)
+    publisher(stage, server, ROOM, "Ada").wait_for_event("connected", LIMIT)
+    recorder, storage, exported = start_recorder(stage, url(server, transport="http"))
+    wait_for_media(recorder, storage)
+    stop(recorder, 0, 130)
+    assert_whole(exported, recorder)
     assert titles(exported, "video") == ["Ada – video"], recorder.story()
-    video, = media.streams(exported, "video")
-    assert_every_frame(exported, video, 5, recorder)
-    manifest = json.loads((recording_folder(stage.folder / "storage") / "manifest.json").read_text())
+    manifest = json.loads((recording_folder(storage) / "manifest.json").read_text())
     assert [each["name"] for each in manifest["participants"]] == ["Ada"] and manifest["displayName"] == "tapedeck"
 
     monkeypatch.setenv("TAPEDECK_ROOM_SECRET", "wrong")
     for room, reason in ((PIN_ROOM, "the PIN or token is wrong"), (999, "has no room 999")):
-        refused = stage.run_tapedeck("record", url(server, room), "--directory", stage.folder / "other", timeout=20)
+        refused = stage.run_tapedeck("record", url(server, room), "--directory", stage.folder / "other", timeout=LIMIT)
         assert refused.exit_code == 3 and reason in refused.messages, refused.story()
 
 
-def test_a_restart_of_janus_in_mid_call(stage):
-    server = stage.janus(ROOMS)
-    ada = stage.janus_peer(server, ROOM, "Ada")
-    storage, exported = stage.folder / "storage", stage.folder / "call.mkv"
-    recorder = stage.tapedeck("record", url(server), "--directory", storage, "--output", exported, "--json",
-                              "--send", "test")
-    wait_for_files(recorder, storage, 2)
+def test_a_restart_of_janus_in_mid_call(stage, janus):
+    server = janus(ROOMS)
+    ada = publisher(stage, server, ROOM, "Ada")
+    recorder, storage, exported = start_recorder(stage, url(server))
+    wait_for_media(recorder, storage)
     server = stage.restart_janus(server)
     # Ada publishes again, under another id, and so do we: her second pair of files grows.
-    wait_for_files(recorder, storage, 4)
+    wait_for_media(recorder, storage, 4)
     ada.wait_for("our camera, twice",
-                 lambda: sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) >= 2, 20)
+                 lambda: sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) >= 2, LIMIT)
     lists = [fact["publishers"] for fact in ada.facts if "tapedeck" in fact.get("publishers", ())]
     assert len(lists) == 2 and all(each.count("tapedeck") == 1 for each in lists), ada.story()
-    ends(recorder)
+    stop(recorder, 0, 130)
     assert_plays(exported)
     assert titles(exported, "video") == ["Ada – video"] * 2, f"{media.describe(exported)}\n{recorder.story()}"
 
 
-def test_a_lost_web_socket_is_claimed_back(stage):
-    server = stage.janus(ROOMS, reclaim_seconds=60)
+def test_a_lost_web_socket_is_claimed_back(stage, janus):
+    server = janus(ROOMS, reclaim_seconds=60)
     proxy = Proxy(server.port)
-    ada = stage.janus_peer(server, ROOM, "Ada")
-    storage, exported = stage.folder / "storage", stage.folder / "call.mkv"
-    recorder = stage.tapedeck("record", f"janus+ws://127.0.0.1:{proxy.port}/?room={ROOM}", "--directory", storage,
-                              "--output", exported, "--json", "--send", "test")
-    wait_for_files(recorder, storage, 2)
+    ada = publisher(stage, server, ROOM, "Ada")
+    recorder, storage, exported = start_recorder(stage, f"janus+ws://127.0.0.1:{proxy.port}/?room={ROOM}")
+    wait_for_media(recorder, storage)
     proxy.cut()
-    recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") == 2, 20)
-    zoe = stage.janus_peer(server, ROOM, "Zoë")
-    wait_for_files(recorder, storage, 4)
-    ends(recorder)
+    recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") == 2, LIMIT)
+    zoe = publisher(stage, server, ROOM, "Zoë")
+    wait_for_media(recorder, storage, 4)
+    stop(recorder, 0, 130)
     proxy.close()
     assert_plays(exported)
     assert titles(exported, "video") == ["Ada – video", "Zoë – video"], recorder.story()
     # Media went on while the signalling was away, and nobody saw us go or come twice.
     first = next(stream for stream in media.streams(exported, "video") if stream["tags"]["title"].startswith("Ada"))
-    assert_every_frame(exported, first, 1, recorder)
+    assert_counters(exported, first["index"], lost_packets(recorder)["video"], recorder.story())
     assert sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) == 1, ada.story()
     joined, = [fact for fact in zoe.facts if fact["event"] == "joined"]
     assert joined["publishers"].count("tapedeck") == 1, zoe.story()

@@ -8,6 +8,7 @@ import media
 import pytest
 from figures import number
 from harness import free_port, room_url
+from recorded import LIMIT
 
 ROOM = "123123"
 NOBODY = f"socketio+http://127.0.0.1:{free_port()}/1"
@@ -54,15 +55,15 @@ def test_a_capture_file_of_ones_own_is_used_with_its_parameters(stage, folder):
     server = stage.room_server(5)
     url = room_url(server, ROOM)
     exported = stage.folder / "call.mkv"
-    recorder = stage.tapedeck("record", url, "--duration", "4s", "--directory", stage.folder / "storage", "--output",
+    recorder = stage.tapedeck("record", url, "--duration", "3s", "--directory", stage.folder / "storage", "--output",
                               exported, "--json")
-    stage.members(server, ROOM, 1)
+    stage.members(server, ROOM, 1, LIMIT)
     # Full red, alpha first.
     camera = stage.tapedeck("camera", url, "--video", "colour", "--audio", "none", "--size", "320x180", "--codec", "vp8",
                             "--pipelines", folder, "--parameter", f"colour={0xFFFF0000}", "--json")
-    assert recorder.wait(40) == 0, recorder.story()
-    assert camera.end() in (0, 130), camera.story()
-    picture = media.run("ffmpeg", "-v", "error", "-ss", "1", "-i", exported, "-frames:v", "1", "-f", "rawvideo",
+    assert recorder.wait(LIMIT) == 0, recorder.story()
+    assert camera.end(LIMIT) in (0, 130), camera.story()
+    picture = media.run("ffmpeg", "-v", "error", "-i", exported, "-frames:v", "1", "-f", "rawvideo",
                         "-pix_fmt", "rgb24", "-")
     assert len(picture) == 320 * 180 * 3
     red, green, blue = (sum(picture[channel::3]) / (320 * 180) for channel in range(3))
@@ -71,27 +72,27 @@ def test_a_capture_file_of_ones_own_is_used_with_its_parameters(stage, folder):
     assert "encode/broken" in camera.messages, camera.story()
     result = camera.result()
     assert result["encoders"] == {"VP8": "encode/vp8enc"}, camera.story()
-    assert number(result, "framesEncoded") >= 30, camera.story()
+    assert number(result, "framesEncoded") >= 10, camera.story()
 
 
 def test_pipelines_are_listed_with_what_is_missing(stage, folder):
     (folder / "capture" / "test.yaml").write_text(CAPTURE.replace("[videotestsrc", "[nosuchelement, videotestsrc"))
-    process = stage.run_tapedeck("pipelines", "--json", "--pipelines", folder, timeout=30)
+    process = stage.run_tapedeck("pipelines", "--json", "--pipelines", folder, timeout=LIMIT)
     assert process.exit_code == 0, process.story()
     lines = listed(process)
     assert lines["capture/colour"]["file"] == str(folder / "capture" / "colour.yaml")
     assert lines["capture/test"]["missing"] == ["nosuchelement"]
     assert "file" not in lines["capture/v4l2"] and lines["encode/x264enc"]["rank"] == 200
     # One without its elements cannot be used, and says so before anybody joins.
-    process = stage.run_tapedeck("camera", NOBODY, "--pipelines", folder, "--audio", "none", timeout=30)
+    process = stage.run_tapedeck("camera", NOBODY, "--pipelines", folder, "--audio", "none", timeout=LIMIT)
     assert process.exit_code == 2 and "nosuchelement" in process.messages, process.story()
 
 
 def test_a_file_of_the_program_can_be_copied_and_changed(stage, folder):
-    process = stage.run_tapedeck("pipelines", "--show", "capture/test", timeout=30)
+    process = stage.run_tapedeck("pipelines", "--show", "capture/test", timeout=LIMIT)
     assert process.exit_code == 0, process.story()
     (folder / "capture" / "mine.yaml").write_text(process.output.replace("default: smpte", "default: ball"))
-    process = stage.run_tapedeck("pipelines", "--json", "--pipelines", folder, timeout=30)
+    process = stage.run_tapedeck("pipelines", "--json", "--pipelines", folder, timeout=LIMIT)
     pattern, = [each for each in listed(process)["capture/mine"]["parameters"] if each["name"] == "pattern"]
     assert pattern["default"] == "ball", process.story()
 
@@ -114,7 +115,7 @@ def test_outputs_of_rooms_are_checked(stage, folder):
         configuration.write_text(json.dumps({
             "storage": {"directory": str(stage.folder)}, "pipelines": {"directory": str(folder)},
             "rooms": {"r": {"url": NOBODY, "outputs": [{"pipeline": {"file": file}}]}}}))
-        process = stage.run_tapedeck("run", "--check", "--config", configuration, timeout=30)
+        process = stage.run_tapedeck("run", "--check", "--config", configuration, timeout=LIMIT)
         assert process.exit_code == 2, process.story()
         assert "rooms.r.outputs[0].pipeline.file: " in process.messages and part in process.messages, process.story()
 
@@ -137,7 +138,7 @@ def test_every_mistake_is_told_with_file_and_key(stage, folder, change, part):
     configuration.write_text(f"storage: {{ directory: {stage.folder} }}\npipelines: {{ directory: {folder} }}\n")
     for command in (("pipelines", "--pipelines", folder), ("run", "--check", "--config", configuration),
                     ("run", "--config", configuration)):
-        process = stage.run_tapedeck(*command, timeout=30)
+        process = stage.run_tapedeck(*command, timeout=LIMIT)
         assert process.exit_code == 2, process.story()
         assert str(file) in process.messages and part in process.messages, process.story()
 
@@ -151,7 +152,7 @@ storage: {{ directory: {stage.folder} }}
 pipelines: {{ directory: {folder} }}
 rooms: {{ r: {{ url: "socketio+http://127.0.0.1:3000/1", send: {send} }} }}
 """)
-        return stage.run_tapedeck("run", "--check", "--config", configuration, timeout=30)
+        return stage.run_tapedeck("run", "--check", "--config", configuration, timeout=LIMIT)
     assert check("{ capture: colour, parameters: { colour: 4278190335 } }").exit_code == 0
     process = check("{ capture: color, parameters: { hue: 7 } }")
     assert process.exit_code == 2, process.story()
@@ -167,5 +168,5 @@ rooms: {{ r: {{ url: "socketio+http://127.0.0.1:3000/1", send: {send} }} }}
     (("--video", "screen::97"), "screen :97"),
 ])
 def test_what_cannot_be_captured_is_2_before_anybody_joins(stage, flags, part):
-    process = stage.run_tapedeck("camera", NOBODY, "--audio", "none", *flags, timeout=40)
+    process = stage.run_tapedeck("camera", NOBODY, "--audio", "none", *flags, timeout=LIMIT)
     assert process.exit_code == 2 and part in process.messages, process.story()

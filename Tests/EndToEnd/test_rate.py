@@ -7,7 +7,8 @@ import time
 import harness
 import pytest
 
-pytestmark = pytest.mark.alone
+# Against the clock, over a network that is emulated: it measures.
+pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 ROOM = "standup"
 LIMIT = 500_000

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RTSP server: what ffmpeg and GStreamer read of a participant, and who is let in."""
 
-import base64
 import contextlib
 import os
 import pathlib
@@ -17,6 +16,7 @@ import rtp
 from daemon import Daemon, children
 from figures import assert_plays
 from harness import free_port, room_url
+from recorded import LIMIT, assert_counters, lost_in
 
 ROOM = "rtsp"
 PASSWORD = "long-enough"
@@ -48,12 +48,12 @@ class Service:
             sessions = [session for output in outputs if output["name"] == "rtsp participants"
                         for session in output["sessions"] if len(session["streams"]) == 2]
             return [session["participant"] for session in sessions] if len(sessions) >= count else None
-        return self.daemon.wait_for("participants", are_there, 20)
+        return self.daemon.wait_for("participants", are_there, LIMIT)
 
     def describe(self, *path):
         """Status of an answer to DESCRIBE, without credentials."""
         url = self.url(*path, user="")
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT) as connection:
             connection.sendall(f"DESCRIBE {url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n".encode())
             return int(connection.recv(4096).split()[1])
 
@@ -62,7 +62,7 @@ class Service:
             with contextlib.suppress(OSError):
                 return self.describe(*path) == status
             return False
-        self.daemon.wait_for(f"{path} {status}", is_so, 20)
+        self.daemon.wait_for(f"{path} {status}", is_so, LIMIT)
 
 
 def ffmpeg(stage, url, output, *flags, transport="tcp", name="ffmpeg"):
@@ -80,11 +80,10 @@ def gstreamer(stage, url, output, depayloader="rtpvp8depay"):
 def answer(url, *flags):
     """What ffprobe says of a URL: codecs, or the refusal."""
     done = subprocess.run(["ffprobe", "-v", "error", "-rtsp_transport", "tcp", *flags, "-show_entries",
-                           "stream=codec_name", "-of", "csv=p=0", url], capture_output=True, text=True, timeout=30)
+                           "stream=codec_name", "-of", "csv=p=0", url], capture_output=True, text=True, timeout=LIMIT)
     return done.stdout.split() or done.stderr
 
 
-@pytest.mark.alone
 def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     server = stage.serve()
     start_camera(stage, server)
@@ -108,12 +107,12 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
                  received[1], transport="udp", name="udp")
     reader = gstreamer(stage, url, received[2])
     tcp = ffmpeg(stage, url, received[0], "-t", 4, name="tcp")
-    killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, 20)
+    killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, LIMIT)
     killed.kill()
-    assert tcp.wait(30) == 0, tcp.story()
+    assert tcp.wait(LIMIT) == 0, tcp.story()
     for process in (udp, reader):
         process.signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(LIMIT)
     rtp.assert_received(received[0], 2, tcp.story())
     rtp.assert_received(received[1], 2, udp.story())
     rtp.assert_received(received[2], 2, reader.story())
@@ -122,15 +121,15 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     daemon = service.daemon
     worker = daemon.worker("standup")
     daemon.post("/v1/rooms/standup/stop")
-    folder, = daemon.wait_for_export("standup")
+    folder, = daemon.wait_for_export("standup", LIMIT)
     assert_plays(folder / "call.mkv")
     video, = media.streams(folder / "call.mkv", "video")
-    assert media.lost_frames(media.frames(folder / "call.mkv", video["index"])) == [], daemon.process.story()
+    assert_counters(folder / "call.mkv", video["index"], lost_in(folder)["video"], daemon.process.story())
     assert daemon.worker("standup") == worker
     assert PASSWORD not in daemon.process.messages
 
 
-@pytest.mark.parametrize("codec", ["h264", "vp9"])
+@pytest.mark.parametrize("codec", ["h264", pytest.param("vp9", marks=pytest.mark.long)])
 def test_other_codecs_are_read(stage, codec):
     server = stage.serve()
     start_camera(stage, server, codec=codec)
@@ -141,13 +140,13 @@ def test_other_codecs_are_read(stage, codec):
     url = service.url("standup", participant)
     if codec == "h264":
         reader = ffmpeg(stage, url, received, "-t", 4)
-        assert reader.wait(40) == 0, reader.story()
+        assert reader.wait(LIMIT) == 0, reader.story()
     else:
         # FFmpeg's VP9 from RTP is experimental.
         reader = gstreamer(stage, url, received, "rtpvp9depay")
-        reader.wait_for("some seconds", lambda: received.exists() and received.stat().st_size > 400_000, 40)
+        reader.wait_for("some seconds", lambda: received.exists() and received.stat().st_size > 400_000, LIMIT)
         reader.signal(signal.SIGINT)
-        reader.wait(20)
+        reader.wait(LIMIT)
     assert [stream["codec_name"] for stream in media.streams(received, "video")] == [codec], reader.story()
     rtp.assert_received(received, 2, reader.story())
 
@@ -168,7 +167,7 @@ def make_authority(folder):
 
 def first_line(port, context):
     """The server's answer over TLS."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as plain:
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(f"DESCRIBE rtsps://127.0.0.1:{port}/standup RTSP/1.0\r\nCSeq: 1\r\n\r\n".encode())
             return connection.recv(4096).split(b"\r\n")[0]
@@ -198,23 +197,23 @@ def test_tls_who_speaks_and_ends(stage):
     encrypted, speaker = stage.folder / "encrypted.mkv", stage.folder / "speaker.mkv"
     watching = ffmpeg(stage, service.url("standup"), speaker, name="speaker")
     reader = ffmpeg(stage, service.url("standup", first), encrypted, "-t", 5, name="tls")
-    assert reader.wait(30) == 0, reader.story()
+    assert reader.wait(LIMIT) == 0, reader.story()
     rtp.assert_received(encrypted, 3, reader.story())
 
     # Somebody who sends more sound is shown, in the same stream.
     loud = start_camera(stage, server, "--audio-bitrate", "160k", "--size", "480x270")
     second, = set(service.participants(2)) - {first}
-    watching.wait_for("pictures of who speaks", lambda: widths(speaker) == ["320", "480"], 30)
+    watching.wait_for("pictures of who speaks", lambda: widths(speaker) == ["320", "480"], LIMIT)
 
     # Who leaves ends its path, and the clients there.
     gone = ffmpeg(stage, service.url("standup", second), stage.folder / "gone.mkv", name="gone")
     gone.wait_for("its first packets", lambda: (stage.folder / "gone.mkv").exists()
-                  and (stage.folder / "gone.mkv").stat().st_size > 0, 20)
+                  and (stage.folder / "gone.mkv").stat().st_size > 0, LIMIT)
     loud.signal(signal.SIGINT)
-    assert gone.wait(30) == 0, gone.story()
-    daemon.wait_for("404", lambda: "404" in answer(service.url("standup", second)), 20)
+    assert gone.wait(LIMIT) == 0, gone.story()
+    daemon.wait_for("404", lambda: "404" in answer(service.url("standup", second)), LIMIT)
     watching.signal(signal.SIGINT)
-    watching.wait(20)
+    watching.wait(LIMIT)
     assert widths(speaker) == ["320", "480"], watching.story()
 
     # The server's death is nobody else's.
@@ -222,16 +221,16 @@ def test_tls_who_speaks_and_ends(stage):
     process, = [child for child in children(daemon.process.process.pid) if is_server(child)]
     os.kill(process, signal.SIGKILL)
     daemon.wait_for("another server", lambda: [child for child in children(daemon.process.process.pid)
-                                               if is_server(child) and child != process], 20)
-    daemon.wait_for("codecs", lambda: answer(service.url("standup", first)) == ["vp8", "opus"], 30)
+                                               if is_server(child) and child != process], LIMIT)
+    daemon.wait_for("codecs", lambda: answer(service.url("standup", first)) == ["vp8", "opus"], LIMIT)
     assert daemon.worker("standup") == worker
     assert daemon.room("standup")["status"]["recordingState"] == "recording"
 
     # A configuration without it ends it, and the call goes on.
     del daemon.sections["rtsp"]
     daemon.write(daemon.rooms)
-    daemon.wait_for("no server", lambda: not any(map(is_server, children(daemon.process.process.pid))), 20)
-    daemon.wait_for("no outputs", lambda: not daemon.room("standup")["status"].get("outputs"), 20)
+    daemon.wait_for("no server", lambda: not any(map(is_server, children(daemon.process.process.pid))), LIMIT)
+    daemon.wait_for("no outputs", lambda: not daemon.room("standup")["status"].get("outputs"), LIMIT)
     assert daemon.worker("standup") == worker
     assert PASSWORD not in daemon.process.messages
 

@@ -7,10 +7,11 @@ import subprocess
 import media
 from daemon import WHOLE
 from harness import recording_folder, room_url
+from recorded import LIMIT
 
 
 def verify(stage, *arguments):
-    run = stage.run_tapedeck("verify", *arguments, "--json", timeout=60)
+    run = stage.run_tapedeck("verify", *arguments, "--json", timeout=LIMIT)
     return run, run.result()
 
 
@@ -20,11 +21,11 @@ def findings(certificate, severity):
 
 def test_a_recording_is_certified(stage):
     server = stage.serve()
-    camera = stage.tapedeck("camera", room_url(server, "verify"), "--size", "640x360", "--json")
-    recorder = stage.run_tapedeck("record", room_url(server, "verify"), "--duration", "4s", "--directory",
-                                  stage.folder / "storage", timeout=40)
+    camera = stage.tapedeck("camera", room_url(server, "verify"), "--size", "320x180", "--json")
+    recorder = stage.run_tapedeck("record", room_url(server, "verify"), "--duration", "3s", "--directory",
+                                  stage.folder / "storage", timeout=LIMIT)
     assert recorder.exit_code == 0, recorder.story()
-    camera.end()
+    camera.end(LIMIT)
     folder = recording_folder(stage.folder / "storage")
 
     run, certificate = verify(stage, folder, "--decode")

@@ -211,6 +211,7 @@ def main():
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=15)
     parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")
+    parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
