@@ -4,12 +4,13 @@
 import contextlib
 import json
 import socket
-import threading
+import types
 
 import media
 import pytest
 from figures import assert_plays
 from harness import recording_folder
+from proxy import Proxy
 from recorded import LIMIT, assert_counters, assert_whole, lost_packets, stop, wait_for_media, wait_until_seen
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"
@@ -24,41 +25,6 @@ def url(server, room=ROOM, transport="ws"):
 
 def titles(path, kind):
     return sorted(stream["tags"]["title"] for stream in media.streams(path, kind))
-
-
-class Proxy:
-    """Stands between a client and a server until it cuts every connection; takes new ones all the same."""
-
-    def __init__(self, port):
-        self.target, self.open = port, []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.open += [client, server]
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=self.pump, args=pair, daemon=True).start()
-
-    def pump(self, source, sink):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def cut(self):
-        for each in self.open:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        self.open = []
-
-    def close(self):
-        self.cut()
-        self.listener.close()
 
 
 @pytest.fixture
@@ -126,11 +92,15 @@ def test_http_and_refusals(stage, janus, monkeypatch):
 
 
 def test_a_restart_of_janus_in_mid_call(stage, janus):
-    server = janus(ROOMS)
-    ada = publisher(stage, server, ROOM, "Ada")
-    recorder, storage, exported = start_recorder(stage, url(server))
+    server, successor = janus(ROOMS), janus(ROOMS)
+    # Where it is, another one is at once: we give up soon when there is none.
+    web_socket, http = Proxy(server.port), Proxy(server.http_port)
+    known = types.SimpleNamespace(port=web_socket.port, http_port=http.port)
+    ada = publisher(stage, known, ROOM, "Ada")
+    recorder, storage, exported = start_recorder(stage, url(known))
     wait_for_media(recorder, storage)
-    server = stage.restart_janus(server)
+    web_socket.target, http.target = successor.port, successor.http_port
+    server.kill()
     # Ada publishes again, under another id, and so do we: her second pair of files grows.
     wait_for_media(recorder, storage, 4)
     ada.wait_for("our camera, twice",
@@ -138,6 +108,8 @@ def test_a_restart_of_janus_in_mid_call(stage, janus):
     lists = [fact["publishers"] for fact in ada.facts if "tapedeck" in fact.get("publishers", ())]
     assert len(lists) == 2 and all(each.count("tapedeck") == 1 for each in lists), ada.story()
     stop(recorder, 0, 130)
+    for proxy in (web_socket, http):
+        proxy.close()
     assert_plays(exported)
     assert titles(exported, "video") == ["Ada – video"] * 2, f"{media.describe(exported)}\n{recorder.story()}"
 

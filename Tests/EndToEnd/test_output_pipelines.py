@@ -144,5 +144,5 @@ def test_who_leaves_makes_place_and_what_nobody_sends_is_silence(stage):
                             found["participant"] != before["participant"] and found, LIMIT)
     assert after["sdp"] != before["sdp"]
     daemon.wait_for("the next playlist", lambda: segments() and "ENDLIST" not in playlist.read_text(), LIMIT)
-    assert daemon.room("standup")["status"]["outputs"][0]["state"] == "sending"
+    daemon.wait_for("its status", lambda: daemon.room("standup")["status"]["outputs"][0]["state"] == "sending", LIMIT)
     assert not daemon.log("output.failed"), daemon.process.story()

@@ -6,7 +6,8 @@ import time
 
 import media
 from figures import assert_plays
-from harness import PEERS, free_port, json_objects, python
+from harness import PEERS, json_objects, python
+from proxy import Proxy
 from recorded import (LIMIT, assert_count, assert_counters, assert_saw, lost_packets, wait_for_media, wait_for_more,
                       wait_until_seen)
 
@@ -111,26 +112,28 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
 
 
 def test_a_call_is_taken_and_survives_the_server(stage):
-    port = free_port()
-    server = skyrtc_server(stage, "call", port)
-    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{port}?dialect=call&user=tapedeck", "--send", "test")
+    server, successor = skyrtc_server(stage, "call"), skyrtc_server(stage, "call")
+    # Where it is, another one is at once: we give up soon when there is none.
+    proxy = Proxy(server.port)
+    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{proxy.port}?dialect=call&user=tapedeck", "--send", "test")
     server.wait_for("us", lambda: "tapedeck" in server.messages, LIMIT)
     notes, storage = stage.folder / "notes.jsonl", stage.folder / "storage"
     caller = phone(stage, server, *SMALL, "--receive", "--notes", notes)
     caller.wait_for_event("ring", LIMIT)
     wait_for_media(recorder, storage)
+    proxy.target = successor.port
     server.end(LIMIT)
     no_violations(server)
     caller.wait_for_event("disconnected", LIMIT)
+    successor.wait_for("us again", lambda: "tapedeck" in successor.messages, LIMIT)
     wait_for_more(recorder, storage)
     wait_until_seen(caller, notes)
-    server = skyrtc_server(stage, "call", port)
-    server.wait_for("us again", lambda: "tapedeck" in server.messages, LIMIT)
-    second = phone(stage, server, *SMALL, "--duration", "3")
+    second = phone(stage, successor, *SMALL, "--duration", "3")
     assert second.wait(LIMIT) == 0, second.story()
     assert caller.end(LIMIT) == 0, caller.story()
     story = finish(recorder)
-    no_violations(server)
+    proxy.close()
+    no_violations(successor)
     videos = media.streams(recorder.exported, "video")
     assert len(videos) == 2, story
     for video, peer in zip(videos, (caller, second)):
@@ -139,20 +142,22 @@ def test_a_call_is_taken_and_survives_the_server(stage):
 
 
 def test_a_restart_of_the_server_costs_no_media(stage):
-    port = free_port()
-    server = skyrtc_server(stage, port=port)
+    server, successor = skyrtc_server(stage), skyrtc_server(stage)
+    proxy = Proxy(server.port)
     first, = members(stage, server, SMALL)
     storage = stage.folder / "storage"
-    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{port}/wss?room={ROOM}")
+    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{proxy.port}/wss?room={ROOM}")
     wait_for_media(recorder, storage)
+    proxy.target = successor.port
     server.end(LIMIT)
     first.wait_for_event("disconnected", LIMIT)
-    server = skyrtc_server(stage, port=port)
+    server = successor
     server.wait_for("us", lambda: ours(server), LIMIT)
     newcomer, = members(stage, server, SMALL)
     wait_for_media(recorder, storage, 4)
     wait_for_more(recorder, storage, 4)
     story = finish(recorder)
+    proxy.close()
     assert len(ours(server, {newcomer.sid})) == 1, server.story()
     no_violations(server)
     videos = media.streams(recorder.exported, "video")
