@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
-#   make test    installs what the tests need, and runs all of them
+#   make test    installs what the tests need, builds, and runs the tests that every change must pass
+#   make test-all  the same and the tests that take long for what they add, with a second and third try for what failed
 #   make figures what recording one room costs on this machine, in about three minutes
 #   make daemon-figures   what the daemon costs with many rooms, in about three minutes
 #   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
@@ -12,7 +13,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: demo test figures daemon-figures catalogue-figures build deb man check-package lint format packages venvs end-to-end check-newer
+.PHONY: demo test test-all figures daemon-figures catalogue-figures build deb man check-package lint format packages venvs end-to-end check-newer
 
 demo:
 	@.ci/install-packages demo
@@ -21,6 +22,9 @@ demo:
 
 test:
 	@.ci/test
+
+test-all:
+	@.ci/test all
 
 figures: build
 	python3 Tests/Benchmarks/recording_cost.py
