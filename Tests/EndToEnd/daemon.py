@@ -8,6 +8,8 @@ import pathlib
 import urllib.error
 import urllib.request
 
+from harness import LIMIT
+
 
 class Daemon:
     """The daemon of a configuration; the interface listens on a port of its own."""
@@ -34,11 +36,11 @@ class Daemon:
     def start(self):
         self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", self.log_level)
         self.url = self.process.wait_for(
-            "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), 20)
+            "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), LIMIT)
 
     def restart(self, between=lambda: None):
         """Ends the daemon, does something, and starts it again."""
-        assert self.process.end(40) == 0, self.process.story()
+        assert self.process.end() == 0, self.process.story()
         between()
         self.start()
 
@@ -51,7 +53,7 @@ class Daemon:
         if data is not None:
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=15) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -75,16 +77,16 @@ class Daemon:
 
     # Waiting.
 
-    def wait_for(self, what, is_there, timeout):
+    def wait_for(self, what, is_there, timeout=LIMIT):
         return self.process.wait_for(what, is_there, timeout)
 
-    def wait_for_phase(self, name, phase, timeout=15):
+    def wait_for_phase(self, name, phase, timeout=LIMIT):
         def is_there():
             room = self.room(name)
             return room if room["phase"] == phase else None
         return self.wait_for(f"room {name} {phase}", is_there, timeout)
 
-    def wait_for_recording(self, name, timeout=20):
+    def wait_for_recording(self, name, timeout=LIMIT):
         """Waits until media of a room are written."""
         def is_there():
             room = self.room(name)
@@ -92,7 +94,7 @@ class Daemon:
             return room if room["status"]["recordingState"] == "recording" and len(units) >= 2 and all(units) else None
         return self.wait_for(f"recording of {name}", is_there, timeout)
 
-    def wait_for_export(self, room, timeout=30, count=1):
+    def wait_for_export(self, room, timeout=LIMIT, count=1):
         """Waits until so many recordings of a room are exported; their folders, oldest first."""
         def is_there():
             found = sorted(path.parent for path in (self.storage / "recordings" / room).glob("*/call.mkv"))

@@ -13,7 +13,7 @@ PLUGINS = pathlib.Path(subprocess.run(["pkg-config", "--variable=pluginsdir", "g
 
 
 def doctor(stage, *flags):
-    process = stage.run_tapedeck("doctor", "--directory", stage.folder, *flags, timeout=30)
+    process = stage.run_tapedeck("doctor", "--directory", stage.folder, *flags)
     return process
 
 
@@ -84,7 +84,7 @@ def test_recording_needs_no_encoder(stage, crippled):
 
 
 def test_a_directory_that_cannot_be_written_is_a_problem(stage):
-    process = stage.run_tapedeck("doctor", "--json", "--directory", "/proc", timeout=30)
+    process = stage.run_tapedeck("doctor", "--json", "--directory", "/proc")
     assert process.exit_code == 2, process.story()
     assert findings(process.result())["storage", "directory"]["level"] == "problem"
 
@@ -98,7 +98,7 @@ api: {{ listen: "127.0.0.1:0" }}
 rooms:
   standup: {{ url: "socketio+http://localhost:3000/123123" }}
 """)
-    process = stage.run_tapedeck("doctor", "--json", "--config", configuration, timeout=30)
+    process = stage.run_tapedeck("doctor", "--json", "--config", configuration)
     assert process.exit_code == 0, process.story()
     found = findings(process.result())
     assert found["network", "room standup"]["level"] == "ok"
@@ -109,6 +109,6 @@ rooms:
 def test_a_wrong_configuration_is_refused(stage):
     configuration = stage.folder / "tapedeck.yaml"
     configuration.write_text("rooms: 7\n")
-    process = stage.run_tapedeck("doctor", "--config", configuration, timeout=30)
+    process = stage.run_tapedeck("doctor", "--config", configuration)
     assert process.exit_code == 2, process.story()
     assert "rooms" in process.messages, process.story()

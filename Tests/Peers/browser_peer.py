@@ -4,7 +4,7 @@
 
 Serves its own small page (Tests/Peers/page) on loopback and prints one JSON object a line: joined, connected, closed
 (figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a
-line: `stats` prints the figures so far, `leave` ends. Leaves the room and ends on SIGTERM, after --duration seconds of
+line: `stats` prints the figures so far, `silence` stops sending for good and prints `silent`, `leave` ends. Leaves the room and ends on SIGTERM, after --duration seconds of
 the first connection, or after --limit seconds.
 
 With --page it opens the page of `tapedeck serve` instead (which always sends and receives), and figures are those of
@@ -43,6 +43,8 @@ FLAGS = [
 PAGE_FOLDER = pathlib.Path(__file__).resolve().parent / "page"
 LOOK_AT_SERVED_PAGE = """async () => Object.fromEntries(await Promise.all([...tapedeckRoom.peers].map(
     async ([member, pc]) => [member, { connected: pc.connectionState === "connected", ...await figures(pc) }])))"""
+SILENCE_SERVED_PAGE = """async () => Promise.all([...tapedeckRoom.peers.values()].flatMap(
+    (pc) => pc.getSenders().map((sender) => sender.replaceTrack(null))))"""
 SUMS = ("framesSent", "audioPacketsSent", "framesReceived", "framesDecoded", "audioPacketsReceived")
 
 
@@ -95,7 +97,11 @@ class BrowserPeer:
         while line := await reader.readline():
             command = line.strip()
             if command == b"stats":
-                report({"event": "stats", "connections": await page.evaluate(self.looker)})
+                figures = await page.evaluate(self.looker)
+                report({"event": "stats", "connections": list(figures.values()) if self.options.page else figures})
+            elif command == b"silence":
+                await page.evaluate(SILENCE_SERVED_PAGE if self.options.page else "stopSending()")
+                report({"event": "silent"})
             elif command == b"leave":
                 self.ended.set()
 
