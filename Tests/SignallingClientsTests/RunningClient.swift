@@ -6,11 +6,19 @@ import SignallingClients
 
 /// A client with its run in a task and the one reader of its events.
 struct RunningClient {
+    /// As `oneShot`, with time enough for a slow machine.
+    static let patient = JoinPolicy(
+        connectTimeout: .seconds(60),
+        attempts: 5,
+        attemptInterval: .seconds(1),
+        waitsWhenFull: false
+    )
+
     let client: SocketIOClient
     let run: Task<SignallingError?, Never>
     private var events: AsyncStream<RoomEvent>.Iterator
 
-    init(_ configuration: SocketIOClient.Configuration, policy: JoinPolicy = .oneShot) {
+    init(_ configuration: SocketIOClient.Configuration, policy: JoinPolicy = Self.patient) {
         let client = SocketIOClient(
             configuration: configuration,
             policy: policy,
@@ -42,10 +50,16 @@ struct RunningClient {
         await self.events.next(isolation: #isolation)
     }
 
-    /// Waits for `joined` and gives our id.
+    /// Waits for `joined` and gives our id; attempts that fail before are passed over.
     mutating func joined() async -> PeerID? {
-        guard case .joined(let id) = await self.next() else { return nil }
-        return id
+        while let event = await self.next() {
+            switch event {
+            case .joinFailed: continue
+            case .joined(let id): return id
+            default: return nil
+            }
+        }
+        return nil
     }
 
     /// Leaves and waits for the end of the run.
