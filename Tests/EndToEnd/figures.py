@@ -10,6 +10,8 @@ SLACK = 15
 # Share of the counters that an encoder may blur, and of the packets that the network may lose.
 MAXIMUM_UNREADABLE = 0.02
 MAXIMUM_LOST = 0.01
+# So short are some recordings that one packet is more than its share.
+A_FEW = 3
 MEDIAN_OFFSET, MAXIMUM_OFFSET = 0.040, 0.060
 AUDIO_PACKET = 0.020
 
@@ -54,11 +56,11 @@ def lost_packets(process, kind):
 
 
 def assert_few_lost(path, process):
-    """At most 1 % of the packets were lost, as the answer of `record` says."""
+    """At most 1 % of the packets, or a few, were lost, as the answer of `record` says."""
     for stream in media.streams(path):
         count = len(media.packets(path, stream["index"]))
         lost = lost_packets(process, stream["codec_type"])
-        assert lost <= MAXIMUM_LOST * count, f"{lost} packets lost, {count} recorded: {process.story()}"
+        assert lost <= max(A_FEW, MAXIMUM_LOST * count), f"{lost} packets lost, {count} recorded: {process.story()}"
 
 
 def assert_readable(frames, story=""):

@@ -181,7 +181,9 @@ class Running:
 
     def whole_story(self, lines=25):
         errors = "\n".join(line[:500] for line in self.messages.splitlines()[-lines:])
-        output = "\n".join(line[:500] for line in self.output.splitlines()[-lines:])
+        # Whoever waits for a figure asks often.
+        told = [line for line in self.output.splitlines() if not line.startswith('{"event": "stats"')]
+        output = "\n".join(line[:500] for line in told[-lines:])
         return (f"--- {self.name}, exit code {self.process.poll()}: {' '.join(self.command)}\n"
                 f"standard output:\n{output}\nstandard error:\n{errors}\n")
 

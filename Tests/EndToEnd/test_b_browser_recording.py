@@ -5,7 +5,7 @@ import json
 
 import media
 import pytest
-from figures import assert_all_counted, assert_few_lost, assert_plays, assert_synchronous
+from figures import assert_all_counted, assert_plays, assert_synchronous
 from harness import interrupted, record, room_url, start_recorder, wait_for_silence
 
 ROOM = "123123"
@@ -90,4 +90,3 @@ def test_a_call_put_on_hold_goes_on(stage):
     returns = [after for before, after in zip(times, times[1:]) if after - before > 1]
     assert len(returns) >= 2, f"{returns} {recorder.story()}"
     assert len([time for time in times if time >= returns[-1]]) >= 10, recorder.story()
-    assert_few_lost(exported, recorder)

@@ -8,7 +8,7 @@ import time
 import media
 import pytest
 from daemon import Daemon, children
-from figures import AUDIO_PACKET, MAXIMUM_LOST, assert_plays
+from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
 from harness import LIMIT, json_objects, room_url
 
 
@@ -29,7 +29,7 @@ def assert_unbroken(folder):
     sound, = media.streams(folder / "call.mkv", "audio")
     gaps = media.gaps(folder / "call.mkv", sound["index"], AUDIO_PACKET)
     story = f"{lost} packets lost, gaps {gaps}\n{media.describe(folder / 'call.mkv')}"
-    assert lost <= MAXIMUM_LOST * len(media.packets(folder / "call.mkv", sound["index"])), story
+    assert lost <= max(A_FEW, MAXIMUM_LOST * len(media.packets(folder / "call.mkv", sound["index"]))), story
     assert sum(round(seconds / AUDIO_PACKET) for _, seconds in gaps) <= lost and (lost or not gaps), story
 
 
@@ -92,7 +92,7 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
             name)["status"]["tracks"][0]["units"] > units[name])
         assert daemon.worker(name) == before[name]
         track, = daemon.room(name)["status"]["tracks"]
-        assert track["lostPackets"] <= MAXIMUM_LOST * track["units"], track
+        assert track["lostPackets"] <= max(A_FEW, MAXIMUM_LOST * track["units"]), track
     for peer in cameras:
         peer.end()
     folder, = daemon.wait_for_export(victim)
