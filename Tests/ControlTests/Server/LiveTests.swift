@@ -105,17 +105,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "GET /v1/rooms HTT", "POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{",
-    ])
-    func whoSendsTooSlowlyIsDropped(_ beginning: String) async throws {
+    @Test func whoSendsTooSlowlyIsDropped() async throws {
+        let beginnings = [
+            "", "GET /v1/rooms HTT", "POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{",
+        ]
         try await self.withServer {
             $0.limits.requestTime = .seconds(1)
         } _: { _, port, _ in
-            let connection = try RawConnection(port: port)
-            connection.send(beginning)
-            let answer = try await connection.receive()
-            #expect(answer.hasPrefix("HTTP/1.1 408 ") || (!beginning.hasPrefix("POST") && answer.isEmpty))
+            let connections = try beginnings.map { beginning in
+                let connection = try RawConnection(port: port)
+                connection.send(beginning)
+                return connection
+            }
+            for (beginning, connection) in zip(beginnings, connections) {
+                let answer = try await connection.receive()
+                let isDropped = answer.isEmpty && !beginning.hasPrefix("POST")
+                #expect(isDropped || answer.hasPrefix("HTTP/1.1 408 "), "\(beginning): \(answer)")
+            }
         }
     }
 
