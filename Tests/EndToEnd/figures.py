@@ -7,8 +7,9 @@ import media
 
 # Frames that were under way when a recording began or was ended.
 SLACK = 15
-# Share of the counters that an encoder may blur, and of the packets that the network may lose.
-MAXIMUM_UNREADABLE = 0.02
+# Share of the counters that an encoder may blur (such a frame is counted by its place), and of the packets that the
+# network may lose.
+MAXIMUM_UNREADABLE = 0.05
 MAXIMUM_LOST = 0.01
 # So short are some recordings that one packet is more than its share.
 A_FEW = 3

@@ -11,8 +11,8 @@ CASES = ["garbage-sdp", "wrong-types", "unknown-types", "early-candidates", "bad
          "no-usable-media", "sdes", "no-fingerprint", "many-offers", "many-sections", "abandoned-offer"]
 GATE_CASES = {"garbage-sdp", "early-candidates", "many-offers"}
 FRAMES = ["unfinished-binary", "binary", "unknown-packet", "empty", "invalid-open", "oversize", "close",
-          "namespace-refused", "namespace-disconnect"]
-GATE_FRAMES = {"oversize", "namespace-disconnect"}
+          "namespace-refused"]
+GATE_FRAMES = {"oversize", "close"}
 
 
 def tiers(cases, in_gate):
@@ -104,6 +104,18 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     assert count >= sent - 4 * SLACK * len(videos), f"{count} of {sent} frames: {recorder.story()}"
     assert media.streams(exported, "audio"), recorder.story()
     assert_few_lost(exported, recorder)
+
+
+def test_a_room_server_that_puts_the_recorder_out_ends_the_recording(stage):
+    server = stage.room_server(5)
+    stage.aiortc(server, ROOM, "--send", "synthetic")
+    proxy = hostile_proxy(stage, server, "--every", "0", "--case", "namespace-disconnect", "--after", "5")
+    exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4))
+    assert recorder.wait() == 0, recorder.story()
+    assert "put us out" in recorder.messages, recorder.story()
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    assert_numbered(exported, video["index"], recorder)
 
 
 def closed(peer):
