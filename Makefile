@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
-#   make test    installs what the tests need, and runs all of them
+#   make test    installs what the tests need, builds, and runs the tests that every change must pass
+#   make test-all  the same and the tests that take long for what they add, with a second and third try for what failed
 #   make figures what recording one room costs on this machine, in about three minutes
 #   make av-figures       how far flash and beep are apart in exported calls, in about a minute
 #   make frame-proof      every frame of a call of ten minutes is in its file, once
@@ -23,13 +24,12 @@
 #   make man     manual pages and shell completions, in .build/manual and .build/completions
 #   make check-package  installs, upgrades and purges the package in a bare Debian 12; root, a few minutes
 #   make fuzz    feeds every parser of the network for two minutes; FUZZ_SECONDS=10 FUZZ_TARGETS="sdp json" changes it
-#   make end-to-end-long  the tests of the suite that take long for what they add to the others
 #   make test-devices  a camera and a sound card of a real kernel, in an emulated machine; some minutes. make test leaves it
 #                out unless TAPEDECK_DEVICES=1
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench demo test test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures build deb man check-package fuzz lint format packages venvs end-to-end end-to-end-long kill-figures check-newer load-figures output-figures soak
+.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak
 
 demo:
 	@.ci/install-packages demo
@@ -38,6 +38,9 @@ demo:
 
 test:
 	@.ci/test
+
+test-all:
+	@.ci/test all
 
 # The debug build; PYTEST_ARGUMENTS="-k unplugged" picks tests.
 test-devices:
@@ -136,9 +139,6 @@ venvs: packages
 # The end-to-end suite alone, with a binary that is built already. PYTEST_ARGUMENTS="-k camera" picks tests.
 end-to-end: venvs
 	.venv/peers/bin/python -m pytest Tests/EndToEnd $(PYTEST_ARGUMENTS)
-
-end-to-end-long: venvs
-	.venv/peers/bin/python -m pytest Tests/EndToEnd -m long
 
 # The debug build with the GStreamer of Debian 13, in a folder of its own; needs root. Not in CI.
 check-newer: venvs

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite struct ChildEnvironmentTests {
+@Suite(.timeLimit(.minutes(5))) struct ChildEnvironmentTests {
     /// The names of the variables that a job gets.
     private func names(_ values: NotedValueSource) async -> Set<String> {
         let lines = LineCollector()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct HostFindingTests {
+@Suite(.timeLimit(.minutes(5))) struct HostFindingTests {
     private static let healthy = SystemFacts(
         clockIsSynchronised: true,
         hasTimeDaemon: true,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diagnosis
 
-@Suite struct MediaFindingTests {
+@Suite(.timeLimit(.minutes(5))) struct MediaFindingTests {
     @Test func `nothing missing is fine`() {
         for needed in NeededElements.all {
             #expect(needed.finding(missing: ["unheardof"]).level == .ok)
@@ -58,7 +58,7 @@ import Testing
         )
     }
 
-    @Test(.timeLimit(.minutes(1))) func `encoders of this host encode`() async throws {
+    @Test func `encoders of this host encode`() async throws {
         try await EncoderTrial.encode(with: "vp8enc")
         try await EncoderTrial.encode(with: "openh264enc")
     }

@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the end-to-end suite. The binary is $TAPEDECK, else the newest of .build/debug and .build/release."""
+"""Fixtures of the end-to-end suite. The binary is $TAPEDECK, else the newest of .build/debug and .build/release.
 
+Tests that pass at a later try are written to $TAPEDECK_RERUNS, if set: a JSON object a line, {"name", "reason"}.
+"""
+
+import json
 import os
 import pathlib
+import re
+import resource
 
 import network
 import pytest
 from harness import ROOT, Stage
+
+# A test of slow clients holds some thousands of connections.
+OPEN_FILES = 8192
+MESSAGE_LINES, MESSAGE_COLUMNS = 12, 300
+
+
+def pytest_configure():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < OPEN_FILES:
+        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @pytest.fixture(scope="session")
@@ -55,19 +72,44 @@ def stage(tmp_path, tapedeck_path, request):
 def run_stage(folder, tapedeck, request):
     stage = Stage(folder, tapedeck)
     request.node.stage = stage
-    try:
-        yield stage
-    finally:
-        complaints = stage.finish()
-        stories = stage.stories()
+    yield stage
+    complaints = stage.finish()
     if complaints:
-        pytest.fail("\n".join(complaints) + "\n" + stories, pytrace=False)
+        pytest.fail("; ".join(complaints), pytrace=False)
+
+
+def reason_first(message):
+    """The message of a failed assertion, what was compared first, at a length that a summary can show."""
+    lines = message.splitlines()
+    compared = next((index for index, line in enumerate(lines) if line.startswith("assert ")), 0)
+    lines = lines[compared:compared + 1] + lines[:compared] + lines[compared + 1:]
+    return "\n".join(line[:MESSAGE_COLUMNS] for line in lines[:MESSAGE_LINES])
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
     stage = getattr(item, "stage", None)
-    if stage and report.failed and report.when == "call":
+    if not report.failed:
+        return report
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash:
+        crash.message = reason_first(crash.message)
+    if stage and not stage.has_told:
+        stage.has_told = True
         report.sections.append(("processes", stage.stories()))
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    # pytest-xdist appends the group, which is no part of the name.
+    report.nodeid = re.sub(r"@\w+$", "", report.nodeid)
+    path = os.environ.get("TAPEDECK_RERUNS")
+    if path and report.outcome == "rerun":
+        crash = getattr(report.longrepr, "reprcrash", None)
+        reason = crash.message if crash else str(report.longrepr or "")
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"name": report.nodeid, "reason": reason[:300]}) + "\n")

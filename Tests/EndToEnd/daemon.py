@@ -12,6 +12,8 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Benchmarks"))
 from process import children, resident_bytes as resident  # noqa: E402, F401
 
+from harness import LIMIT
+
 # Verdicts of recordings whose files are as they were written; a busy machine may lose a packet on the way.
 WHOLE = ("complete", "complete-with-gaps")
 
@@ -42,11 +44,11 @@ class Daemon:
         self.process = self.stage.tapedeck("run", "--config", self.path, "--json", "--log-level", self.log_level,
                                            *self.flags)
         self.url = self.process.wait_for(
-            "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), 20)
+            "its interface", lambda: next((fact["api"] for fact in self.process.facts if "api" in fact), None), LIMIT)
 
     def restart(self, between=lambda: None):
         """Ends the daemon, does something, and starts it again."""
-        assert self.process.end(40) == 0, self.process.story()
+        assert self.process.end() == 0, self.process.story()
         between()
         self.start()
 
@@ -59,7 +61,7 @@ class Daemon:
         if data is not None:
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=15) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -83,16 +85,16 @@ class Daemon:
 
     # Waiting.
 
-    def wait_for(self, what, is_there, timeout):
+    def wait_for(self, what, is_there, timeout=LIMIT):
         return self.process.wait_for(what, is_there, timeout)
 
-    def wait_for_phase(self, name, phase, timeout=15):
+    def wait_for_phase(self, name, phase, timeout=LIMIT):
         def is_there():
             room = self.room(name)
             return room if room["phase"] == phase else None
         return self.wait_for(f"room {name} {phase}", is_there, timeout)
 
-    def wait_for_recording(self, name, timeout=20):
+    def wait_for_recording(self, name, timeout=LIMIT):
         """Waits until media of a room are written."""
         def is_there():
             room = self.room(name)
@@ -100,7 +102,7 @@ class Daemon:
             return room if room["status"]["recordingState"] == "recording" and len(units) >= 2 and all(units) else None
         return self.wait_for(f"recording of {name}", is_there, timeout)
 
-    def wait_for_export(self, room, timeout=30, count=1):
+    def wait_for_export(self, room, timeout=LIMIT, count=1):
         """Waits until so many recordings of a room are exported; their folders, oldest first."""
         def is_there():
             found = sorted(path.parent for path in (self.storage / "recordings" / room).glob("*/call.mkv"))

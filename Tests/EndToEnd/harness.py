@@ -3,8 +3,10 @@
 
 import contextlib
 import json
+import itertools
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -21,6 +23,12 @@ sys.path.insert(0, str(PEERS))
 import janus_configuration  # noqa: E402
 
 MARK = "TAPEDECK_TEST_RUN"
+# Nobody waits this long but for something that hangs.
+LIMIT = 90
+# Below what the kernel hands out by itself (ip_local_port_range); each worker of pytest-xdist has its own thousand.
+PORTS = 20000 + 1000 * int((re.findall(r"\d+", os.environ.get("PYTEST_XDIST_WORKER", "")) or [8])[0])
+# Another checkout's tests may run at the same time.
+OFFSETS = itertools.count(os.getpid() * 7)
 
 
 def python(venv):
@@ -30,9 +38,13 @@ def python(venv):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port nobody listens on, and that nobody is given who asks for any."""
+    for offset in itertools.islice(OFFSETS, 1000):
+        port = PORTS + offset % 1000
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError(f"every port from {PORTS} to {PORTS + 999} is taken")
 
 
 def json_objects(lines):
@@ -102,31 +114,57 @@ class Running:
         assert self.facts, f"no JSON object on standard output\n{self.story()}"
         return self.facts[-1]
 
-    def wait_for(self, what, is_there, timeout):
+    def wait_for(self, what, is_there, timeout=LIMIT):
         """Waits until `is_there()` gives something true, and returns it."""
         deadline = time.monotonic() + timeout
         while True:
             if value := is_there():
                 return value
             ended = self.process.poll() is not None and not self.reader.is_alive()
-            assert not ended, f"{self.name} ended before {what}\n{self.story()}"
-            assert time.monotonic() < deadline, f"no {what} from {self.name} in {timeout} s\n{self.story()}"
+            assert not ended, f"{self.name} ended before {what}: {self.story()}"
+            assert time.monotonic() < deadline, f"no {what} from {self.name} in {timeout} s: {self.story()}"
             with self.changed:
                 self.changed.wait(0.05)
 
-    def wait_for_event(self, name, timeout=20):
+    def wait_for_event(self, name, timeout=LIMIT):
         return self.wait_for(f"event {name!r}", lambda: self.event(name), timeout)
 
     def wait_for_port(self):
         """The port a server of ours says it listens on."""
-        return self.wait_for("port", lambda: next((fact for fact in self.facts if "port" in fact), None), 15)["port"]
+        return self.wait_for("port", lambda: next((fact for fact in self.facts if "port" in fact), None), LIMIT)["port"]
 
-    def wait(self, timeout):
+    def tell(self, command):
+        """Writes a line to standard input."""
+        self.process.stdin.write(f"{command}\n".encode())
+        self.process.stdin.flush()
+
+    def figures(self, *names):
+        """What a foreign peer has counted until now under these names, of all its connections together."""
+        return tuple(map(sum, zip(*self.each_figure(*names)))) or (0,) * len(names)
+
+    def each_figure(self, *names):
+        """The same of each connection."""
+        def answers():
+            return [fact for fact in self.facts if fact.get("event") == "stats"]
+        count = len(answers())
+        self.tell("stats")
+        connections = self.wait_for("figures", lambda: answers()[count:])[0]["connections"]
+        return [tuple(figures.get(name) or 0 for name in names) for figures in connections]
+
+    def wait_for_figure(self, name, least, timeout=LIMIT):
+        """Waits until a foreign peer has counted so many; returns how many it were then."""
+        deadline = time.monotonic() + timeout
+        while (value := self.figures(name)[0]) < least:
+            assert time.monotonic() < deadline, f"{name} is {value}, not {least}, after {timeout} s: {self.story()}"
+            time.sleep(0.1)
+        return value
+
+    def wait(self, timeout=LIMIT):
         """Waits for the end and returns the exit code."""
         try:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.name} did not end in {timeout} s\n{self.story()}") from None
+            raise AssertionError(f"{self.name} did not end in {timeout} s: {self.story()}") from None
         self.reader.join(5)
         return code
 
@@ -134,7 +172,7 @@ class Running:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
-    def end(self, timeout=15):
+    def end(self, timeout=LIMIT):
         """Asks the process to end, and waits for it."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
@@ -144,11 +182,18 @@ class Running:
         """SIGKILL to the process and its group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(5)
+        self.process.wait(LIMIT)
 
-    def story(self, lines=60):
-        errors = "\n".join(self.messages.splitlines()[-lines:])
-        output = "\n".join(self.output.splitlines()[-lines:])
+    def story(self):
+        """One line for the message of a failed assertion: the report has the whole story."""
+        said = (self.messages.strip() or self.output.strip()).splitlines()
+        return f"{self.name}, exit code {self.process.poll()}, said last: {said[-1][:200] if said else 'nothing'}"
+
+    def whole_story(self, lines=25):
+        errors = "\n".join(line[:500] for line in self.messages.splitlines()[-lines:])
+        # Whoever waits for a figure asks often.
+        told = [line for line in self.output.splitlines() if not line.startswith('{"event": "stats"')]
+        output = "\n".join(line[:500] for line in told[-lines:])
         return (f"--- {self.name}, exit code {self.process.poll()}: {' '.join(self.command)}\n"
                 f"standard output:\n{output}\nstandard error:\n{errors}\n")
 
@@ -160,6 +205,7 @@ class Stage:
         self.folder, self.tapedeck_path = pathlib.Path(folder), tapedeck
         self.mark = uuid.uuid4().hex
         self.running = []
+        self.has_told = False
 
     def start(self, name, *command, secrets=None):
         """Starts a process; `secrets` are variables of its environment."""
@@ -178,7 +224,7 @@ class Stage:
         server.eio = 4 if version == 5 else 3
         return server
 
-    def members(self, server, room, count, timeout=20):
+    def members(self, server, room, count, timeout=LIMIT):
         """Waits until so many members are in a room of `room_server`."""
         def have_joined():
             sids = set()
@@ -195,7 +241,7 @@ class Stage:
         peer = self.start("chromium", python("peers"), PEERS / "browser_peer.py", "--url",
                           f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
                           transport, *flags)
-        peer.wait_for_event("joined", 40)
+        peer.wait_for_event("joined")
         return peer
 
     def aiortc(self, server, room, *flags, transport="websocket"):
@@ -203,7 +249,7 @@ class Stage:
         peer = self.start("aiortc", python("peers"), PEERS / "aiortc_peer.py", "--url",
                           f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
                           transport, *flags)
-        peer.wait_for_event("joined", 20)
+        peer.wait_for_event("joined")
         return peer
 
     def whip_endpoint(self, *flags, port=0):
@@ -250,7 +296,7 @@ class Stage:
             arguments += "--bitrate", "1500k"
         return self.start(f"tapedeck-{arguments[0]}", self.tapedeck_path, *arguments, secrets=secrets)
 
-    def run_tapedeck(self, *arguments, timeout, secrets=None):
+    def run_tapedeck(self, *arguments, timeout=LIMIT, secrets=None):
         process = self.tapedeck(*arguments, secrets=secrets)
         process.exit_code = process.wait(timeout)
         return process
@@ -281,17 +327,16 @@ class Stage:
         for process in reversed(self.running):
             if process.process.poll() is None:
                 process.signal(signal.SIGTERM)
-        deadline = time.monotonic() + 15
         for process in reversed(self.running):
             try:
-                process.process.wait(max(0.1, deadline - time.monotonic()))
+                process.process.wait(60)
             except subprocess.TimeoutExpired:
                 complaints.append(f"{process.name} did not end on SIGTERM")
                 process.kill()
             process.reader.join(5)
             process.process.stdin.close()
         # Children of Chromium need a moment to see that their parent is gone.
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while (left := self.left_over()) and time.monotonic() < deadline:
             time.sleep(0.1)
         for pid, command in left:
@@ -301,7 +346,7 @@ class Stage:
         return complaints
 
     def stories(self):
-        return "\n".join(process.story() for process in self.running)
+        return "\n".join(process.whole_story() for process in self.running)
 
 
 def room_url(server, room, **query):
@@ -322,10 +367,42 @@ def media_files(directory):
     return sorted(path for path in pathlib.Path(directory).rglob("*") if path.suffix in (".mkv", ".mka"))
 
 
+def start_recorder(stage, url, *flags):
+    """The file it will export, and a recorder that joins."""
+    exported = stage.folder / "call.mkv"
+    recorder = stage.tapedeck("record", url, "--directory", stage.folder / "storage", "--output", exported, "--json",
+                              "--wait", "90s", *flags)
+    return exported, recorder
+
+
 def record(stage, url, seconds, *flags):
     """Records for so many seconds; the exported file and the process."""
-    exported = stage.folder / "call.mkv"
-    recorder = stage.run_tapedeck("record", url, "--duration", f"{seconds}s", "--directory", stage.folder / "storage",
-                                  "--output", exported, "--json", *flags, timeout=seconds + 40)
-    assert recorder.exit_code == 0, recorder.story()
+    exported, recorder = start_recorder(stage, url, "--duration", f"{seconds}s", *flags)
+    assert recorder.wait() == 0, recorder.story()
     return exported, recorder
+
+
+def record_frames(stage, url, peer, count, *flags):
+    """Records until a foreign peer has sent so many frames: the exported file, the recorder, and how many it were."""
+    exported, recorder = start_recorder(stage, url, *flags)
+    sent = peer.wait_for_figure("framesSent", count)
+    return exported, interrupted(recorder), sent
+
+
+def interrupted(recorder):
+    """Ends a recording as Ctrl-C does."""
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait() == 0, recorder.story()
+    return recorder
+
+
+def wait_for_silence(recorder, folder):
+    """Waits until what was sent is written: the tracks below a storage directory grow no more."""
+    def sizes():
+        return {path: path.stat().st_size for path in media_files(folder)}
+    before = {}
+    deadline = time.monotonic() + LIMIT
+    while (now := sizes()) != before or not now:
+        assert time.monotonic() < deadline, f"the tracks do not end: {recorder.story()}"
+        before = now
+        time.sleep(1.5)

@@ -3,33 +3,32 @@
 
 import pathlib
 import subprocess
-import time
 
 import media
 import pytest
-from figures import assert_plays
+from figures import SLACK, assert_plays, assert_readable
 from harness import media_files, python, recording_folder, room_url
 
 ROOM = "123123"
-FPS = 30
-LOSS = 0.5
+# Half a second of pictures.
+LOSS = 15
 
 
-@pytest.mark.parametrize("codec", ["vp8", "h264"])
+@pytest.mark.alone
+@pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_a_killed_recording_is_exported(stage, codec):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", codec)
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage")
-    started = peer.wait_for_event("sending", 20)["at"]
-    time.sleep(8)
-    killed = time.time()
+    peer.wait_for_figure("framesSent", 180)
+    frames_sent, packets_sent = peer.figures("framesSent", "audioPacketsSent")
     recorder.kill()
 
     folder = recording_folder(stage.folder / "storage")
     # The raw tracks play as they are.
     assert len(media_files(folder / "tracks")) == 2, list(folder.rglob("*"))
     exported = stage.folder / "call.mkv"
-    export = stage.run_tapedeck("export", folder, "--output", exported, timeout=60)
+    export = stage.run_tapedeck("export", folder, "--output", exported)
     assert export.exit_code in (0, 5), export.story()
     assert_plays(exported)
 
@@ -37,13 +36,14 @@ def test_a_killed_recording_is_exported(stage, codec):
     sound, = media.streams(exported, "audio")
     story = media.describe(exported) + "\n" + export.story()
     frames = media.frames(exported, video["index"])
+    assert_readable(frames, story)
     counters = [frame.counter for frame in frames if frame.counter is not None]
-    sent = (killed - started) * FPS
-    assert sent - counters[-1] <= LOSS * FPS, f"frame {counters[-1]} is the last of {sent:.0f}\n{story}"
-    assert counters[0] <= LOSS * FPS, story
+    assert counters[-1] >= frames_sent - 1 - LOSS - SLACK, f"frame {counters[-1]} is the last of {frames_sent}\n{story}"
+    assert counters[0] <= SLACK, story
+    # How many packets were lost, the dead recorder cannot tell any more.
     assert sum(abs(number) for _, number in media.lost_frames(frames)) <= 3, f"{media.lost_frames(frames)}\n{story}"
-    first, last = media.span(exported, sound["index"])
-    assert last - first >= killed - started - LOSS, story
+    packets = media.packets(exported, sound["index"])
+    assert len(packets) >= packets_sent - 2 * (LOSS + SLACK), f"{len(packets)} of {packets_sent} packets\n{story}"
 
 
 def test_kills_at_random_moments_cost_half_a_second_at_most(stage):
@@ -56,12 +56,12 @@ def test_kills_at_random_moments_cost_half_a_second_at_most(stage):
 def test_a_folder_is_exported_again_without_change(stage):
     server = stage.room_server(5)
     stage.aiortc(server, ROOM, "--send", "synthetic")
-    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--duration", "4s", "--directory",
-                                  stage.folder / "storage", "--json", timeout=40)
+    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--duration", "3s", "--directory",
+                                  stage.folder / "storage", "--json")
     assert recorder.exit_code == 0, recorder.story()
     folder = recording_folder(stage.folder / "storage")
     before = {path: path.stat().st_size for path in media_files(folder / "tracks")}
-    export = stage.run_tapedeck("export", folder, "--output", stage.folder / "again.mkv", timeout=60)
+    export = stage.run_tapedeck("export", folder, "--output", stage.folder / "again.mkv")
     assert export.exit_code == 0, export.story()
     assert_plays(stage.folder / "again.mkv")
     assert {path: path.stat().st_size for path in media_files(folder / "tracks")} == before

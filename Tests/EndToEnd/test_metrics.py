@@ -46,7 +46,7 @@ def scrape(port, accept="text/plain"):
     """The answer's type and text; None while nobody answers."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept})
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError:
         raise
@@ -84,7 +84,7 @@ rooms:
         answer = scrape(port)
         return answer if answer and media.search(answer[1]) else None
 
-    kind, text = daemon.wait_for("media in /metrics", with_media, 60)
+    kind, text = daemon.wait_for("media in /metrics", with_media)
     assert kind.startswith("text/plain; version=0.0.4")
     # A second time: the request before is counted now.
     _, text = scrape(port)

@@ -8,6 +8,9 @@ import subprocess
 import pytest
 from harness import ROOT
 
+# They share a package and the manual pages.
+pytestmark = pytest.mark.xdist_group("package")
+
 DEBIAN = ROOT / "systemd" / "debian"
 # Small, so that a package is made in seconds; says of itself what the binary under test says.
 STAND_IN = """

@@ -6,6 +6,7 @@ import json
 import zoneinfo
 
 import media
+import pytest
 from daemon import Daemon
 from figures import assert_plays
 from harness import free_port, json_objects, room_url
@@ -20,15 +21,15 @@ def room(server, name, **more):
 def sound(stage, server, name):
     """A camera that costs little: it sends sound only."""
     return stage.tapedeck("camera", room_url(server, name), "--video", "none", "--host-address", "127.0.0.1",
-                          "--duration", "90s", "--json")
+                          "--duration", "170s", "--json")
 
 
-def wait_for_units(daemon, name, more=10, timeout=30):
+def wait_for_units(daemon, name, more=10):
     """Waits until so many more units of a room are written."""
     def units():
         return sum(track["units"] for track in daemon.room(name)["status"]["tracks"] if track["open"])
     before = units()
-    daemon.wait_for(f"more units of {name}", lambda: units() >= before + more, timeout)
+    daemon.wait_for(f"more units of {name}", lambda: units() >= before + more)
 
 
 def recordings(daemon, name):
@@ -64,7 +65,7 @@ def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
     daemon.wait_for_phase("urgent", "joined")
     assert "urgent" in daemon.log("room.left")[0], daemon.log("room.left")
     assert daemon.room("first")["phase"] == daemon.room("second")["phase"] == "queued"
-    recording, = daemon.wait_for("its recording", lambda: recordings(daemon, "first"), 20)
+    recording, = daemon.wait_for("its recording", lambda: recordings(daemon, "first"))
     assert recording["state"] != "recording", recording
     daemon.wait_for("the metric", lambda: 'tapedeck_rooms{phase="queued"} 2\n' in daemon.request("GET", "/metrics")[2].decode(),
                     10)
@@ -131,7 +132,7 @@ def test_a_full_room_is_tried_quietly_until_it_has_a_place(stage):
 
     def refusals():
         return [fact for fact in json_objects(server.messages.splitlines()) if fact["event"] == "full"]
-    daemon.wait_for("three refusals", lambda: len(refusals()) >= 3, 20)
+    daemon.wait_for("three refusals", lambda: len(refusals()) >= 3)
     found = daemon.room("small")
     assert (found["phase"], found["reason"]) == ("joining", "the room is full")
     assert found["restarts"] == 0
@@ -188,7 +189,7 @@ def test_two_recorders_and_a_camera_in_one_room(stage):
     daemons = [Daemon(stage, {"shared": room(server, "shared")}, name=name) for name in ("north", "south")]
     for daemon in daemons:
         daemon.wait_for_phase("shared", "joined")
-        daemon.wait_for("the other recorder", lambda daemon=daemon: counters(daemon, "shared").get("twin_found"), 15)
+        daemon.wait_for("the other recorder", lambda daemon=daemon: counters(daemon, "shared").get("twin_found"))
     peer = sound(stage, server, "shared")
     for daemon in daemons:
         wait_for_units(daemon, "shared")
@@ -197,7 +198,6 @@ def test_two_recorders_and_a_camera_in_one_room(stage):
         assert found["counters"].get("twin_found") == 1
         assert not {"call_failed", "call_reset", "peer_stale", "signalling_lost"} & found["counters"].keys(), found
         assert len(daemon.log("another recorder is in the room")) == 1, daemon.process.story()
-        assert not daemon.log(" warning "), daemon.process.story()
     assert peer.end() == 0
     for daemon in daemons:
         folder, = daemon.wait_for_export("shared")
@@ -210,7 +210,7 @@ def test_the_second_recorder_of_a_small_room_makes_place(stage):
     first = Daemon(stage, rooms, name="first")
     first.wait_for_phase("small", "joined")
     second = Daemon(stage, rooms, name="second")
-    second.wait_for("the first recorder", lambda: second.room("small").get("reason") == "another recorder has the room", 20)
+    second.wait_for("the first recorder", lambda: second.room("small").get("reason") == "another recorder has the room")
     assert second.room("small")["phase"] == "joining"
     peer = sound(stage, server, "small")
     wait_for_units(first, "small")
@@ -220,6 +220,8 @@ def test_the_second_recorder_of_a_small_room_makes_place(stage):
     assert_plays(folder / "call.mkv")
 
 
+@pytest.mark.alone
+@pytest.mark.long
 def test_a_restart_of_the_room_server_costs_no_recording(stage):
     port = free_port()
 
@@ -242,12 +244,12 @@ def test_a_restart_of_the_room_server_costs_no_recording(stage):
         wait_for_units(daemon, name, more=50)
     server = serve()
     for name in names:
-        daemon.wait_for_phase(name, "joined", 40)
+        daemon.wait_for_phase(name, "joined")
         wait_for_units(daemon, name, more=50)
     for peer in peers:
         peer.end()
     for name in names:
-        folder, = daemon.wait_for_export(name, 40)
+        folder, = daemon.wait_for_export(name)
         assert_plays(folder / "call.mkv")
         assert len(recordings(daemon, name)) == 1
         assert daemon.room(name)["restarts"] == 0

@@ -100,6 +100,9 @@ def test_the_account_and_the_folders_are_made(tmp_path):
         shutil.copy(SYSTEMD / f"tapedeck.{name}", folder / "tapedeck.conf")
         (tmp_path / "etc/tapedeck").mkdir(parents=True, exist_ok=True)
         (tmp_path / "etc/tapedeck/tapedeck.yaml").write_text("rooms: {}\n")
+        probe = run(*AS_ROOT, "true") if AS_ROOT and shutil.which("sudo") else None
+        if AS_ROOT and (probe is None or probe.returncode != 0):
+            pytest.skip("needs root, or sudo without a password")
         create = ["--create"] if name == "tmpfiles" else []
         result = run(*AS_ROOT, tool, f"--root={tmp_path}", *create, "tapedeck.conf")
         assert result.returncode == 0, result.stderr
@@ -114,5 +117,5 @@ def test_the_account_and_the_folders_are_made(tmp_path):
 
 
 def test_the_shipped_configuration_is_accepted(stage):
-    result = stage.run_tapedeck("run", "--config", SYSTEMD / "debian/tapedeck.yaml", "--check", timeout=20)
+    result = stage.run_tapedeck("run", "--config", SYSTEMD / "debian/tapedeck.yaml", "--check")
     assert result.exit_code == 0, result.story()

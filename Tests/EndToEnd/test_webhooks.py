@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Webhooks of a running daemon: signed, retried, kept over a restart, given up, and without a secret in the log."""
 
-import time
-
 from daemon import Daemon
 from harness import PEERS, free_port, python, room_url
 
@@ -69,7 +67,7 @@ def test_a_call_is_told_and_a_reload_changes_who_is_told(stage):
     daemon.write(rooms)
     daemon.post("/v1/reload")
     assert daemon.request("DELETE", f"/v1/recordings/{recording['id']}")[0] == 204
-    second.wait_for("recording.deleted", lambda: deliveries(second), 10)
+    second.wait_for("recording.deleted", lambda: deliveries(second))
     fact, = deliveries(second)
     assert fact["kind"] == "recording.deleted" and fact["signed"]
     assert len(deliveries(first)) == 2, "who is told no more"
@@ -82,26 +80,23 @@ def test_a_receiver_that_is_down_is_told_later_and_one_that_is_gone_never(stage)
     daemon = Daemon(stage, {}, webhooks=[webhook(port, *events), webhook(gone.port, *events),
                                          webhook(fickle.port, *events)])
     add_room(daemon, "a")
-    began = time.monotonic()
-    fickle.wait_for("the first attempt", lambda: deliveries(fickle), 10)
+    fickle.wait_for("the first attempt", lambda: deliveries(fickle))
+    daemon.wait_for("a failed attempt", lambda: daemon.log("webhook delivery failed"))
     down = sink(stage, port=port)
-    assert not deliveries(down)
-    down.wait_for("the second attempt", lambda: deliveries(down), 15)
-    # 5 s, varied by a quarter.
-    assert 3.5 < time.monotonic() - began < 12
+    down.wait_for("the second attempt", lambda: deliveries(down))
     fact, = deliveries(down)
     assert fact["signed"] and fact["body"]["room"] == "a"
     # The same delivery again, signed anew, until it is taken.
-    fickle.wait_for("the third attempt", lambda: len(deliveries(fickle)) == 3, 25)
+    fickle.wait_for("the third attempt", lambda: len(deliveries(fickle)) == 3)
     assert len({fact["delivery"] for fact in deliveries(fickle)}) == 1
     assert all(fact["signed"] for fact in deliveries(fickle))
     # Given up at once; what happens later is told.
     refused, = deliveries(gone)
     assert refused["status"] == "410"
     assert daemon.request("DELETE", "/v1/rooms/a")[0] == 204
-    gone.wait_for("the next event", lambda: len(deliveries(gone)) == 2, 10)
+    gone.wait_for("the next event", lambda: len(deliveries(gone)) == 2)
     assert [fact["kind"] for fact in deliveries(gone)] == ["room.added", "room.removed"]
-    daemon.wait_for("a dead letter", lambda: figure(daemon, "tapedeck_webhook_dead_letters") == 1, 10)
+    daemon.wait_for("a dead letter", lambda: figure(daemon, "tapedeck_webhook_dead_letters") == 1)
     assert_no_secret(daemon)
 
 
@@ -109,10 +104,10 @@ def test_what_waits_outlives_a_restart(stage):
     port = free_port()
     daemon = Daemon(stage, {}, webhooks=[webhook(port, "room.added")])
     add_room(daemon, "before")
-    daemon.wait_for("a failed attempt", lambda: daemon.log("webhook delivery failed"), 15)
+    daemon.wait_for("a failed attempt", lambda: daemon.log("webhook delivery failed"))
     receivers = []
     daemon.restart(lambda: receivers.append(sink(stage, port=port)))
-    receivers[0].wait_for("the delivery", lambda: deliveries(receivers[0]), 15)
+    receivers[0].wait_for("the delivery", lambda: deliveries(receivers[0]))
     fact, = deliveries(receivers[0])
     assert fact["signed"] and fact["body"]["room"] == "before"
     assert_no_secret(daemon)

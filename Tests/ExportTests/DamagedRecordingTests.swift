@@ -8,7 +8,7 @@ import Testing
 import Timeline
 
 /// Recordings that a crash, a full disk or a bad hand left behind.
-@Suite struct DamagedRecordingTests {
+@Suite(.timeLimit(.minutes(5))) struct DamagedRecordingTests {
     private static func recording(closed: Bool = false) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         return try SimulatedRecording(

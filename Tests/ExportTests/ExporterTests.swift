@@ -7,7 +7,7 @@ import Storage
 import Testing
 import Timeline
 
-@Suite struct ExporterTests {
+@Suite(.timeLimit(.minutes(5))) struct ExporterTests {
     private typealias Plan = SimulatedRecording.TrackPlan
 
     private static func call() throws -> [Plan] {

@@ -8,7 +8,7 @@ import Testing
 import Timeline
 
 /// Recordings with which another process went on, and parts of recordings.
-@Suite struct PartsTests {
+@Suite(.timeLimit(.minutes(5))) struct PartsTests {
     /// Alice is recorded, the recorder dies, and another goes on 20 s later.
     private static func recording(boot: String?, secondStart: Int64) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()

@@ -7,7 +7,7 @@ import Storage
 import Testing
 import Timeline
 
-@Suite struct RecordingRepairTests {
+@Suite(.timeLimit(.minutes(5))) struct RecordingRepairTests {
     private static func recording(closed: Bool = false) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         return try SimulatedRecording([.video("alice", .vp8, media.vp8), .audio("alice", media.opus)], closed: closed)

@@ -8,7 +8,7 @@ import Testing
 import Timeline
 
 /// One participant's tracks, and ranges of time.
-@Suite struct SelectionTests {
+@Suite(.timeLimit(.minutes(5))) struct SelectionTests {
     private typealias Plan = SimulatedRecording.TrackPlan
 
     /// Alice from 0.1 s, Bob from 1.2 s; a keyframe each second of a sender's pictures.

@@ -85,7 +85,7 @@ extension AllGStreamer {
                 let offer = try await bin.createOffer()
                 try await bin.setLocalDescription(.offer, offer)
                 #expect(await eventually { captured.calls.count > 0 })
-                try await ControlThread(name: "test").run("stop") { bin.stop() }
+                try await ControlThread(name: "test").run("stop", deadline: .seconds(60)) { bin.stop() }
             }
             // The promise's thread and libnice let go of their references a moment later.
             #expect(await eventually { gone == nil })

@@ -143,7 +143,9 @@ extension AllGStreamer {
             #expect(stream.format?.encodingName == "VP8")
             let tap = TrackTap(id: 9, ssrc: try #require(stream.format?.ssrc), queue: receiver.queue)
             let bin = receiver.bin
-            try await control.run("receive") { try bin.receive(stream, through: "rtpvp8depay", into: tap) }
+            try await control.run("receive", deadline: .seconds(60)) {
+                try bin.receive(stream, through: "rtpvp8depay", into: tap)
+            }
             let units = Log<CapturedItem.Unit>()
             let reports = Log<CapturedItem.Report>()
             let queue = receiver.queue
@@ -174,7 +176,7 @@ extension AllGStreamer {
 
             consumer.remove()
             let (sending, receiving) = (sender.bin, receiver.bin)
-            try await control.run("stop") {
+            try await control.run("stop", deadline: .seconds(60)) {
                 sending.stop()
                 receiving.stop()
                 capture.stop()
@@ -234,7 +236,7 @@ extension AllGStreamer {
             await #expect(throws: GStreamerError.self) {
                 try await bin.setRemoteDescription(.answer, "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n")
             }
-            try await ControlThread(name: "test").run("stop") { bin.stop() }
+            try await ControlThread(name: "test").run("stop", deadline: .seconds(60)) { bin.stop() }
         }
 
         @Test

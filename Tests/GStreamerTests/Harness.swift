@@ -20,7 +20,7 @@ final class Log<Entry: Sendable>: Sendable {
 }
 
 /// Waits until the condition holds, at most `limit`; the last verdict is the result.
-func eventually(within limit: Duration = .seconds(15), _ condition: () -> Bool) async -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
     while !condition() {
         guard ContinuousClock.now < deadline else { return condition() }

@@ -180,7 +180,7 @@ extension AllGStreamer {
             #expect(behind == .timedOut)
             #expect(order.all.isEmpty)
             gate.signal()
-            let after = try await control.run("work after it", deadline: .seconds(10)) { order.all }
+            let after = try await control.run("work after it", deadline: .seconds(60)) { order.all }
             #expect(after == ["hanging", "behind"])
         }
 

@@ -90,7 +90,7 @@ extension AllGStreamer {
                 var count = 0
                 while count < writers * packets,
                     queue.next(
-                        timeout: .seconds(20),
+                        timeout: .seconds(60),
                         { item, bytes in
                             guard case .unit(let unit) = item, bytes.count == 4 else { return }
                             read.withLock { $0[unit.tap, default: []].append(unit.rtpTime) }

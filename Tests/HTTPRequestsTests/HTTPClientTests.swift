@@ -3,7 +3,7 @@
 import HTTPRequests
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HTTPClientTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPClientTests {
     private static let fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     private static func failure(

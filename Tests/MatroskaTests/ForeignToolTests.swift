@@ -6,7 +6,7 @@ import Testing
 @testable import Matroska
 
 /// Files written from real media, read back by ffmpeg, MKVToolNix and GStreamer.
-@Suite(.serialized) struct ForeignToolTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ForeignToolTests {
     static let names: [Codec: String] = [
         .vp8: "vp8", .vp9: "vp9", .h264: "h264", .opus: "opus", .pcmu: "pcm_mulaw", .pcma: "pcm_alaw",
     ]

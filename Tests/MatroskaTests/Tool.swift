@@ -36,13 +36,12 @@ enum Tool {
 
     /// Runs a program to its end; its output goes through files, so that no pipe fills up.
     ///
-    /// One that hangs is
-    /// killed after 20 s.
+    /// One that hangs is killed after 120 s.
     static func run(_ program: String, _ arguments: [String]) throws -> Result {
         let folder = try Folder()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["-s", "KILL", "20", program] + arguments
+        process.arguments = ["-s", "KILL", "120", program] + arguments
         process.standardInput = FileHandle.nullDevice
         var handles: [FileHandle] = []
         for name in ["output", "errors"] {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Media
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct CaptureTests {
     @Test(arguments: [
         "none", "test", "v4l2:/dev/video0", "v4l2:name=HD Webcam", "file:/a b/\"c\".mp4", "file:a:b", "alsa:hw:1,0",
@@ -228,7 +228,7 @@ struct CaptureTests {
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         try output.attach(to: pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: now)
         try pipeline.play()
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while output.count < 20, failure.first == nil, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
@@ -464,7 +464,7 @@ struct CaptureTests {
         try writer.element(named: "file").set("location", verbatim: path)
         try writer.play()
         var settings = CameraSettings()
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while (try? MediaFile(inspecting: path))?.hasAudio != true, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -479,7 +479,7 @@ struct CaptureTests {
             let camera = try TestSession.camera(checked)
             let receivers = try [Receiver(camera.output(of: .vp8)), Receiver(camera.output(of: .opus))]
             defer { for receiver in receivers { receiver.stop() } }
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + .seconds(120)
             while camera.frameCounts.captured < passes * 6, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(20))
             }
@@ -490,7 +490,7 @@ struct CaptureTests {
         let before = Runtime.liveObjectCount
         try await run(passes: 20)
         // Work on the capture thread may hold a pipeline for a moment longer.
-        let limit = ContinuousClock.now + .seconds(10)
+        let limit = ContinuousClock.now + .seconds(60)
         while Runtime.liveObjectCount > before, ContinuousClock.now < limit {
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -27,8 +27,23 @@ private struct Holdings: CustomStringConvertible {
         )
     }
 
-    func isWithin(_ other: Holdings) -> Bool {
-        self.descriptors <= other.descriptors && self.threads <= other.threads && self.objects <= other.objects
+    /// The most of each in five samples.
+    static func most() async throws -> Holdings {
+        var most = Holdings.now
+        for _ in 0..<5 {
+            try await Task.sleep(for: .milliseconds(200))
+            let sample = Holdings.now
+            most.descriptors = max(most.descriptors, sample.descriptors)
+            most.threads = max(most.threads, sample.threads)
+            most.objects = max(most.objects, sample.objects)
+        }
+        return most
+    }
+
+    /// Pools may hold a few threads and descriptors more; objects belong to nobody else.
+    func isWithin(_ other: Holdings, slack: Int) -> Bool {
+        self.descriptors <= other.descriptors + slack && self.threads <= other.threads + slack
+            && self.objects <= other.objects
     }
 
     var description: String {
@@ -36,8 +51,11 @@ private struct Holdings: CustomStringConvertible {
     }
 }
 
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct JoinLeaveTests {
+    /// Many more than the slack of the comparison, so that one thing left behind by each stands out.
+    private static let joins: UInt64 = ProcessInfo.processInfo.environment["TAPEDECK_TEST_ALL"] == "1" ? 200 : 20
+
     /// One call of two peer connections in this process, from the offer to the first recorded unit and to the end.
     ///
     /// Every other one has a data channel, into which the camera writes a word.
@@ -77,7 +95,7 @@ struct JoinLeaveTests {
             await offerer.applyAnswer(answer.sdp)
             break
         }
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         let name = "camera-\(number)"
         while recorder.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2,
             ContinuousClock.now < deadline
@@ -91,7 +109,7 @@ struct JoinLeaveTests {
     }
 
     @Test
-    func leavesNothingBehindAfter200Joins() async throws {
+    func leavesNothingBehindAfterManyJoins() async throws {
         try Runtime.startCountingObjects()
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: storage) }
@@ -106,25 +124,24 @@ struct JoinLeaveTests {
         let sending = try TestSession.context(control: control, camera: camera)
         let receiving = try TestSession.context(control: control, recorder: recorder, recordsChat: true)
         for number in 1...10 { try await self.call(UInt64(number), sending, receiving, recorder) }
-        try await Task.sleep(for: .seconds(1))
-        let before = Holdings.now
+        let before = try await Holdings.most()
         #expect(before.objects > 0, "objects are not counted")
-        for number in 11...210 { try await self.call(UInt64(number), sending, receiving, recorder) }
+        for number in 11...(10 + Self.joins) { try await self.call(number, sending, receiving, recorder) }
         // Thread pools let idle threads go after a while.
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !Holdings.now.isWithin(before), ContinuousClock.now < deadline {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !Holdings.now.isWithin(before, slack: 3), ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(250))
         }
         let after = Holdings.now
-        #expect(after.isWithin(before), "before: \(before); after 200 joins: \(after)")
-        try await control.run("camera") { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(30)) { recorder.finish(reason: "test over") }
+        #expect(after.isWithin(before, slack: 3), "before: \(before); after \(Self.joins) joins: \(after)")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
         // A recording takes a limited number of tracks; the next one goes on.
         let entries = try RecordingFolder.list(storage: storage).flatMap { try Journal.read($0).entries }
         let words = entries.compactMap { entry -> String? in
             guard case .chatMessage(let message) = entry.record else { return nil }
             return message.text
         }
-        #expect(words == Array(repeating: "word", count: 105))
+        #expect(words == Array(repeating: "word", count: Int(10 + Self.joins) / 2))
     }
 }

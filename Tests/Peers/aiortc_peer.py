@@ -3,8 +3,9 @@
 """A member of a Socket.IO room on aiortc: offers when somebody joins after it, answers offers, stays after `bye`.
 
 Sends the test pattern (frame counter, flash and beep once a second) and counts what it receives. Prints one JSON
-object a line: joined, connected, closed (figures of one connection), end (figures of all). Leaves the room and
-ends on SIGTERM, after --duration seconds of the first connection, or after --limit seconds.
+object a line: joined, connected, closed (figures of one connection), end (figures of all). Reads commands from a pipe
+on standard input, one a line: `stats` prints the figures so far. Leaves the room and ends on SIGTERM, after --duration
+seconds of the first connection, or after --limit seconds.
 
 Runs in .venv/peers and borrows the Socket.IO client of .venv/socketio5 or .venv/socketio4 (--eio).
 
@@ -26,6 +27,7 @@ import os
 import pathlib
 import re
 import signal
+import stat
 import sys
 import time
 
@@ -196,7 +198,7 @@ class Connection:
         self.candidates = []
         self.tasks = []
         self.figures = {"framesSent": 0, "audioPacketsSent": 0, "framesDecoded": 0, "audioFramesReceived": 0,
-                        "audioGaps": 0, "countersRead": 0, "firstCounter": None, "lastCounter": None,
+                        "audioGaps": 0, "countersRead": 0, "countersBack": 0, "firstCounter": None, "lastCounter": None,
                         "width": None, "height": None, "connected": False}
         self.pc.on("track", self.on_track)
         self.pc.on("connectionstatechange", self.on_state)
@@ -331,6 +333,8 @@ class Connection:
                 figures["countersRead"] += 1
                 if figures["firstCounter"] is None:
                     figures["firstCounter"] = counter
+                elif counter <= figures["lastCounter"]:
+                    figures["countersBack"] += 1
                 figures["lastCounter"] = counter
 
     async def receive_audio(self, track):
@@ -504,6 +508,15 @@ class Peer:
             self.exit_code = 3
             self.ended.set()
 
+    async def read_commands(self):
+        if not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+            return
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            if line.strip() == b"stats":
+                report(event="stats", connections=[connection.figures for connection in self.connections.values()])
+
     async def watch_duration(self):
         while not any(connection.figures["connected"] for connection in self.connections.values()):
             await asyncio.sleep(0.05)
@@ -541,14 +554,16 @@ class Peer:
             report(event="unreachable", reason=str(error))
             return 3
         await self.sio.emit("join", self.options.room)
-        watch = asyncio.create_task(self.watch_duration()) if self.options.duration else None
-        changes = asyncio.create_task(self.change_call()) if self.options.second_video else None
+        tasks = [asyncio.create_task(self.read_commands())]
+        if self.options.duration:
+            tasks.append(asyncio.create_task(self.watch_duration()))
+        if self.options.second_video:
+            tasks.append(asyncio.create_task(self.change_call()))
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.ended.wait(), self.options.limit)
         self.ended.set()
-        for task in (watch, changes):
-            if task:
-                task.cancel()
+        for task in tasks:
+            task.cancel()
         async with self.lock:
             for member in list(self.connections):
                 await self.drop_connection(member)
@@ -608,7 +623,8 @@ def parse(parser):
     if options.send == "echo" and not options.receive:
         parser.error("--send echo needs --receive")
     logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, stream=sys.stderr)
-    vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = options.bitrate
+    # Whatever the receiver of a busy machine estimates: the counter in the picture has to be read.
+    vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = vpx.MIN_BITRATE = h264.MIN_BITRATE = options.bitrate
     if options.ignore_keyframe_requests:
         RTCRtpSender._send_keyframe = lambda sender: None
     gather_loopback()

@@ -4,11 +4,12 @@
 
 Serves its own small page (Tests/Peers/page) on loopback and prints one JSON object a line: joined, connected, closed
 (figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a
-line: `stats` prints the figures so far, `restart` restarts ICE, `leave` ends, and `add media`, `add screen`,
-`remove screen`, `stop screen`, `remove camera`, `stop camera` and `replace camera` change the call and print `changed`;
-`set scale 2`, `set camera off`, `set microphone on` and `set codec h264` change its media and print `set`.
-`add channel` opens a data channel in the call, `write TEXT` writes into it and prints `wrote`.
-Leaves the room and ends on SIGTERM, after --duration seconds of the first connection, or after --limit seconds.
+line: `stats` prints the figures so far, `silence` stops sending for good and prints `silent`, `restart` restarts ICE,
+`leave` ends, and `add media`, `add screen`, `remove screen`, `stop screen`, `remove camera`, `stop camera` and
+`replace camera` change the call and print `changed`; `set scale 2`, `set camera off`, `set microphone on` and
+`set codec h264` change its media and print `set`. `add channel` opens a data channel in the call, `write TEXT` writes
+into it and prints `wrote`. Leaves the room and ends on SIGTERM, after --duration seconds of the first connection, or
+after --limit seconds.
 
 With --page it opens the page of `tapedeck serve` instead (which always sends and receives), and figures are those of
 the last look, taken four times a second.
@@ -47,6 +48,8 @@ SHOWN_TO_ALL = ["--use-fake-ui-for-media-stream", "--disable-features=WebRtcHide
 PAGE_FOLDER = pathlib.Path(__file__).resolve().parent / "page"
 LOOK_AT_SERVED_PAGE = """async () => Object.fromEntries(await Promise.all([...tapedeckRoom.peers].map(
     async ([member, pc]) => [member, { connected: pc.connectionState === "connected", ...await figures(pc) }])))"""
+SILENCE_SERVED_PAGE = """async () => Promise.all([...tapedeckRoom.peers.values()].flatMap(
+    (pc) => pc.getSenders().map((sender) => sender.replaceTrack(null))))"""
 SUMS = ("framesSent", "audioPacketsSent", "framesReceived", "framesDecoded", "audioPacketsReceived")
 
 
@@ -99,7 +102,11 @@ class BrowserPeer:
         while line := await reader.readline():
             command = line.strip()
             if command == b"stats":
-                report({"event": "stats", "connections": await page.evaluate(self.looker)})
+                figures = await page.evaluate(self.looker)
+                report({"event": "stats", "connections": list(figures.values()) if self.options.page else figures})
+            elif command == b"silence":
+                await page.evaluate(SILENCE_SERVED_PAGE if self.options.page else "stopSending()")
+                report({"event": "silent"})
             elif command == b"restart":
                 await page.evaluate("restartAll()")
                 report({"event": "restarting", "at": time.time()})

@@ -3,8 +3,9 @@
 """A member of a room of `tapedeck serve` in headless Firefox, on the served page, with its fake camera and microphone.
 
 Prints one JSON object a line, as browser_peer.py does with --page: joined, connected, closed (figures of one
-connection from getStats, taken four times a second), end. Firefox is driven over Marionette. Leaves the room and ends
-on SIGTERM, or after --limit seconds.
+connection from getStats, taken four times a second), end. Reads commands from a pipe on standard input, one a line:
+`stats` prints the figures so far, `silence` stops sending for good and prints `silent`. Firefox is driven over
+Marionette. Leaves the room and ends on SIGTERM, or after --limit seconds.
 
 Exit codes: 0 was connected, 1 never connected, 3 could not join.
 
@@ -17,8 +18,10 @@ import itertools
 import json
 import os
 import pathlib
+import queue
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -26,7 +29,7 @@ import threading
 import time
 import urllib.parse
 
-from browser_peer import LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SUMS, report
+from browser_peer import LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SILENCE_SERVED_PAGE, SUMS, report
 
 PREFERENCES = {
     "app.update.auto": False,
@@ -102,6 +105,12 @@ class FirefoxPeer:
         self.options = options
         self.ended = threading.Event()
         self.closed = []
+        self.commands = queue.SimpleQueue()
+
+    def read_commands(self):
+        if stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+            for line in sys.stdin:
+                self.commands.put(line.strip())
 
     def join(self, page):
         """The page's state once it has joined, or cannot."""
@@ -132,6 +141,14 @@ class FirefoxPeer:
             for member in last.keys() - now.keys():
                 self.close(member, last[member])
             last = now
+            while not self.commands.empty():
+                command = self.commands.get()
+                if command == "stats":
+                    report({"event": "stats", "connections": list(now.values())})
+                elif command == "silence":
+                    page.evaluate(f"return ({SILENCE_SERVED_PAGE})()")
+                    report({"event": "silent"})
+                    break
             if self.ended.wait(0.25):
                 break
         page.evaluate("document.getElementById('leave').click()")
@@ -148,6 +165,7 @@ class FirefoxPeer:
             report({"event": "started", "version": page.evaluate("return navigator.userAgent")})
             if self.join(page) != "joined":
                 return 3
+            threading.Thread(target=self.read_commands, daemon=True).start()
             self.watch(page)
         connections = [figures for figures in self.closed if figures.get("connected")]
         report({"event": "end", "connections": len(connections),

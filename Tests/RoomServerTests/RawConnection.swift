@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A blocking TCP connection to the server under test, with a limit of 10 s on every wait.
+/// A blocking TCP connection to the server under test, with a limit of 60 s on every wait.
 final class RawConnection {
     /// Why a test's connection failed.
     enum Failure: Error, Equatable {
@@ -25,7 +25,7 @@ final class RawConnection {
 
     init(port: Int) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         let limitSize = socklen_t(MemoryLayout<timeval>.size)
         _ = setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, limitSize)
         _ = setsockopt(self.descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, limitSize)

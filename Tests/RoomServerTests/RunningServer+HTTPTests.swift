@@ -220,8 +220,8 @@ extension RunningServer {
 
         @Test func heldPollOutlivesTheRequestLimit() async throws {
             try await withServer {
-                $0.requestTimeout = .milliseconds(100)
-                $0.pingInterval = .milliseconds(500)
+                $0.requestTimeout = .seconds(1)
+                $0.pingInterval = .seconds(3)
             } body: { port in
                 let connection = try RawConnection(port: port)
                 let id = try Self.handshake(connection)

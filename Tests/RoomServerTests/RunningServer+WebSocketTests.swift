@@ -19,8 +19,8 @@ extension RunningServer {
 
         @Test func silentMemberIsMissed() async throws {
             try await withServer {
-                $0.pingInterval = .milliseconds(200)
-                $0.pingTimeout = .milliseconds(200)
+                $0.pingInterval = .seconds(1)
+                $0.pingTimeout = .seconds(4)
             } body: { port in
                 let (ann, _) = try RawWebSocket.member(port: port, room: "r")
                 let (ben, benID) = try RawWebSocket.member(port: port, room: "r")

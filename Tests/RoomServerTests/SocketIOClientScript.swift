@@ -33,7 +33,7 @@ enum SocketIOClientScript {
                     while sum(e[0] == event for e in self.events) < count:
                         self.changed.clear()
                         await self.changed.wait()
-                await asyncio.wait_for(until(), 10)
+                await asyncio.wait_for(until(), 60)
 
             async def emit(self, *event):
                 await self.socket.emit(event[0], event[1:] if len(event) > 2 else event[1])

@@ -5,7 +5,7 @@ import Testing
 
 /// The drivers' tests run one after another: they share the machine's processor with child processes, and one of them
 /// counts descriptors.
-@Suite(.serialized) struct AllSignallingClients {}
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AllSignallingClients {}
 
 /// What this process has open.
 enum OpenDescriptors {
@@ -31,5 +31,21 @@ enum OpenDescriptors {
             }
             return String(line)
         }
+    }
+
+    /// Those of TCP sockets whose other end is a port of this host.
+    static func sockets(to port: Int) throws -> [String] {
+        let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
+        // sl, local address, remote address, state, queues, timer, retransmissions, user, time-out, inode
+        let connections = table.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
+        let hexadecimal = String(port, radix: 16, uppercase: true)
+        let suffix = ":" + String(repeating: "0", count: max(0, 4 - hexadecimal.count)) + hexadecimal
+        let ours = Set(connections.filter { $0.count > 9 && $0[2].hasSuffix(suffix) }.map { "socket:[\($0[9])]" })
+        return try self.list().filter(ours.contains)
+    }
+
+    /// How many belong to event loops, which sockets do not show.
+    static func eventLoopCount() throws -> Int {
+        try self.list().count { $0.hasPrefix("anon_inode:") }
     }
 }

@@ -44,7 +44,7 @@ extension AllSignallingClients {
             return (peer, sdp)
         }
 
-        @Test(.timeLimit(.minutes(1))) func twoCallsOneAfterTheOther() async throws {
+        @Test(.timeLimit(.minutes(5))) func twoCallsOneAfterTheOther() async throws {
             let port = try await Self.freePort()
             var listener = Self.listener(port)
             #expect(await listener.next() == .joined(ownID: nil))
@@ -76,7 +76,7 @@ extension AllSignallingClients {
             #expect(try OpenDescriptors.tcpSockets(onPort: port) == [])
         }
 
-        @Test(.timeLimit(.minutes(1))) func dialsUntilSomebodyAccepts() async throws {
+        @Test(.timeLimit(.minutes(5))) func dialsUntilSomebodyAccepts() async throws {
             let port = try await Self.freePort()
             var dialler = RunningClient(RoomURL.LAN(host: "127.0.0.1", port: port))
             guard case .joinFailed(let reason) = await dialler.next() else { throw Failure() }
@@ -88,7 +88,7 @@ extension AllSignallingClients {
             #expect(await listener.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1))) func theNewestConnectionWins() async throws {
+        @Test(.timeLimit(.minutes(5))) func theNewestConnectionWins() async throws {
             let port = try await Self.freePort()
             var listener = Self.listener(port)
             #expect(await listener.next() == .joined(ownID: nil))
@@ -102,7 +102,7 @@ extension AllSignallingClients {
         }
 
         @Test(
-            .timeLimit(.minutes(1)),
+            .timeLimit(.minutes(5)),
             arguments: [String(repeating: "x", count: 3_000_000), String(repeating: "{}|", count: 100_000)]
         )
         func aFloodEndsTheConnectionOnly(bytes: String) async throws {
@@ -119,7 +119,7 @@ extension AllSignallingClients {
             #expect(await listener.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1))) func connectionsOneAfterTheOtherFillNothing() async throws {
+        @Test(.timeLimit(.minutes(5))) func connectionsOneAfterTheOtherFillNothing() async throws {
             let port = try await Self.freePort()
             var listener = Self.listener(port)
             #expect(await listener.next() == .joined(ownID: nil))
@@ -133,7 +133,7 @@ extension AllSignallingClients {
             #expect(await listener.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: ["127.0.0.1", "192.0.2.1"])
+        @Test(.timeLimit(.minutes(5)), arguments: ["127.0.0.1", "192.0.2.1"])
         func aPortThatCannotBeOpenedIsNamed(host: String) async throws {
             let taken = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .bind(host: "127.0.0.1", port: 0).get()
@@ -149,7 +149,7 @@ extension AllSignallingClients {
             try await taken.close()
         }
 
-        @Test(.timeLimit(.minutes(1))) func aPeerThatHangsUpBeforeItsAnswerIsDialledAgain() async throws {
+        @Test(.timeLimit(.minutes(5))) func aPeerThatHangsUpBeforeItsAnswerIsDialledAgain() async throws {
             let port = try await Self.freePort()
             let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -6,13 +6,21 @@ import SignallingClients
 
 /// A client with its run in a task and the one reader of its events.
 struct RunningClient {
+    /// As `oneShot`, with time enough for a slow machine.
+    static let patient = JoinPolicy(
+        connectTimeout: .seconds(60),
+        attempts: 5,
+        attemptInterval: .seconds(1),
+        waitsWhenFull: false
+    )
+
     let client: any Signaller
     let run: Task<SignallingError?, Never>
     private var events: AsyncStream<RoomEvent>.Iterator
 
     static var logger: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 
-    init(_ configuration: SocketIOClient.Configuration, policy: JoinPolicy = .oneShot) {
+    init(_ configuration: SocketIOClient.Configuration, policy: JoinPolicy = Self.patient) {
         var environment = SignallerEnvironment()
         environment.trustedCertificatesFile = configuration.trustedCertificatesFile
         self.init(configuration.address, policy: policy, environment: environment)
@@ -21,7 +29,7 @@ struct RunningClient {
     /// A client of a protocol that is a machine.
     init(
         _ address: some RoomAddress,
-        policy: JoinPolicy = .oneShot,
+        policy: JoinPolicy = Self.patient,
         environment: SignallerEnvironment = SignallerEnvironment()
     ) {
         self.init(
@@ -61,10 +69,16 @@ struct RunningClient {
         await self.events.next(isolation: #isolation)
     }
 
-    /// Waits for `joined` and gives our id.
+    /// Waits for `joined` and gives our id; attempts that fail before are passed over.
     mutating func joined() async -> PeerID? {
-        guard case .joined(let id) = await self.next() else { return nil }
-        return id
+        while let event = await self.next() {
+            switch event {
+            case .joinFailed: continue
+            case .joined(let id): return id
+            default: return nil
+            }
+        }
+        return nil
     }
 
     /// Leaves and waits for the end of the run.

@@ -27,7 +27,7 @@ extension AllSignallingClients {
             RoomURL.SkyRTC(isSecure: false, host: "127.0.0.1", port: server.port, path: "/wss", name: "客厅😀 1")
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func newcomersOfferAndLeavingIsTheEndOfTheWebSocket() async throws {
             let server = try Self.server("classic")
             defer { server.stop() }
@@ -51,7 +51,7 @@ extension AllSignallingClients {
             #expect(await a.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func aResetMakesUsANewcomer() async throws {
             let server = try Self.server("classic")
             defer { server.stop() }
@@ -71,7 +71,7 @@ extension AllSignallingClients {
             #expect(await b.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: ["classic", "call"])
+        @Test(.timeLimit(.minutes(5)), arguments: ["classic", "call"])
         func aRestartOfTheServerIsSurvived(dialect: String) async throws {
             let server = try Self.server(dialect)
             var address = Self.room(server)
@@ -97,7 +97,7 @@ extension AllSignallingClients {
             #expect(await client.leave() == nil)
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func usersOfTheCallDialectMeet() async throws {
             let server = try Self.server("call")
             defer { server.stop() }

@@ -16,7 +16,7 @@ extension AllSignallingClients {
             waitsWhenFull: false
         )
 
-        @Test(.timeLimit(.minutes(1))) func skyRTC() async throws {
+        @Test(.timeLimit(.minutes(5))) func skyRTC() async throws {
             let own = try SelfSignedCertificate()
             let arguments = ["--tls", own.certificate, own.key]
             let server = try PythonRoomServer(script: "skyrtc_server.py", environment: "peers", arguments)
@@ -24,7 +24,7 @@ extension AllSignallingClients {
             try await Self.expectTrust("skyrtc+wss://127.0.0.1:\(server.port)/wss?room=1", own)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: [("ws", "janus+wss"), ("http", "janus+https")])
+        @Test(.timeLimit(.minutes(5)), arguments: [("ws", "janus+wss"), ("http", "janus+https")])
         func janus(transport: String, scheme: String) async throws {
             let own = try SelfSignedCertificate()
             let arguments = [

@@ -45,7 +45,7 @@ extension AllSignallingClients {
             return end.failure.withLock { $0 }
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func aServerThatAnswersNothingIsGivenUp() async throws {
             // It takes the handshake, and no frame after it.
             let server = try await HostileServer.startWebSocket(frames: [])
@@ -53,7 +53,7 @@ extension AllSignallingClients {
             try await server.stop()
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func aServerThatAnswersPingsIsKept() async throws {
             let server = try PythonRoomServer(script: "skyrtc_server.py", environment: "peers", [])
             defer { server.stop() }

@@ -61,8 +61,9 @@ final class Fixture: Sendable {
         _ configuration: WebhooksConfiguration,
         schedule: RetrySchedule = RetrySchedule(first: .milliseconds(10), longest: .milliseconds(20)),
         limit: Int = 1000,
-        timeLimit: Duration = .seconds(10),
-        resolve: @escaping WebhookSender.Resolver = WebhookSender.systemResolver
+        timeLimit: Duration = .seconds(60),
+        resolve: @escaping WebhookSender.Resolver = WebhookSender.systemResolver,
+        now: @escaping @Sendable () -> UTCTime = { .now() }
     ) -> WebhookDispatcher {
         WebhookDispatcher(
             catalogue: self.catalogue,
@@ -70,7 +71,7 @@ final class Fixture: Sendable {
             logger: self.log.logger,
             schedule: schedule,
             limit: limit,
-            now: { .now() },
+            now: now,
             resolve: resolve,
             timeLimit: timeLimit
         )

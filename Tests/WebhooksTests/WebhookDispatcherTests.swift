@@ -8,10 +8,11 @@ import NIOHTTP1
 import Storage
 import Supervision
 import Testing
+import Timeline
 
 @testable import Webhooks
 
-@Suite(.timeLimit(.minutes(1))) struct WebhookDispatcherTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookDispatcherTests {
     private let fixture: Fixture
 
     init() throws {
@@ -162,13 +163,14 @@ import Testing
     @Test func keepsDeliveriesAcrossARestart() async throws {
         let sink = try await WebhookSink([.status(503), .status(200)])
         let configuration = Fixture.configuration([sink.url])
-        let before = self.fixture.dispatcher(configuration, schedule: RetrySchedule(first: .milliseconds(300)))
+        let before = self.fixture.dispatcher(configuration, schedule: RetrySchedule(first: .seconds(600)))
         try await before.running {
             before.dispatch(Fixture.event(3))
             await self.fixture.log.wait(for: "webhook delivery failed")
         }
         #expect(try await before.status().map(\.deliveries.queued) == [1])
-        let after = self.fixture.dispatcher(configuration)
+        // An hour later, so that the delivery is due.
+        let after = self.fixture.dispatcher(configuration, now: { UTCTime.now().adding(.seconds(3600)) })
         try await after.running { await self.fixture.log.wait(for: "webhook delivered") }
         let requests = await self.first(sink, 2)
         #expect(requests.map { $0.headers["tapedeck-delivery"] }.first == requests.last?.headers["tapedeck-delivery"])

@@ -136,7 +136,7 @@ final class RunningWorker: Sendable {
 
     /// Waits until something holds; the limit is for a worker that hangs.
     func eventually(_ condition: (RunningWorker) -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition(self) {
             guard ContinuousClock.now < deadline else { return false }
             try? await Task.sleep(for: .milliseconds(10))

@@ -8,7 +8,7 @@ import Testing
 @testable import Worker
 
 /// The worker's side of the line protocol, with room servers that the test plays.
-@Suite(.serialized) struct WorkerProcessTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerProcessTests {
     @Test func isReadyAndEndsWithItsInput() async throws {
         let worker = try await RunningWorker.run { _ in }
         #expect(

@@ -8,7 +8,7 @@ import Testing
 @testable import Control
 
 /// The server on a real port, with clients that behave badly.
-@Suite struct LiveTests {
+@Suite(.timeLimit(.minutes(5))) struct LiveTests {
     /// Runs a server as a service, and stops it gracefully after the body.
     private func withServer(
         tokens: [APIToken] = [],
@@ -105,17 +105,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "GET /v1/rooms HTT", "POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{",
-    ])
-    func whoSendsTooSlowlyIsDropped(_ beginning: String) async throws {
+    @Test func whoSendsTooSlowlyIsDropped() async throws {
+        let beginnings = [
+            "", "GET /v1/rooms HTT", "POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{",
+        ]
         try await self.withServer {
-            $0.limits.requestTime = .milliseconds(200)
+            $0.limits.requestTime = .seconds(1)
         } _: { _, port, _ in
-            let connection = try RawConnection(port: port)
-            connection.send(beginning)
-            let answer = try await connection.receive()
-            #expect(answer.hasPrefix("HTTP/1.1 408 ") || (!beginning.hasPrefix("POST") && answer.isEmpty))
+            let connections = try beginnings.map { beginning in
+                let connection = try RawConnection(port: port)
+                connection.send(beginning)
+                return connection
+            }
+            for (beginning, connection) in zip(beginnings, connections) {
+                let answer = try await connection.receive()
+                let isDropped = answer.isEmpty && !beginning.hasPrefix("POST")
+                #expect(isDropped || answer.hasPrefix("HTTP/1.1 408 "), "\(beginning): \(answer)")
+            }
         }
     }
 
@@ -165,7 +171,7 @@ import Testing
             #expect(answer.contains("urn:tapedeck:problem:unavailable"))
             streams.removeAll()
             // The server sees the ends in its own time.
-            while fixture.events.streamCount > 0 { await Task.yield() }
+            while fixture.events.streamCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
             let next = try RawConnection(port: port)
             next.send(request)
             #expect(try await next.receive(until: "retry: 3000").hasPrefix("HTTP/1.1 200 "))
@@ -185,6 +191,7 @@ import Testing
             while fixture.events.streamCount > 0 {
                 large.sequence += 1
                 fixture.events.publish(large)
+                try Task.checkCancellation()
                 await Task.yield()
             }
         }
@@ -207,7 +214,7 @@ import Testing
             fixture.backend.set { $0.barrier = barrier }
             let connection = try RawConnection(port: port)
             connection.send("POST /v1/rooms/standup/record HTTP/1.1\r\n\(Self.head)Content-Length: 0\r\n\r\n")
-            while fixture.backend.calls.isEmpty { await Task.yield() }
+            while fixture.backend.calls.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             await group.triggerGracefulShutdown()
             opener.finish()
             #expect(try await connection.receive().hasPrefix("HTTP/1.1 200 "))
@@ -222,7 +229,7 @@ import Testing
             fixture.backend.set { $0.barrier = barrier }
             let connection = try RawConnection(port: port)
             connection.send("POST /v1/rooms/standup/record HTTP/1.1\r\n\(Self.head)Content-Length: 0\r\n\r\n")
-            while fixture.backend.calls.isEmpty { await Task.yield() }
+            while fixture.backend.calls.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             // Returning from `withServer` shows that the server has stopped although nothing opens the barrier.
             _ = opener
         }

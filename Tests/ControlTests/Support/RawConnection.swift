@@ -21,7 +21,7 @@ final class RawConnection: Sendable {
         }
         guard result == 0 else { throw Failure.cannotConnect(errno) }
         // A test that waits for what never comes fails instead of hanging.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

@@ -304,6 +304,12 @@ async function allFigures() {
   return Promise.all([...connections.values()].map((connection) => figures(connection.pc)));
 }
 
+// The connections stay, nothing more is sent: what was sent by now can be counted.
+async function stopSending() {
+  const senders = [...connections.values()].flatMap(({ pc }) => pc.getSenders());
+  await Promise.all(senders.map((sender) => sender.replaceTrack(null)));
+}
+
 // Ends our part: figures, `leave`, and the answer to it or two seconds.
 async function leavePeer() {
   for (const member of [...connections.keys()]) await inOrder(close)(member);
