@@ -53,7 +53,7 @@ def test_the_next_peer_is_recorded_after_a_hostile_one(stage, case):
 def test_an_sdes_offer_is_refused_by_name(stage):
     server = stage.room_server(5)
     hostile = hostile_peer(stage, server, "--case", "sdes", "--stay", "1")
-    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--wait", "10s", "--directory",
+    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--wait", "6s", "--directory",
                                   stage.folder / "storage")
     assert recorder.exit_code == 4, recorder.story()
     assert "sdes" in recorder.messages.lower() or "a=crypto" in recorder.messages.lower(), recorder.story()

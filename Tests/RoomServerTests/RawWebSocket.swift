@@ -62,9 +62,10 @@ final class RawWebSocket {
         case 126...65535: frame += [mask | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xff)]
         default: frame += [mask | 127] + (0..<8).map { UInt8((payload.count >> (56 - 8 * $0)) & 0xff) }
         }
-        let key: [UInt8] = [1, 2, 3, 4]
+        // Zeros change nothing: masking what is large takes long in a debug build.
+        let key: [UInt8] = payload.count > 65535 ? [0, 0, 0, 0] : [1, 2, 3, 4]
         if isMasked { frame += key }
-        frame += isMasked ? payload.enumerated().map { $1 ^ key[$0 % 4] } : payload
+        frame += isMasked && key[0] != 0 ? payload.enumerated().map { $1 ^ key[$0 % 4] } : payload
         try self.connection.send(frame)
     }
 

@@ -9,10 +9,22 @@ import Testing
 
 /// What this process has open.
 enum OpenDescriptors {
-    /// The targets of every descriptor, such as `socket:[4711]`.
-    static func list() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { name in
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? "closed"
+    private static func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    }
+
+    /// How many are TCP connections whose other end is a port of this host.
+    static func connectionCount(to port: Int) throws -> Int {
+        try self.names().count { name in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    getpeername(Int32(name) ?? -1, $0, &length)
+                }
+            }
+            return status == 0 && address.sin_family == sa_family_t(AF_INET)
+                && Int(UInt16(bigEndian: address.sin_port)) == port
         }
     }
 
@@ -33,19 +45,11 @@ enum OpenDescriptors {
         }
     }
 
-    /// Those of TCP sockets whose other end is a port of this host.
-    static func sockets(to port: Int) throws -> [String] {
-        let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
-        // sl, local address, remote address, state, queues, timer, retransmissions, user, time-out, inode
-        let connections = table.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
-        let hexadecimal = String(port, radix: 16, uppercase: true)
-        let suffix = ":" + String(repeating: "0", count: max(0, 4 - hexadecimal.count)) + hexadecimal
-        let ours = Set(connections.filter { $0.count > 9 && $0[2].hasSuffix(suffix) }.map { "socket:[\($0[9])]" })
-        return try self.list().filter(ours.contains)
-    }
-
-    /// How many belong to event loops, which sockets do not show.
+    /// How many belong to event loops, which have no other end.
     static func eventLoopCount() throws -> Int {
-        try self.list().count { $0.hasPrefix("anon_inode:") }
+        try self.names().count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+            return target?.hasPrefix("anon_inode:") == true
+        }
     }
 }

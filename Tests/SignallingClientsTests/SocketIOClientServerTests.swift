@@ -266,17 +266,19 @@ extension AllSignallingClients {
             func connect(_ transport: Transport) async throws {
                 var client = RunningClient(Self.configuration(server, transport: transport))
                 _ = try #require(await client.joined())
+                #expect(try OpenDescriptors.connectionCount(to: server.port) > 0)
                 #expect(await client.leave() == nil)
             }
             for transport in Transport.allCases { try await connect(transport) }
             let loops = try OpenDescriptors.eventLoopCount()
+            #expect(loops > 0)
             for index in 0..<Self.connects { try await connect(Transport.allCases[index % 3]) }
             // The HTTP client's last connection may still be closing when its shutdown returns.
             let deadline = ContinuousClock.now + .seconds(60)
-            while try !OpenDescriptors.sockets(to: server.port).isEmpty, ContinuousClock.now < deadline {
+            while try OpenDescriptors.connectionCount(to: server.port) > 0, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(10))
             }
-            #expect(try OpenDescriptors.sockets(to: server.port).isEmpty)
+            #expect(try OpenDescriptors.connectionCount(to: server.port) == 0)
             // Other suites may have a few of their own meanwhile.
             #expect(try OpenDescriptors.eventLoopCount() < loops + 10)
         }
