@@ -39,7 +39,8 @@ def ask(daemon, method, path, headers=None, body=None, token=TOKEN):
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     try:
         credentials = {"Authorization": f"Bearer {token}"} if token else {}
-        connection.request(method, path, body=body, headers={**credentials, **(headers or {})})
+        connection.request(method, path, body=body, headers={**credentials, **(headers or {})},
+                           encode_chunked="Transfer-Encoding" in (headers or {}))
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
