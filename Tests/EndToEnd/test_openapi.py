@@ -66,7 +66,9 @@ def test_the_interface_is_what_its_document_says(stage, daemon):
     code = tester.wait(600)
     assert code == 0, tester.output
     tested = re.search(r"Tested:\s+(\d+)", tester.output)
-    assert tested and int(tested[1]) == len(documented_operations() - {("get", "/v1/events")}), tester.output
+    # The operation that gives the document itself is the one it was fetched with.
+    left_out = {("get", "/v1/events"), ("get", "/v1/openapi.yaml")}
+    assert tested and int(tested[1]) == len(documented_operations() - left_out), tester.output
     passed = re.search(r"(\d+) passed", tester.output)
     assert passed and "failed" not in tester.output, tester.output
     status, _, body = ask(daemon, "GET", "/healthz")

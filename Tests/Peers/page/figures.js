@@ -8,6 +8,7 @@ async function figures(pc) {
   for (const entry of stats.values()) {
     if (entry.type === "outbound-rtp" && entry.kind === "video") {
       take(entry, ["framesSent", "framesEncoded", "keyFramesEncoded"]);
+      result.videoPacketsSent = entry.packetsSent;
       result.codecSent = stats.get(entry.codecId)?.mimeType;
       result.sizeSent = [entry.frameWidth, entry.frameHeight];
       result.pliReceived = entry.pliCount;
