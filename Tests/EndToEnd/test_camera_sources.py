@@ -283,6 +283,7 @@ def microphone(folder):
 
 
 @pytest.mark.alone
+@pytest.mark.long
 def test_a_microphone_is_heard(stage, monkeypatch):
     with microphone(stage.folder) as configuration:
         monkeypatch.setenv("ALSA_CONFIG_PATH", str(configuration))
@@ -291,6 +292,8 @@ def test_a_microphone_is_heard(stage, monkeypatch):
     story = f"{media.describe(exported)}\n{recorder.story()}\n{camera.story()}"
     sound, = media.streams(exported, "audio")
     beeps = media.beeps(exported, sound["index"])
-    assert len(beeps) >= 4, f"{beeps}\n{story}"
+    loud = np.abs(media.samples(exported, sound["index"])).reshape(-1)
+    levels = [round(float(loud[place:place + 4800].max()), 2) for place in range(0, len(loud), 4800)]
+    assert len(beeps) >= 4, f"{beeps}, levels every 0.1 s {levels}\n{story}"
     # A beep a second; what feeds it may be late now and then.
     assert all(after - before > 0.5 for before, after in zip(beeps, beeps[1:])), f"{beeps}\n{story}"

@@ -39,7 +39,8 @@ def ask(daemon, method, path, headers=None, body=None, token=TOKEN):
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     try:
         credentials = {"Authorization": f"Bearer {token}"} if token else {}
-        connection.request(method, path, body=body, headers={**credentials, **(headers or {})})
+        connection.request(method, path, body=body, headers={**credentials, **(headers or {})},
+                           encode_chunked="Transfer-Encoding" in (headers or {}))
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
     finally:
@@ -65,7 +66,9 @@ def test_the_interface_is_what_its_document_says(stage, daemon):
     code = tester.wait(600)
     assert code == 0, tester.output
     tested = re.search(r"Tested:\s+(\d+)", tester.output)
-    assert tested and int(tested[1]) == len(documented_operations() - {("get", "/v1/events")}), tester.output
+    # The operation that gives the document itself is the one it was fetched with.
+    left_out = {("get", "/v1/events"), ("get", "/v1/openapi.yaml")}
+    assert tested and int(tested[1]) == len(documented_operations() - left_out), tester.output
     passed = re.search(r"(\d+) passed", tester.output)
     assert passed and "failed" not in tester.output, tester.output
     status, _, body = ask(daemon, "GET", "/healthz")

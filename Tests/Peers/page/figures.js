@@ -9,6 +9,7 @@ async function figures(pc) {
     if (entry.type === "outbound-rtp" && entry.kind === "video") {
       take(entry, ["framesSent", "framesEncoded", "keyFramesEncoded"]);
       result.framesOfSources = { ...result.framesOfSources, [entry.ssrc]: entry.framesSent };
+      result.videoPacketsSent = entry.packetsSent;
       result.codecSent = stats.get(entry.codecId)?.mimeType;
       result.sizeSent = [entry.frameWidth, entry.frameHeight];
       result.pliReceived = entry.pliCount;
