@@ -57,6 +57,13 @@ class Network:
     def run(self, role, *command, text=None):
         return run(*self.inside(role, *command), text=text)
 
+    def connect(self, role, is_up):
+        """Takes the link of a host to the router away, or gives it back; IPv6 addresses go with it."""
+        interface = self.interfaces[role]
+        self.run("r", "ip", "link", "set", interface, "up" if is_up else "down")
+        if is_up:
+            self.run("r", "ip", "address", "replace", f"{self.router(role, 6)}/64", "dev", interface, "nodad")
+
     def rule(self, chain, rule):
         """Adds a rule of nftables to the router."""
         self.run("r", "nft", "add", "rule", "inet", "tapedeck", chain, *rule.split())

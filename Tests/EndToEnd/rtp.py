@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import select
+import signal
 import socket
 import statistics
 import struct
@@ -60,6 +61,20 @@ def gstreamer(stage, description, output, codec="vp8"):
                        "name=d", "d.", "!", "application/x-rtp,media=video", "!", *video, "!", "queue", "!",
                        "matroskamux", "name=m", "!", "filesink", f"location={output}", "d.", "!",
                        "application/x-rtp,media=audio", "!", "rtpopusdepay", "!", "opusparse", "!", "queue", "!", "m.")
+
+
+def wait_until_received(process, path, least=300_000):
+    """Waits until a reader has written about three seconds of the small test camera."""
+    process.wait_for("some seconds", lambda: path.exists() and path.stat().st_size >= least, LIMIT)
+
+
+def end_gstreamer(process):
+    """Asks for the end of the stream, and insists on it: gst-launch may wait for it in vain."""
+    for timeout in (30, LIMIT):
+        process.signal(signal.SIGINT)
+        with contextlib.suppress(AssertionError):
+            return process.wait(timeout)
+    raise AssertionError(process.story())
 
 
 def assert_received(path, minimum_flashes, story):

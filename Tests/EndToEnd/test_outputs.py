@@ -11,7 +11,7 @@ import pytest
 import rtp
 from daemon import Daemon
 from figures import assert_plays
-from harness import room_url
+from harness import json_objects, room_url
 from recorded import LIMIT, assert_counters, lost_packets, wait_until_seen
 
 ROOM = "outputs"
@@ -40,8 +40,8 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     killed.wait_for("its first packets", lambda: received[2].exists() and received[2].stat().st_size > 0, LIMIT)
     killed.kill()
     assert ffmpeg.wait(LIMIT) == 0, ffmpeg.story()
-    gstreamer.signal(signal.SIGINT)
-    gstreamer.wait(LIMIT)
+    rtp.wait_until_received(gstreamer, received[1])
+    rtp.end_gstreamer(gstreamer)
     recorder.signal(signal.SIGINT)
     assert recorder.wait(LIMIT) == 0, recorder.story()
     rtp.assert_received(received[0], 2, ffmpeg.story())
@@ -219,6 +219,11 @@ def test_a_participant_is_pushed_to_a_whip_server(stage):
             "capture": source, "audio": source, "size": "320x180", "audio_fec": False}}})
     daemon.wait_for_phase("push", "joined", LIMIT)
     wait_until_seen(endpoint, notes)
+
+    def moving():
+        """Pictures that are no slate; a source is tried again until it works."""
+        return sum(fact.get("change", 0) > 0.5 for fact in json_objects(notes.read_text().splitlines()))
+    endpoint.wait_for("the camera's pictures", lambda: moving() >= 45, LIMIT)
     daemon.process.signal(signal.SIGTERM)
     assert daemon.process.wait(LIMIT) == 0, daemon.process.story()
     # The picture of the test camera, whose counter runs, and its sound.

@@ -110,9 +110,11 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, LIMIT)
     killed.kill()
     assert tcp.wait(LIMIT) == 0, tcp.story()
-    for process in (udp, reader):
-        process.signal(signal.SIGINT)
-        process.wait(LIMIT)
+    rtp.wait_until_received(reader, received[2])
+    rtp.wait_until_received(udp, received[1], 1)
+    udp.signal(signal.SIGINT)
+    udp.wait(LIMIT)
+    rtp.end_gstreamer(reader)
     rtp.assert_received(received[0], 2, tcp.story())
     rtp.assert_received(received[1], 2, udp.story())
     rtp.assert_received(received[2], 2, reader.story())
@@ -144,9 +146,8 @@ def test_other_codecs_are_read(stage, codec):
     else:
         # FFmpeg's VP9 from RTP is experimental.
         reader = gstreamer(stage, url, received, "rtpvp9depay")
-        reader.wait_for("some seconds", lambda: received.exists() and received.stat().st_size > 400_000, LIMIT)
-        reader.signal(signal.SIGINT)
-        reader.wait(LIMIT)
+        rtp.wait_until_received(reader, received, 400_000)
+        rtp.end_gstreamer(reader)
     assert [stream["codec_name"] for stream in media.streams(received, "video")] == [codec], reader.story()
     rtp.assert_received(received, 2, reader.story())
 
