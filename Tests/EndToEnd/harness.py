@@ -95,11 +95,6 @@ class Running:
             lines = list(self.lines)
         return json_objects(lines)
 
-    def say(self, line):
-        """Writes a line to standard input."""
-        self.process.stdin.write(line.encode() + b"\n")
-        self.process.stdin.flush()
-
     def event(self, name):
         """The last fact with this event; None if there is none yet."""
         return next((fact for fact in reversed(self.facts) if fact.get("event") == name), None)

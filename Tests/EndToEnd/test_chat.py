@@ -74,16 +74,16 @@ def test_chromium_opens_a_channel_in_the_call(stage):
     for text in ("first", "second", '{"message": "third"}'):
         done = len(written(peer))
         if text == "second":
-            peer.say("add channel")
+            peer.tell("add channel")
             peer.wait_for_event("changed", LIMIT)
-        peer.say(f"write {text}")
+        peer.tell(f"write {text}")
         peer.wait_for(text, lambda: len(written(peer)) > done, LIMIT)
     # The call is to be long enough for everything to arrive.
     folder = stage.folder / "storage"
     recorder.wait_for("the third", lambda: any("third" in path.read_text() for path in folder.rglob("journal.jsonl")),
                       LIMIT)
     recorder.wait_for("pictures", lambda: list(folder.rglob("*-video.mkv")), LIMIT)
-    peer.say("leave")
+    peer.tell("leave")
     closed = peer.wait_for_event("closed", LIMIT)
     assert recorder.wait(LIMIT) == 0, recorder.story()
     assert_plays(exported)

@@ -87,7 +87,7 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
 
     def change(what, pause):
         """Changes the media of the call, and lets the call go on for so many seconds."""
-        browser.say(f"set {what}")
+        browser.tell(f"set {what}")
         fact = browser.wait_for(f"set {what}", lambda: next(
             (fact for fact in browser.facts if fact.get("event") == "set" and fact["what"] == what), None), 10)
         changed[what] = fact["at"]
@@ -108,7 +108,7 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     time.sleep(1)
     change("codec h264", 3)
     change("codec vp8", 3)
-    browser.say("leave")
+    browser.tell("leave")
     assert recorder.wait(30) == 0, recorder.story()
     clock.end()
     wire = clock.facts[-1]

@@ -244,11 +244,11 @@ def test_a_browser_restarts_ice(stage):
                               "--output", exported, "--json")
     recorder.wait_for("media path", lambda: paths(recorder), LIMIT)
     wait_for_media(recorder, storage)
-    peer.say("restart")
+    peer.tell("restart")
     recorder.wait_for("another path", lambda: len(paths(recorder)) > 1, LIMIT)
     # The recording goes on over it.
     wait_for_more(recorder, storage)
-    peer.say("leave")
+    peer.tell("leave")
     closed = peer.wait_for_event("closed", LIMIT)
     assert peer.wait(LIMIT) == 0
     assert recorder.wait(LIMIT) == 0, recorder.story()

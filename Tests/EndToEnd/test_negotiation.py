@@ -19,7 +19,7 @@ def start_recorder(stage, server, *flags):
 def change(peer, name):
     """Has the peer change the call, and waits until it has offered that."""
     done = sum(fact.get("event") == "changed" for fact in peer.facts)
-    peer.say(name)
+    peer.tell(name)
     peer.wait_for(name, lambda: sum(fact.get("event") == "changed" for fact in peer.facts) > done, LIMIT)
 
 
@@ -30,7 +30,7 @@ def wait_for_sources(peer, count):
 
 def leave_and_export(peer, recorder):
     """Ends the call; the peer's figures."""
-    peer.say("leave")
+    peer.tell("leave")
     closed = peer.wait_for_event("closed", LIMIT)
     assert peer.wait(LIMIT) == 0, peer.story()
     assert recorder.wait(LIMIT) == 0, recorder.story()

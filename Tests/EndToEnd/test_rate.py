@@ -37,7 +37,7 @@ class Sender:
 def figures(browser):
     """What the browser has received by now."""
     before = sum(fact.get("event") == "stats" for fact in browser.facts)
-    browser.say("stats")
+    browser.tell("stats")
     stats = browser.wait_for("figures", lambda: [
         fact for fact in browser.facts if fact.get("event") == "stats"][before:], 10)
     connection, = stats[-1]["connections"]

@@ -204,7 +204,7 @@ def test_a_browser_meets_a_skyrtc_app(stage):
     browser.wait_for_event("connected", LIMIT)
 
     def sees_app():
-        browser.say("stats")
+        browser.tell("stats")
         fact = browser.event("stats")
         return fact and [figures for figures in fact["connections"].values() if figures.get("framesDecoded", 0) >= 15]
     browser.wait_for("pictures of the app", sees_app, LIMIT)
