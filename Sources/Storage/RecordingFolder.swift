@@ -107,13 +107,15 @@ public struct RecordingFolder: Sendable, Hashable {
             .filter { !Self.isLink($0.path) && !Self.isLink($0.tracksPath) }
     }
 
-    /// The recording whose id begins with `name`, or whose folder is at the path `name`.
+    /// The recording whose id begins with `name`, whose folder's name is `name` or begins with it and has no further start
+    /// (`20261121T031226Z`), or whose folder is at the path `name`.
     ///
     /// Throws `notFound` if there is none and `invalid` if several ids begin so.
     public static func find(storage: String, _ name: String) throws(StorageError) -> RecordingFolder {
         if name.contains("/") { return try Self.open(path: name) }
         let found = try Self.list(storage: storage).filter {
-            !name.isEmpty && $0.id.rawValue.hasPrefix(name) || "\($0.compactStart)-\($0.id)" == name
+            !name.isEmpty && $0.id.rawValue.hasPrefix(name)
+                || name.hasPrefix($0.compactStart) && "\($0.compactStart)-\($0.id)".hasPrefix(name)
         }
         guard let folder = found.first else {
             throw StorageError(

@@ -4,20 +4,22 @@
 import Foundation
 import Synchronization
 
-/// SIGINT and SIGTERM: the first asks the command to end well, the second ends the process.
+/// SIGINT, SIGTERM and SIGHUP: the first asks the command to end well, a second SIGINT or SIGTERM ends the process.
+///
+/// A terminal that is closed sends SIGHUP, often twice, from the kernel and from the shell.
 final class Interrupts: Sendable {
     private let count = Atomic(0)
     private let sources: [any DispatchSourceSignal]
 
     init() {
-        let sources = [SIGINT, SIGTERM].map { number in
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: .global())
+            return (number: number, source: DispatchSource.makeSignalSource(signal: number, queue: .global()))
         }
-        self.sources = sources
-        for source in sources {
+        self.sources = sources.map(\.source)
+        for (number, source) in sources {
             source.setEventHandler { [weak self] in
-                guard let self, self.count.add(1, ordering: .relaxed).newValue > 1 else { return }
+                guard let self, self.count.add(1, ordering: .relaxed).newValue > 1, number != SIGHUP else { return }
                 Main.end(.interrupted)
             }
             source.activate()

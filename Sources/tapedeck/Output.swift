@@ -6,6 +6,8 @@ import Foundation
 enum Output {
     static var errorsGoToTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+    static var resultsGoToTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     static func message(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 import Storage
 import Timeline
 
@@ -34,6 +35,11 @@ struct ListRecordingsCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: self.directory, isDirectory: &isDirectory), isDirectory.boolValue
+            else {
+                throw CommandFailure(.usage, "\(self.directory) is no directory")
+            }
             var rows: [RecordingDescription] = []
             for folder in try RecordingFolder.list(storage: self.directory) {
                 do throws(StorageError) {

@@ -47,6 +47,7 @@ def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
     ("probe", "socketio+http://127.0.0.1:3000/1", "--threshold", "101"),
     ("probe", "socketio+http://127.0.0.1:3000/1", "--duration", "1s"),
     ("export", "/nonexistent/recording"),
+    ("recordings", "--directory", "/nonexistent/storage"),
     ("serve", "--listen", "nowhere"),
     ("no-such-command",),
 ])
@@ -188,14 +189,17 @@ def test_an_interrupt_before_anything_came_is_130(stage):
     assert recorder.wait() == 130, recorder.story()
 
 
-def test_an_interrupt_ends_a_recording_cleanly(stage):
+@pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGHUP, signal.SIGHUP]])
+def test_an_interrupt_ends_a_recording_cleanly(stage, numbers):
+    """Ctrl-C, and a terminal that is closed: from it comes more than one SIGHUP."""
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     exported = stage.folder / "call.mkv"
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
                               exported, "--json")
     peer.wait_for_figure("framesSent", 60)
-    recorder.signal(signal.SIGINT)
+    for number in numbers:
+        recorder.signal(number)
     assert recorder.wait() == 0, recorder.story()
     assert media.decoder_messages(exported) == ""
     assert len(media.streams(exported)) == 2, media.describe(exported)

@@ -82,6 +82,11 @@ import Timeline
         #expect(try RecordingFolder.list(storage: self.storage.path) == [first, second])
         #expect(try RecordingFolder.find(storage: self.storage.path, first.id.rawValue) == first)
         #expect(try RecordingFolder.find(storage: self.storage.path, String(first.id.rawValue.prefix(12))) == first)
+        #expect(try RecordingFolder.find(storage: self.storage.path, first.compactStart) == first)
+        #expect(try RecordingFolder.find(storage: self.storage.path, "\(first.compactStart)-\(first.id)") == first)
+        #expect(throws: StorageError.self) {
+            try RecordingFolder.find(storage: self.storage.path, String(first.compactStart.dropLast()))
+        }
         #expect(try RecordingFolder.find(storage: "/nowhere", first.path + "/") == first)
         #expect(try RecordingFolder.list(storage: self.storage.path + "/none").isEmpty)
     }

@@ -34,6 +34,11 @@ actor RecordingKeeper: Service {
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
 
+    /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
+    private static let knownThatEndTheSearch = 50
+    /// The most of them that are taken over at a start.
+    private static let mostForgotten = 1000
+
     /// A keeper that does nothing before `run()`.
     ///
     /// - Parameters:
@@ -65,9 +70,9 @@ actor RecordingKeeper: Service {
     ///
     /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
     func run() async throws {
-        let begun = (try? await self.catalogue.recordings(in: .recording)) ?? []
+        let earlier = await self.recordingsOfEarlierLife()
         await self.repair()
-        await self.exportForgotten(begun)
+        let held = await self.exportForgotten(earlier)
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
         self.wake.yield()
         await withDiscardingTaskGroup { group in
@@ -75,6 +80,7 @@ actor RecordingKeeper: Service {
                 guard (try? await gracefulShutdown()) != nil else { return }
                 await self.finishExports()
             }
+            group.addTask { await self.waitForEarlierWorkers(held) }
             for await _ in self.wakes {
                 for export in await self.nextExports() {
                     group.addTask { await self.perform(export) }
@@ -105,8 +111,9 @@ actor RecordingKeeper: Service {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = nil
         self.orders[id] = nil
-        await self.refresh(reference.folder, state: .finished)
+        // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
         for export in exports { await self.enqueue(id, export) }
+        await self.refresh(reference.folder, state: .finished)
     }
 
     /// Brings size, length and people of the recordings that go on up to date.
@@ -219,15 +226,56 @@ actor RecordingKeeper: Service {
         self.orders[id] ?? self.roomOrders[room] ?? RecordConfiguration().exportOrders
     }
 
-    /// Queues the exports of recordings that ended in the instant in which an earlier life did.
-    private func exportForgotten(_ begun: [RecordingEntry]) async {
-        for entry in begun {
-            await self.attempt("queue an export") {
-                guard try await self.catalogue.recording(entry.id).state == .finished,
-                    try await self.catalogue.exports(of: entry.id).isEmpty
-                else { return }
-                for order in self.orders(of: entry.id, in: entry.room) { await self.enqueue(entry.id, order) }
+    /// What an earlier life recorded and did not see the end of, or had no time to hear of.
+    private func recordingsOfEarlierLife() async -> [RecordingFolder] {
+        let storage = self.catalogue.storage
+        var found: [RecordingID: RecordingFolder] = [:]
+        await self.attempt("look for recordings of before") {
+            for state in [RecordingEntry.State.recording, .unfinished] {
+                for entry in try await self.catalogue.recordings(in: state) {
+                    // One whose folder is gone has nothing to export.
+                    found[entry.id] = try? RecordingFolder.open(entry.folder, in: storage)
+                }
             }
+            var knownInARow = 0
+            for folder in try RecordingFolder.list(storage: storage).reversed() {
+                guard knownInARow < Self.knownThatEndTheSearch, found.count < Self.mostForgotten else { break }
+                let isKnown = (try? await self.catalogue.recording(folder.id)) != nil
+                knownInARow = isKnown ? knownInARow + 1 : 0
+                if !isKnown { found[folder.id] = folder }
+            }
+        }
+        return found.values.sorted { $0.path < $1.path }
+    }
+
+    /// Queues the exports of what ended while no daemon was there; returns what a worker still writes.
+    private func exportForgotten(_ folders: [RecordingFolder]) async -> [RecordingFolder] {
+        var held: [RecordingFolder] = []
+        for folder in folders where self.active[folder.id] == nil {
+            await self.attempt("queue an export") {
+                guard try await self.catalogue.refresh(folder).state == .finished else {
+                    if (try? File(folder.journalPath, .read))?.isLocked() == true { held.append(folder) }
+                    return
+                }
+                guard try await self.catalogue.exports(of: folder.id).isEmpty else { return }
+                let room = try await self.catalogue.recording(folder.id).room
+                for order in self.orders(of: folder.id, in: room) { await self.enqueue(folder.id, order) }
+            }
+        }
+        return held
+    }
+
+    /// Takes over what workers that outlived their supervisor are still closing, when they are done or dead.
+    private func waitForEarlierWorkers(_ folders: [RecordingFolder]) async {
+        var held = folders
+        while !held.isEmpty, (try? await Task.sleep(for: .seconds(1))) != nil {
+            // A worker of this life tells of its own.
+            held.removeAll { self.active[$0.id] != nil }
+            let isDone = held.contains { (try? File($0.journalPath, .read))?.isLocked() != true }
+            guard isDone else { continue }
+            // For one that died before it was done.
+            await self.repair()
+            held = await self.exportForgotten(held)
         }
     }
 

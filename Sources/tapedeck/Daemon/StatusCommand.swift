@@ -24,7 +24,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let client = try self.daemon.client()
-        let isLive = !self.once && !self.common.json && Output.errorsGoToTerminal
+        let isLive = !self.once && !self.common.json && Output.resultsGoToTerminal && Output.errorsGoToTerminal
         var lines = LiveLines()
         repeat {
             let answer = Answer(
