@@ -36,8 +36,8 @@ struct ListRecordingsCommand: AsyncParsableCommand {
     mutating func run() async throws {
         do {
             var isDirectory: ObjCBool = false
-            guard FileManager.default.fileExists(atPath: self.directory, isDirectory: &isDirectory), isDirectory.boolValue
-            else {
+            let exists = FileManager.default.fileExists(atPath: self.directory, isDirectory: &isDirectory)
+            guard exists, isDirectory.boolValue else {
                 throw CommandFailure(.usage, "\(self.directory) is no directory")
             }
             var rows: [RecordingDescription] = []
