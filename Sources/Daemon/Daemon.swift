@@ -124,6 +124,7 @@ public struct Daemon: Sendable {
             notifier: notifier,
             logger: self.logger
         )
+        let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let backend = DaemonBackend(
             supervisor: supervisor,
             keeper: keeper,
@@ -139,7 +140,10 @@ public struct Daemon: Sendable {
             metrics: { registry.text($0) },
             logger: self.logger,
             onAnswer: { metrics.request($0, status: $1, took: $2) },
-            onListening: onListening
+            onListening: { port in
+                onListening(port)
+                listens.yield()
+            }
         )
         await reloader.serve(control)
         // Before the interface listens: a room of the configuration is never unknown to it.
@@ -160,7 +164,7 @@ public struct Daemon: Sendable {
                     .init(service: control), .init(service: keeper), .init(service: rtsp),
                     .init(service: supervisor),
                     .init(service: housekeeper), .init(service: reloader), .init(service: IdlePages()),
-                    .init(service: LifeSigns(notifier: notifier, backend: backend)),
+                    .init(service: LifeSigns(notifier: notifier, backend: backend, listening: listening)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import time
 import urllib.parse
+import urllib.request
 from datetime import datetime
 
 import media
@@ -160,9 +161,34 @@ def test_a_port_that_is_taken_is_said_and_no_worker_stays(stage):
             "storage": {"directory": str(stage.folder / "storage"), "minimum_free": "50MB"},
             "api": {"listen": f"127.0.0.1:{port}"}, "rooms": {"standup": room(server, "one")}}))
         refused = stage.run_tapedeck("run", "--config", path)
-    assert refused.exit_code == 2, refused.story()
+    # Not 2, after which the service manager does not start it again.
+    assert refused.exit_code == 1, refused.story()
     assert str(port) in refused.messages and "in use" in refused.messages, refused.story()
     assert not [left for left in stage.left_over() if "worker" in left[1]]
+
+
+def test_a_port_that_is_taken_for_a_moment_is_waited_for(stage):
+    """And the service manager hears that the daemon is ready when it can be asked, not before."""
+    notified = stage.folder / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.create_server(("127.0.0.1", 0)) as other:
+        manager.bind(str(notified))
+        manager.settimeout(LIMIT)
+        port = other.getsockname()[1]
+        path = stage.folder / "taken.yaml"
+        path.write_text(json.dumps({
+            "storage": {"directory": str(stage.folder / "storage"), "minimum_free": "50MB"},
+            "api": {"listen": f"127.0.0.1:{port}"}, "rooms": {}}))
+        daemon = stage.tapedeck("run", "--config", path, "--json", secrets={"NOTIFY_SOCKET": str(notified)})
+        daemon.wait_for("the complaint", lambda: "Waiting for the address" in daemon.messages)
+        manager.settimeout(2)
+        with pytest.raises(TimeoutError):
+            manager.recv(4096)
+        other.close()
+        manager.settimeout(LIMIT)
+        assert b"READY=1" in manager.recv(4096)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=LIMIT) as answer:
+            assert answer.status == 200
+    assert daemon.end() == 0, daemon.story()
 
 
 # The interface.

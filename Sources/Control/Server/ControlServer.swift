@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -112,6 +113,8 @@ public final class ControlServer: Service {
     }
 
     /// Serves until it is stopped; throws `ControlServerError` if the address cannot be listened on.
+    ///
+    /// One that is not free is waited for.
     public func run() async throws {
         let application = try self.application()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -176,14 +179,38 @@ public final class ControlServer: Service {
         )
     }
 
+    /// Listens until the end; waits for an address that is not free, as after a restart of the host or the daemon.
     private func listen(_ application: some ApplicationProtocol) async throws {
-        do {
-            try await application.run()
-        } catch let error as IOError {
-            let address = "\(self.configuration.host):\(self.configuration.port)"
-            throw ControlServerError(.listen, "Cannot listen on \(address): \(error)")
+        let deadline = ContinuousClock.now + Self.patience
+        var isTold = false
+        while true {
+            do {
+                return try await application.run()
+            } catch let error as IOError {
+                let address = "\(self.configuration.host):\(self.configuration.port)"
+                let message = "Cannot listen on \(address): \(error)"
+                guard [EADDRINUSE, EADDRNOTAVAIL].contains(error.errnoCode) else {
+                    throw ControlServerError(.listen, message)
+                }
+                guard ContinuousClock.now < deadline else { throw ControlServerError(.addressNotFree, message) }
+                if !isTold {
+                    self.logger.warning(
+                        "Waiting for the address of the interface",
+                        metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(Self.patience)"])
+                    )
+                }
+                isTold = true
+            }
+            let isEnding = await cancelWhenGracefulShutdown { (try? await Task.sleep(for: Self.retryDelay)) == nil }
+            if isEnding { return }
         }
     }
+
+    /// How long an address that is not free is waited for, and how often it is tried.
+    ///
+    /// Less than the time that the service manager gives a start (systemd/tapedeck.service).
+    private static let patience = Duration.seconds(30)
+    private static let retryDelay = Duration.milliseconds(500)
 
     private static func identity(_ files: ControlConfiguration.TLS) throws(ControlServerError) -> TLSConfiguration {
         do {

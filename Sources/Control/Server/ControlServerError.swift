@@ -10,6 +10,8 @@ public struct ControlServerError: Error, Sendable, Hashable, CustomStringConvert
         case identity
         /// The address cannot be listened on.
         case listen
+        /// Another program listens on the address, or this host does not have it yet: that may pass.
+        case addressNotFree = "address-not-free"
     }
 
     /// The kind of failure.

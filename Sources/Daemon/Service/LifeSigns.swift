@@ -12,12 +12,16 @@ struct LifeSigns: Service {
 
     let notifier: ServiceNotifier
     let backend: DaemonBackend
+    /// Gives something when the interface listens; the catalogue is open by then.
+    let listening: AsyncStream<Void>
 
     func run() async throws {
         guard self.notifier.isActive else {
             try? await gracefulShutdown()
             return
         }
+        await cancelWhenGracefulShutdown { for await _ in self.listening { break } }
+        guard !Task.isShuttingDownGracefully else { return }
         self.notifier.ready()
         await cancelWhenGracefulShutdown { await self.tell() }
         self.notifier.stopping(status: "finishing recordings and leaving rooms")

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import ConfigurationFile
+import Control
 import Daemon
 import Foundation
 import GStreamer
@@ -89,6 +90,8 @@ struct RunCommand: AsyncParsableCommand {
                 let started = StartResult(api: "http\(configuration.api.tls == nil ? "" : "s")://\(host):\(port)/")
                 if isJSON { try? Output.json(started) } else { Output.message("interface: \(started.api)") }
             }
+        } catch let error as ControlServerError where error.code == .addressNotFree {
+            throw CommandFailure(.unavailable, "\(error)")
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
