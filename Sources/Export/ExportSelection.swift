@@ -20,7 +20,29 @@ public struct ExportSelection: Sendable, Hashable {
     }
 
     /// Whether nothing is left out.
-    public var isWhole: Bool { self == ExportSelection() }
+    public var isWhole: Bool { self.participant == nil && self.to == nil && (self.from ?? .zero) == .zero }
+
+    /// What the name of the export's file has behind its layout, so that no part takes the place of another.
+    ///
+    /// Nothing for everything, else such as `-alice-from-90s-to-100.5s`: letters, digits, `-` and `.`.
+    public var nameSuffix: String {
+        guard !self.isWhole else { return "" }
+        var parts: [String] = []
+        if let participant = self.participant {
+            parts.append(String(participant.lowercased().prefix(40).map { $0.isLetter || $0.isNumber ? $0 : "-" }))
+        }
+        if let from = self.from { parts += ["from", Self.seconds(from)] }
+        if let to = self.to { parts += ["to", Self.seconds(to)] }
+        return parts.map { "-" + $0 }.joined()
+    }
+
+    /// Seconds with as many decimals as are needed, to the millisecond.
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = duration.fileNanoseconds / 1_000_000
+        var decimals = String(String(milliseconds % 1000 + 1000).dropFirst())
+        while decimals.last == "0" { decimals.removeLast() }
+        return "\(milliseconds / 1000)\(decimals.isEmpty ? "" : "." + decimals)s"
+    }
 }
 
 extension Duration {

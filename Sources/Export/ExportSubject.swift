@@ -47,6 +47,6 @@ public enum ExportSubject: Sendable, Hashable {
             case .recording: "call"
             case .series: "call-series"
             }
-        return "\(self.folder.path)/\(name)\(selection.isWhole ? "" : "-part").\(suffix)"
+        return "\(self.folder.path)/\(name)\(selection.nameSuffix).\(suffix)"
     }
 }

@@ -63,7 +63,7 @@ public enum Exporter {
     ///   - layout: how the tracks are arranged.
     ///   - selection: which part of the recording.
     ///   - options: how the file is made.
-    ///   - output: where to; if left out beside the tracks, as `call.mkv` or, for a part, as `call-part.mkv`. An older
+    ///   - output: where to; if left out beside the tracks, as `call.mkv` or, for a part, as `call-alice-from-90s.mkv`. An older
     ///     file is replaced.
     ///   - isNoted: whether the manifest tells of it, and the report of what the recording is worth; not for a file that
     ///     something else is made of, which is noted by `note`.

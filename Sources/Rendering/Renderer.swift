@@ -46,7 +46,7 @@ public enum Renderer {
         if let missing = Encoders.missing(settings, decoders: Decoders.elements(input)) {
             throw GStreamerError(.missingElement, missing)
         }
-        let name = settings.fileName(isWhole: selection.isWhole)
+        let name = settings.fileName(part: selection.nameSuffix)
         let output = try RenderOutput(path: path ?? "\(folder.path)/\(name)")
         let hidden = output.temporaryPaths
         let watchdog = Watchdog { isStuck(hidden) }

@@ -32,7 +32,7 @@ import Timeline
         #expect(report.tracks.count == tracks)
         #expect(Set(report.tracks.map(\.participant)).count == 1)
         #expect(report.tracks.map(\.startNanoseconds).min() == 0)
-        #expect(report.output == recording.folder.path + "/call-part.mkv")
+        #expect(report.output == recording.folder.path + "/call-\(name.lowercased()).mkv")
         #expect(report.isComplete)
         #expect(try Command.complaints(about: report.output).isEmpty)
     }
@@ -47,7 +47,8 @@ import Timeline
             return error.code == .noSuchParticipant && error.blame == .request
                 && ["Alice (alice)", "Bob (bob)", "Bobby (bobby)"].allSatisfy { error.message.contains($0) }
         }
-        #expect(!FileManager.default.fileExists(atPath: recording.folder.path + "/call-part.mkv"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path)
+        #expect(!files.contains { $0.hasPrefix("call") })
     }
 
     @Test func takesARange() throws {
@@ -89,6 +90,16 @@ import Timeline
         }
     }
 
+    @Test(arguments: [
+        (ExportSelection(from: .zero), ""), (ExportSelection(participant: "Al/ice"), "-al-ice"),
+        (ExportSelection(from: .milliseconds(2500), to: .seconds(90)), "-from-2.5s-to-90s"),
+        (ExportSelection(from: .milliseconds(1050), to: nil), "-from-1.05s"),
+        (ExportSelection(participant: "..", to: .milliseconds(7)), "----to-0.007s"),
+    ])
+    func partsHaveNamesOfTheirOwn(selection: ExportSelection, suffix: String) {
+        #expect(selection.nameSuffix == suffix)
+    }
+
     @Test func leavesTheWholeExportAlone() throws {
         let recording = try SimulatedRecording(try Self.call())
         let whole = try Exporter.run(folder: recording.folder)
@@ -98,7 +109,7 @@ import Timeline
         let after = try #require(try Manifest.read(recording.folder))
         #expect(after.tracks == before.tracks)
         #expect(after.verdict == before.verdict)
-        #expect(after.exports.map(\.file) == ["call.mkv", "call-part.mkv"])
+        #expect(after.exports.map(\.file) == ["call.mkv", "call-alice-to-1s.mkv"])
     }
 
     @Test func everythingIsTheSameAsNoSelection() throws {

@@ -9,10 +9,10 @@ import Testing
         #expect(grid.width == 1280 && grid.height == 720 && grid.framesPerSecond == 25)
         #expect(grid.container == .mp4 && grid.codec == .h264 && grid.loudness == nil)
         #expect(
-            grid.fileName(isWhole: true) == "call-grid.mp4" && grid.fileName(isWhole: false) == "call-grid-part.mp4"
+            grid.fileName(part: "") == "call-grid.mp4" && grid.fileName(part: "-bob") == "call-grid-bob.mp4"
         )
         let audio = try RenderSettings(layout: .audio)
-        #expect(audio.container == .opus && audio.loudness == -16 && audio.fileName(isWhole: true) == "call-audio.opus")
+        #expect(audio.container == .opus && audio.loudness == -16 && audio.fileName(part: "") == "call-audio.opus")
         #expect(try RenderSettings(layout: .grid, codec: .vp8).container == .webm)
         #expect(try RenderSettings(layout: .grid, output: "/a.b/x.WebM").codec == .vp8)
         #expect(try RenderSettings(layout: .grid, codec: .vp8, output: "x.mkv").container == .mkv)

@@ -360,11 +360,16 @@ actor RecordingKeeper: Service {
         path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
     }
 
+    /// Not the number itself, which may be written with an exponent.
+    private static func milliseconds(_ seconds: Double) -> String {
+        "\(Int64((min(max(seconds, 0), 1e9) * 1000).rounded()))ms"
+    }
+
     private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
         var arguments = ["worker", "--export", folder, "--layout", export.layout]
         if let participant = export.participant { arguments += ["--participant=\(participant)"] }
-        if let from = export.from { arguments += ["--from", "\(from)s"] }
-        if let to = export.to { arguments += ["--to", "\(to)s"] }
+        if let from = export.from { arguments += ["--from", Self.milliseconds(from)] }
+        if let to = export.to { arguments += ["--to", Self.milliseconds(to)] }
         for (name, value) in export.options.sorted(by: { $0.key < $1.key }) { arguments.append("--\(name)=\(value)") }
         return arguments
     }

@@ -141,8 +141,10 @@ public struct RenderSettings: Sendable, Hashable {
     }
 
     /// The file's name unless somebody asks for another.
-    public func fileName(isWhole: Bool) -> String {
-        "call-\(self.layout.rawValue)\(isWhole ? "" : "-part").\(self.container.rawValue)"
+    ///
+    /// - Parameter part: what tells it from other parts of the recording, such as `-alice`; empty for all of it.
+    public func fileName(part: String) -> String {
+        "call-\(self.layout.rawValue)\(part).\(self.container.rawValue)"
     }
 
     /// The media type of the file.
