@@ -100,7 +100,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     cut = next((broken / "tracks").glob("*video*"))
     cut.write_bytes(cut.read_bytes()[:cut.stat().st_size // 2])
     job = export(stage, broken, "--layout", "grid", "--size", "320x180", "--from", "1s", "--to", "4s")
-    assert "makes no sense, as a crash leaves it" in job.story(), job.story()
+    assert "makes no sense, as a crash leaves it" in job.whole_story(), job.story()
     assert abs(duration(broken / "call-grid-from-1s-to-4s.mp4") - 3) <= FRAME, media.describe(broken / "call-grid-from-1s-to-4s.mp4")
 
     # What nobody can make is refused, and nothing is left of it.

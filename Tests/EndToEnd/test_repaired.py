@@ -22,14 +22,14 @@ def test_retransmissions_are_counted(stage, lossy, first):
         camera = stage.start("tapedeck-camera", *lossy.inside(
             "b", stage.tapedeck_path, "camera", f"socketio+http://{lossy.router('b')}:{port}{room}", "--size",
             "640x360", "--bitrate", "1500k", "--json"))
-        camera.wait_for("it to be there", lambda: "joined" in camera.story(), 20)
+        camera.wait_for("it to be there", lambda: "joined" in camera.whole_story(), 20)
         return camera
 
     def start_recorder():
         recorder = stage.start("tapedeck-record", *lossy.inside(
             "a", stage.tapedeck_path, "record", f"socketio+http://{lossy.router('a')}:{port}{room}", "--duration",
             "12s", "--directory", storage, "--json"))
-        recorder.wait_for("it to be there", lambda: "joined" in recorder.story(), 20)
+        recorder.wait_for("it to be there", lambda: "joined" in recorder.whole_story(), 20)
         return recorder
 
     if first == "camera":
