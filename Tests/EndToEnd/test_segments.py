@@ -87,7 +87,7 @@ def test_a_series_is_exported_as_one(stage):
         verify = stage.run_tapedeck("verify", path, "--json", timeout=LIMIT)
         assert verify.exit_code == 0, verify.story()
     refused = stage.run_tapedeck("export", folders[0], "--series", "--layout", "grid", timeout=LIMIT)
-    assert refused.exit_code == 2 and "one segment at a time" in refused.story(), refused.story()
+    assert refused.exit_code == 2 and "one segment at a time" in refused.whole_story(), refused.story()
 
     # By a daemon that finds them there.
     whole.unlink()
