@@ -55,7 +55,8 @@ def read(path):
             skipped.append(f"{name}: {one_line(reason.get('message') or reason.text)}")
         else:
             passed.append(name)
-    return [name for name in passed if name not in failed], list(failed.values()), skipped
+    # A test that was tried again stands there once for each try.
+    return [name for name in dict.fromkeys(passed) if name not in failed], list(failed.values()), skipped
 
 
 def first_failures(folder):
