@@ -273,12 +273,12 @@ extension AllSignallingClients {
             let loops = try OpenDescriptors.eventLoopCount()
             #expect(loops > 0)
             for index in 0..<Self.connects { try await connect(Transport.allCases[index % 3]) }
-            // The HTTP client's last connection may still be closing when its shutdown returns.
+            // Those that are still closing, and those that the HTTP client keeps for the next request (decision 77).
             let deadline = ContinuousClock.now + .seconds(60)
-            while try OpenDescriptors.connectionCount(to: server.port) > 0, ContinuousClock.now < deadline {
+            while try OpenDescriptors.connectionCount(to: server.port) > 8, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(10))
             }
-            #expect(try OpenDescriptors.connectionCount(to: server.port) == 0)
+            #expect(try OpenDescriptors.connectionCount(to: server.port) <= 8)
             // Other suites may have a few of their own meanwhile.
             #expect(try OpenDescriptors.eventLoopCount() < loops + 10)
         }

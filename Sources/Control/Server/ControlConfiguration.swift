@@ -48,6 +48,9 @@ public struct ControlConfiguration: Sendable {
         public var stallTime: Duration = .seconds(30)
         /// Time for requests to end when the server stops.
         public var shutdownTime: Duration = .seconds(10)
+        /// How long an address that is not free is waited for; less than the service manager gives a start
+        /// (systemd/tapedeck.service).
+        public var addressPatience: Duration = .seconds(30)
         /// Time between two comments on a quiet event stream.
         public var heartbeatInterval: Duration = .seconds(15)
 

@@ -181,7 +181,8 @@ public final class ControlServer: Service {
 
     /// Listens until the end; waits for an address that is not free, as after a restart of the host or the daemon.
     private func listen(_ application: some ApplicationProtocol) async throws {
-        let deadline = ContinuousClock.now + Self.patience
+        let patience = self.configuration.limits.addressPatience
+        let deadline = ContinuousClock.now + patience
         var isTold = false
         while true {
             do {
@@ -196,7 +197,7 @@ public final class ControlServer: Service {
                 if !isTold {
                     self.logger.warning(
                         "Waiting for the address of the interface",
-                        metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(Self.patience)"])
+                        metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(patience)"])
                     )
                 }
                 isTold = true
@@ -206,10 +207,7 @@ public final class ControlServer: Service {
         }
     }
 
-    /// How long an address that is not free is waited for, and how often it is tried.
-    ///
-    /// Less than the time that the service manager gives a start (systemd/tapedeck.service).
-    private static let patience = Duration.seconds(30)
+    /// How often an address that is not free is tried.
     private static let retryDelay = Duration.milliseconds(500)
 
     private static func identity(_ files: ControlConfiguration.TLS) throws(ControlServerError) -> TLSConfiguration {

@@ -237,9 +237,12 @@ import Testing
 
     @Test func aPortThatIsTakenIsSaid() async throws {
         try await self.withServer { _, port, _ in
-            let other = try Fixture { $0.port = port }
+            let other = try Fixture {
+                $0.port = port
+                $0.limits.addressPatience = .zero
+            }
             let error = await #expect(throws: ControlServerError.self) { try await other.server.run() }
-            #expect(error?.code == .listen)
+            #expect(error?.code == .addressNotFree)
             #expect(error?.message.contains("127.0.0.1:\(port)") == true)
         }
     }
