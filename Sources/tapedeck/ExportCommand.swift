@@ -49,7 +49,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Where to end, from the recording's start.")
     var to: TimeOffset?
 
-    @Option(help: "Where the file goes; call.mkv in the recording's folder if left out, for a part call-alice-from-90s.mkv.")
+    @Option(help: "Where the file goes; if left out the recording's folder: call.mkv, a part call-alice-from-90s.mkv.")
     var output: String?
 
     @Option(help: "Kind of file: mkv, webm or mp4; that of --output's extension if left out, else mkv.")
