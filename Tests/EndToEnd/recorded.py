@@ -6,7 +6,7 @@ import pathlib
 import signal
 
 import media
-from figures import OPUS_PACKET, assert_plays
+from figures import AUDIO_PACKET, assert_plays
 from harness import json_objects, media_files
 
 # Nobody waits this long but for something that hangs.
@@ -51,7 +51,7 @@ def assert_sound(path, index, lost, story, least=50):
     """Packets follow each other but where packets were lost."""
     text = f"{lost} packets lost\n{story}"
     assert len(media.packets(path, index)) >= least, text
-    gaps = media.gaps(path, index, OPUS_PACKET)
+    gaps = media.gaps(path, index, AUDIO_PACKET)
     assert len(gaps) <= lost, f"gaps {gaps}, {text}"
 
 

@@ -49,7 +49,7 @@ def ask(daemon, method, path, headers=None, body=None, token=TOKEN):
 
 def documented_operations():
     """Method and path of every operation in the document."""
-    paths = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())["paths"]
+    paths = yaml.safe_load((ROOT / "Sources" / "Control" / "OpenAPI" / "openapi.yaml").read_text())["paths"]
     return {(method, path) for path, item in paths.items() for method in item
             if method in ("get", "put", "post", "patch", "delete", "head", "options")}
 
