@@ -206,7 +206,7 @@ def test_a_browser_meets_a_skyrtc_app(stage):
     def sees_app():
         browser.tell("stats")
         fact = browser.event("stats")
-        return fact and [figures for figures in fact["connections"].values() if figures.get("framesDecoded", 0) >= 15]
+        return fact and [figures for figures in fact["connections"] if figures.get("framesDecoded", 0) >= 15]
     browser.wait_for("pictures of the app", sees_app, LIMIT)
     assert app.end(LIMIT) == 0, app.story()
     ended = app.event("end")
