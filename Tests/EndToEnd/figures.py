@@ -98,17 +98,18 @@ def assert_numbered(path, index, process, sent=0):
     return len(frames)
 
 
-def assert_all_counted(path, process, sent):
+def assert_all_counted(path, process, sent, later=None):
     """As many frames are there as a browser says it sent, but for those under way when the recording began.
 
-    `sent` is counted when it sends no more. Its pictures have no numbers: what is missing inside shows in the packets
-    that the recorder misses by their numbers.
+    `sent` is counted when it sends no more, or at an instant before the end, with a count of `later`, after the end. Its
+    pictures have no numbers: what is missing inside shows in the packets that the recorder misses by their numbers.
     """
     assert_plays(path)
     story = f"{media.describe(path)}\n{process.story()}"
     count = video_packets(path)
     lost = lost_packets(process, "video")
-    assert sent > 0 and count <= sent, f"{count} frames, but only {sent} were sent\n{story}"
+    most = sent if later is None else later
+    assert sent > 0 and count <= most, f"{count} frames, but only {most} were sent\n{story}"
     assert count >= sent - lost - SLACK, f"{count} of {sent} frames, {lost} packets lost\n{story}"
     assert_unbroken_sound(path, process)
     assert_few_lost(path, process)
