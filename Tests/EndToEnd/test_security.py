@@ -225,9 +225,10 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     for number, answer in enumerate(answers):
         seen[f"answer {number}"] = answer
     seen["webhook"] = told().encode()
-    for process in [daemon.process, *commands]:
-        seen[f"log of {process.name}"] = process.messages.encode()
-        seen[f"output of {process.name}"] = process.output.encode()
+    # Not by name alone: the daemon and a check of its configuration have the same.
+    for number, process in enumerate([daemon.process, *commands]):
+        seen[f"log {number} of {process.name}"] = process.messages.encode()
+        seen[f"output {number} of {process.name}"] = process.output.encode()
     for file in daemon.storage.rglob("*"):
         if file.is_file():
             seen[str(file)] = file.read_bytes()
