@@ -24,12 +24,12 @@ public struct ExportSelection: Sendable, Hashable {
 
     /// What the name of the export's file has behind its layout, so that no part takes the place of another.
     ///
-    /// Nothing for everything, else such as `-alice-from-90s-to-100.5s`: letters, digits, `-` and `.`.
+    /// Nothing for everything, else such as `-alice-from-90s-to-100.5s`, fit for a path.
     public var nameSuffix: String {
         guard !self.isWhole else { return "" }
         var parts: [String] = []
         if let participant = self.participant {
-            parts.append(String(participant.lowercased().prefix(40).map { $0.isLetter || $0.isNumber ? $0 : "-" }))
+            parts.append(Sanitiser.pathComponent(participant, fallback: "participant"))
         }
         if let from = self.from { parts += ["from", Self.seconds(from)] }
         if let to = self.to { parts += ["to", Self.seconds(to)] }

@@ -45,8 +45,7 @@ public struct RecordingExamination {
         finding: Certificate.Finding? = nil,
         export: Certificate.FileDigest? = nil
     ) -> Certificate {
-        let isHeld = (try? File(folder.journalPath, .read))?.isLocked() ?? false
-        let isRunning = isHeld && !contents.facts.isFinished
+        let isRunning = folder.isHeld && !contents.facts.isFinished
         var examination = RecordingExamination(
             folder: folder,
             contents: contents,

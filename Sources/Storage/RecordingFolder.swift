@@ -141,6 +141,9 @@ public struct RecordingFolder: Sendable, Hashable {
         }
     }
 
+    /// Whether a process records into it, or closes it, as the lock of its journal tells.
+    public var isHeld: Bool { (try? File(self.journalPath, .read))?.isLocked() ?? false }
+
     /// Bytes of all track files; those of whose size the system does not tell are left out.
     public func trackBytes() throws(StorageError) -> UInt64 {
         try Self.entries(of: self.tracksPath).reduce(0) { sum, name in

@@ -138,7 +138,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             ExportSelection(participant: "Alice", from: .milliseconds(1513), to: .milliseconds(2713))
         )
         #expect(report.durationNanoseconds == 1_200_000_000 && report.tracks[0].units == 30)
-        #expect(report.output.hasSuffix("/call-grid-alice-from-1.513s-to-2.713s.mp4"))
+        #expect(report.output.hasSuffix("/call-grid-Alice-from-1.513s-to-2.713s.mp4"))
         #expect(report.tracks[0].participant == "alice")
     }
 

@@ -32,7 +32,7 @@ import Timeline
         #expect(report.tracks.count == tracks)
         #expect(Set(report.tracks.map(\.participant)).count == 1)
         #expect(report.tracks.map(\.startNanoseconds).min() == 0)
-        #expect(report.output == recording.folder.path + "/call-\(name.lowercased()).mkv")
+        #expect(report.output == recording.folder.path + "/call-\(name).mkv")
         #expect(report.isComplete)
         #expect(try Command.complaints(about: report.output).isEmpty)
     }
@@ -91,13 +91,20 @@ import Timeline
     }
 
     @Test(arguments: [
-        (ExportSelection(from: .zero), ""), (ExportSelection(participant: "Al/ice"), "-al-ice"),
+        (ExportSelection(from: .zero), ""), (ExportSelection(participant: "Alice"), "-Alice"),
         (ExportSelection(from: .milliseconds(2500), to: .seconds(90)), "-from-2.5s-to-90s"),
         (ExportSelection(from: .milliseconds(1050), to: nil), "-from-1.05s"),
-        (ExportSelection(participant: "..", to: .milliseconds(7)), "----to-0.007s"),
+        (ExportSelection(participant: "alice", to: .milliseconds(7)), "-alice-to-0.007s"),
     ])
     func partsHaveNamesOfTheirOwn(selection: ExportSelection, suffix: String) {
         #expect(selection.nameSuffix == suffix)
+    }
+
+    @Test func partsOfNamesThatLookAlikeStayApart() {
+        let names = ["Al/ice", "al ice", "al-ice", "..", "客厅", "厨房", String(repeating: "a", count: 80) + "b", ""]
+        let suffixes = names.map { ExportSelection(participant: $0).nameSuffix }
+        #expect(Set(suffixes).count == names.count)
+        #expect(suffixes.allSatisfy { !$0.contains("/") && !$0.contains(" ") && $0.utf8.count <= 65 })
     }
 
     @Test func leavesTheWholeExportAlone() throws {

@@ -254,7 +254,7 @@ actor RecordingKeeper: Service {
         for folder in folders where self.active[folder.id] == nil {
             await self.attempt("queue an export") {
                 guard try await self.catalogue.refresh(folder).state == .finished else {
-                    if (try? File(folder.journalPath, .read))?.isLocked() == true { held.append(folder) }
+                    if folder.isHeld { held.append(folder) }
                     return
                 }
                 guard try await self.catalogue.exports(of: folder.id).isEmpty else { return }
@@ -271,8 +271,7 @@ actor RecordingKeeper: Service {
         while !held.isEmpty, (try? await Task.sleep(for: .seconds(1))) != nil {
             // A worker of this life tells of its own.
             held.removeAll { self.active[$0.id] != nil }
-            let isDone = held.contains { (try? File($0.journalPath, .read))?.isLocked() != true }
-            guard isDone else { continue }
+            guard held.contains(where: { !$0.isHeld }) else { continue }
             // For one that died before it was done.
             await self.repair()
             held = await self.exportForgotten(held)
