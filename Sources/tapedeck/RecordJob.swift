@@ -25,6 +25,8 @@ struct RecordResult: Encodable {
         var units: UInt64
         var keyframes: UInt64
         var lostPackets: Int64
+        /// What came, but cannot be decoded for want of what was lost.
+        var unitsLeftOut: UInt64
         var startSeconds: Double
         var durationSeconds: Double
         var gaps: Int
@@ -75,6 +77,7 @@ struct RecordResult: Encodable {
                 units: track.units,
                 keyframes: track.keyframes,
                 lostPackets: track.packetsLost ?? 0,
+                unitsLeftOut: track.unitsLeftOut,
                 startSeconds: Double(track.startNanoseconds) / 1e9,
                 durationSeconds: Double(track.durationNanoseconds) / 1e9,
                 gaps: track.gapCount,

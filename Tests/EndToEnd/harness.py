@@ -25,6 +25,8 @@ import janus_configuration  # noqa: E402
 MARK = "TAPEDECK_TEST_RUN"
 # Nobody waits this long but for something that hangs.
 LIMIT = 90
+# Bytes of more than a second of the test pattern, small as most tests have it, and of its sound.
+SOME = {".mkv": 20_000, ".mka": 4_000}
 # Below what the kernel hands out by itself (ip_local_port_range); each worker of pytest-xdist has its own thousand.
 PORTS = 20000 + 1000 * int((re.findall(r"\d+", os.environ.get("PYTEST_XDIST_WORKER", "")) or [8])[0])
 # Another checkout's tests may run at the same time.
@@ -99,15 +101,18 @@ class Running:
         """The last fact with this event; None if there is none yet."""
         return next((fact for fact in reversed(self.facts) if fact.get("event") == name), None)
 
-    def result(self):
-        """The JSON object a command with --json prints at its end, on one line or on several."""
-        text = self.output.strip()
+    def results(self):
+        """The JSON objects of a command with --json: one on several lines, or one on each line, as a series has them."""
         with contextlib.suppress(ValueError):
-            value = json.loads(text)
+            value = json.loads(self.output.strip())
             if isinstance(value, dict):
-                return value
+                return [value]
         assert self.facts, f"no JSON object on standard output\n{self.story()}"
-        return self.facts[-1]
+        return self.facts
+
+    def result(self):
+        """The last of them."""
+        return self.results()[-1]
 
     def wait_for(self, what, is_there, timeout=LIMIT):
         """Waits until `is_there()` gives something true, and returns it."""
@@ -384,11 +389,37 @@ def record_frames(stage, url, peer, count, *flags):
     return exported, interrupted(recorder), sent
 
 
-def interrupted(recorder):
-    """Ends a recording as Ctrl-C does."""
+def interrupted(recorder, *codes):
+    """Ends a recording as Ctrl-C does, and waits for its export; 0 is the exit code, or one of `codes`."""
     recorder.signal(signal.SIGINT)
-    assert recorder.wait() == 0, recorder.story()
+    assert recorder.wait() in (codes or (0,)), recorder.story()
     return recorder
+
+
+def wait_for_media(process, storage, files=2):
+    """Waits until so many track files have more than a second of media."""
+    process.wait_for(f"{files} files with media", lambda: sum(
+        path.stat().st_size > SOME[path.suffix] for path in tracks(storage)) >= files, LIMIT)
+
+
+def wait_for_more(process, storage, files=2):
+    """Waits until so many of the track files have about a second more."""
+    before = {path: path.stat().st_size for path in tracks(storage)}
+    process.wait_for(f"more in {files} files", lambda: sum(
+        path.stat().st_size > size + SOME[path.suffix] * 2 // 3 for path, size in before.items()) >= files, LIMIT)
+
+
+def tracks(storage):
+    """Track files; one may be moved meanwhile."""
+    return [path for path in media_files(storage) if path.parent.name == "tracks" and path.exists()]
+
+
+def wait_until_seen(peer, notes, video=45, audio=75):
+    """Waits until a peer with --notes has decoded so many pictures, and so much sound, of ours."""
+    def has_seen():
+        text = notes.read_text() if notes.exists() else ""
+        return text.count('"kind": "video"') >= video and text.count('"kind": "audio"') >= audio
+    peer.wait_for("our pictures and sound", has_seen, LIMIT)
 
 
 def wait_for_silence(recorder, folder):

@@ -7,10 +7,9 @@ import signal
 
 import pytest
 from daemon import Daemon
-from figures import assert_plays
-from harness import PEERS, json_objects, python, record, recording_folder
-from recorded import (LIMIT, assert_count, assert_saw, assert_whole, lost_packets, stop, wait_for_media,
-                      wait_until_seen)
+from figures import assert_count, assert_plays, assert_saw, assert_whole, losses
+from harness import (LIMIT, PEERS, interrupted, json_objects, python, record, recording_folder, wait_for_media,
+                     wait_until_seen)
 
 ROOM = "lab7"
 SMALL = ("--send", "synthetic", "--size", "320x180")
@@ -79,7 +78,7 @@ def test_both_ways_as_the_first_member(stage, state_folder):
     peer = apprtc_peer(stage, server, *SMALL, "--receive", "--notes", notes)
     wait_until_seen(peer, notes)
     wait_for_media(recorder, stage.folder / "storage")
-    stop(recorder)
+    interrupted(recorder)
     figures = peer.wait_for_event("closed", LIMIT)
     assert peer.end(LIMIT) == 0, peer.story()
     assert_whole(stage.folder / "call.mkv", recorder)
@@ -170,7 +169,7 @@ def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
     assert log(server, "leave")[-1]["members"] == 0
     # Every frame of both calls is there, in one recording.
     recording_folder(stage.folder / "storage")
-    lost = lost_packets(recorder)["video"]
+    lost = losses(recorder)
     counts = [track["units"] for track in recorder.result()["tracks"] if track["kind"] == "video"]
     sent = [peer.event("closed")["framesSent"] for peer in (first, second)]
     assert len(counts) == 2, recorder.result()

@@ -46,6 +46,7 @@ def test_the_answer_in_json_names_files_and_tracks(stage):
         first, last = media.span(exported, stream["index"])
         assert track["participant"] and track["codec"], json.dumps(result)
         assert track["units"] == len(media.packets(exported, stream["index"])) > 0, json.dumps(result)
+        assert track["lostPackets"] or track["unitsLeftOut"] == 0, json.dumps(result)
         assert track["durationSeconds"] == pytest.approx(last - first, abs=0.1), json.dumps(result)
     assert (stage.folder / "storage") in stage.folder.joinpath(result["recording"]).parents, json.dumps(result)
 

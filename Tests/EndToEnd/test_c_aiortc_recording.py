@@ -3,7 +3,7 @@
 
 import media
 import pytest
-from figures import SLACK, assert_synchronous, assert_whole, lost_packets
+from figures import SLACK, assert_synchronous, assert_whole, losses
 from harness import interrupted, record, record_frames, room_url, start_recorder
 
 ROOM = "123123"
@@ -43,7 +43,7 @@ def test_telephone_sound_is_recorded(stage, codec, name):
     assert (sound["codec_name"], sound["sample_rate"], sound["channels"]) == (name, "8000", 1), recorder.story()
     packets = media.packets(exported, sound["index"])
     # As many milliseconds of slack as for pictures.
-    slack = SLACK * 50 // 30 + lost_packets(recorder, "audio")
+    slack = SLACK * 50 // 30 + losses(recorder).audio
     assert len(packets) >= packets_sent - slack, f"{len(packets)} of {packets_sent} packets: {recorder.story()}"
     # A beep a second, each with its flash.
     video, = media.streams(exported, "video")

@@ -9,8 +9,7 @@ import time
 
 import pytest
 from daemon import Daemon
-from harness import json_objects, room_url
-from recorded import LIMIT
+from harness import LIMIT, json_objects, room_url
 
 ROOM = "123123"
 

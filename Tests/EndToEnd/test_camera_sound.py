@@ -7,8 +7,7 @@ import av
 import media
 import numpy as np
 from daemon import Daemon
-from harness import room_url
-from recorded import LIMIT
+from harness import LIMIT, room_url
 
 ROOM = "123123"
 SPEECH = "Please leave a message after the tone, and we will call you back as soon as we can. "

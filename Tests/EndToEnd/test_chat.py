@@ -5,8 +5,7 @@ import json
 
 import media
 import pytest
-from harness import record, room_url
-from recorded import LIMIT
+from harness import LIMIT, record, room_url
 
 ROOM = "words"
 # From one program's clock to another's; what is on the way meanwhile takes its time.

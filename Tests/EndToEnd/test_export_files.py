@@ -3,8 +3,7 @@
 
 import media
 import opentimelineio
-from harness import record, recording_folder, room_url
-from recorded import LIMIT
+from harness import LIMIT, record, recording_folder, room_url
 
 ROOM = "files"
 

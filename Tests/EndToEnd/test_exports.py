@@ -8,7 +8,7 @@ import subprocess
 
 import media
 import numpy as np
-from recorded import LIMIT
+from harness import LIMIT
 
 FRAME = 1 / 25
 # Flash and beep, in a call whose cameras had half a core each.

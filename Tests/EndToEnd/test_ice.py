@@ -10,12 +10,11 @@ import signal
 import subprocess
 import time
 
-import figures
-import harness
 import media
 import network
 import pytest
-from recorded import LIMIT, assert_count, assert_whole, lost_packets, wait_for_media, wait_for_more
+from figures import assert_count, assert_plays, assert_whole, losses, video_packets
+from harness import LIMIT, PEERS, json_objects, python, recording_folder, room_url, wait_for_media, wait_for_more
 
 USER, PASSWORD = "carrot", "p@ss:w/örd%"
 RELAY_NAME = "turn.tapedeck.test"
@@ -61,7 +60,7 @@ class World:
 
     def room_server(self):
         server = self.stage.start("room", *self.net.inside(
-            "r", harness.python("socketio5"), harness.PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
+            "r", python("socketio5"), PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
         self.port = server.wait_for_port()
         return server
 
@@ -80,7 +79,7 @@ class World:
     def peer(self, *flags):
         """aiortc on host b, with pictures and sound."""
         peer = self.stage.start("aiortc", *self.net.inside(
-            "b", harness.python("peers"), harness.PEERS / "aiortc_peer.py", "--url",
+            "b", python("peers"), PEERS / "aiortc_peer.py", "--url",
             f"http://{self.net.router('b')}:{self.port}", "--room", ROOM, "--eio", "4", "--transport", "websocket",
             "--send", "synthetic", "--size", "320x180", "--tell-remote", *flags))
         peer.wait_for_event("joined", LIMIT)
@@ -185,8 +184,8 @@ def test_the_call_comes_back_after_a_minute_without_a_network(world):
     assert recorder.wait(60) == 0, recorder.story()
     peer.end()
     assert "call reset" in recorder.messages, recorder.story()
-    harness.recording_folder(world.stage.folder / "storage")
-    figures.assert_plays(world.exported)
+    recording_folder(world.stage.folder / "storage")
+    assert_plays(world.exported)
     videos = [media.span(world.exported, video["index"]) for video in media.streams(world.exported, "video")]
     assert len(videos) == 2, recorder.story()
     (began, cut), (back, ended) = videos
@@ -213,7 +212,7 @@ def test_relayed_over_datagrams_and_a_path_that_is_cut(world):
     assert_relayed(recorder, server)
     assert_tells_relays_only(peer)
     assert world.net.direct_packets() == world.forwarded, "packets went past the relay"
-    harness.recording_folder(world.stage.folder / "storage")
+    recording_folder(world.stage.folder / "storage")
     video, = media.streams(world.exported, "video")
     times = [packet.time for packet in media.packets(world.exported, video["index"])]
     pauses = [(before, after) for before, after in zip(times, times[1:]) if after - before > 5]
@@ -240,7 +239,7 @@ def test_a_browser_restarts_ice(stage):
     server = stage.room_server(5)
     peer = stage.browser(server, ROOM, "--send", "--fps", "15", "--size", "320x180")
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
-    recorder = stage.tapedeck("record", harness.room_url(server, ROOM), "--until-empty", "--directory", storage,
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--directory", storage,
                               "--output", exported, "--json")
     recorder.wait_for("media path", lambda: paths(recorder), LIMIT)
     wait_for_media(recorder, storage)
@@ -256,9 +255,9 @@ def test_a_browser_restarts_ice(stage):
     remote = r"path\.remote=\"?\w+ (\S+)/udp"
     assert "changed" in after and re.search(remote, before)[1] != re.search(remote, after)[1], paths(recorder)
     assert "call rebuilt" not in recorder.messages and "call reset" not in recorder.messages, recorder.story()
-    harness.recording_folder(storage)
-    figures.assert_plays(exported)
-    assert_count(figures.video_packets(exported), closed["framesSent"], lost_packets(recorder)["video"],
+    recording_folder(storage)
+    assert_plays(exported)
+    assert_count(video_packets(exported), closed["framesSent"], losses(recorder),
                  recorder.story())
 
 
@@ -267,17 +266,17 @@ def test_a_browser_hides_its_addresses(stage):
     server = stage.room_server(5)
     peer = stage.browser(server, ROOM, "--send", "--mdns", "--fps", "15", "--size", "320x180")
     exported, trace = stage.folder / "call.mkv", stage.folder / "call.jsonl"
-    recorder = stage.tapedeck("record", harness.room_url(server, ROOM), "--duration", "3s", "--directory",
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--duration", "3s", "--directory",
                               stage.folder / "storage", "--output", exported, "--json", "--trace-signalling", trace)
     assert recorder.wait(LIMIT) == 0, recorder.story()
     closed = peer.wait_for_event("closed", LIMIT)
     assert peer.end(LIMIT) == 0
-    told = [fact["candidate"] for fact in harness.json_objects(trace.read_text().splitlines())
+    told = [fact["candidate"] for fact in json_objects(trace.read_text().splitlines())
             if fact.get("event") == "candidateReceived"]
     assert told and all(re.search(r" \S+\.local \d+ typ host", line) for line in told), told
     # Without a look-up the browser's checks came to us.
     kinds = "prflx" if "which this host cannot look up" in recorder.messages else "(host|prflx)"
     chosen = paths(recorder)
     assert chosen and all(re.search(rf'path\.remote="{kinds} ', path) for path in chosen), chosen
-    figures.assert_plays(exported)
-    assert 0 < figures.video_packets(exported) <= closed["framesSent"] + 3, recorder.story()
+    assert_plays(exported)
+    assert 0 < video_packets(exported) <= closed["framesSent"] + 3, recorder.story()

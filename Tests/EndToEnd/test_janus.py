@@ -8,10 +8,9 @@ import types
 
 import media
 import pytest
-from figures import assert_plays
-from harness import recording_folder
+from figures import assert_counters, assert_plays, assert_whole, losses
+from harness import LIMIT, interrupted, recording_folder, wait_for_media, wait_until_seen
 from proxy import Proxy
-from recorded import LIMIT, assert_counters, assert_whole, lost_packets, stop, wait_for_media, wait_until_seen
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"
 ROOMS = {ROOM: {"description": "Open", "publishers": 6, "videocodec": "vp8,h264", "notify_joining": False},
@@ -65,7 +64,7 @@ def test_two_publishers_are_recorded_and_see_our_camera(stage, janus, monkeypatc
     wait_for_media(recorder, storage, 4)
     # Our camera, as Janus gives it to a publisher.
     wait_until_seen(ada, notes)
-    stop(recorder, 0, 130)
+    interrupted(recorder, 0, 130)
     assert_whole(exported, recorder)
     for kind in ("video", "audio"):
         assert titles(exported, kind) == [f"Ada – {kind}", f"Zoë – {kind}"], recorder.story()
@@ -79,7 +78,7 @@ def test_http_and_refusals(stage, janus, monkeypatch):
     publisher(stage, server, ROOM, "Ada").wait_for_event("connected", LIMIT)
     recorder, storage, exported = start_recorder(stage, url(server, transport="http"))
     wait_for_media(recorder, storage)
-    stop(recorder, 0, 130)
+    interrupted(recorder, 0, 130)
     assert_whole(exported, recorder)
     assert titles(exported, "video") == ["Ada – video"], recorder.story()
     manifest = json.loads((recording_folder(storage) / "manifest.json").read_text())
@@ -107,7 +106,7 @@ def test_a_restart_of_janus_in_mid_call(stage, janus):
                  lambda: sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) >= 2, LIMIT)
     lists = [fact["publishers"] for fact in ada.facts if "tapedeck" in fact.get("publishers", ())]
     assert len(lists) == 2 and all(each.count("tapedeck") == 1 for each in lists), ada.story()
-    stop(recorder, 0, 130)
+    interrupted(recorder, 0, 130)
     for proxy in (web_socket, http):
         proxy.close()
     assert_plays(exported)
@@ -124,13 +123,13 @@ def test_a_lost_web_socket_is_claimed_back(stage, janus):
     recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") == 2, LIMIT)
     zoe = publisher(stage, server, ROOM, "Zoë")
     wait_for_media(recorder, storage, 4)
-    stop(recorder, 0, 130)
+    interrupted(recorder, 0, 130)
     proxy.close()
     assert_plays(exported)
     assert titles(exported, "video") == ["Ada – video", "Zoë – video"], recorder.story()
     # Media went on while the signalling was away, and nobody saw us go or come twice.
     first = next(stream for stream in media.streams(exported, "video") if stream["tags"]["title"].startswith("Ada"))
-    assert_counters(exported, first["index"], lost_packets(recorder)["video"], recorder.story())
+    assert_counters(exported, first["index"], losses(recorder), recorder.story())
     assert sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) == 1, ada.story()
     joined, = [fact for fact in zoe.facts if fact["event"] == "joined"]
     assert joined["publishers"].count("tapedeck") == 1, zoe.story()

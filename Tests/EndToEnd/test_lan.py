@@ -6,10 +6,8 @@ import re
 import stat
 
 import media
-from figures import assert_plays
-from harness import PEERS, free_port, python
-from recorded import (LIMIT, assert_count, assert_saw, assert_whole, lost_packets, stop, wait_for_media, wait_for_more,
-                      wait_until_seen)
+from figures import assert_count, assert_plays, assert_saw, assert_whole, losses
+from harness import LIMIT, PEERS, free_port, interrupted, python, wait_for_media, wait_for_more, wait_until_seen
 
 
 def peer(stage, *flags):
@@ -30,7 +28,7 @@ def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
     wait_for_media(recorder, storage)
     wait_for_more(recorder, storage)
     wait_until_seen(callee, notes)
-    stop(recorder)
+    interrupted(recorder)
     assert callee.end(LIMIT) == 0, callee.story()
     assert_whole(exported, recorder)
     assert_saw(callee.event("closed"), callee.story())
@@ -46,13 +44,13 @@ def test_a_listening_port_takes_one_call_after_the_other(stage):
     assert first.wait(LIMIT) == 0, f"{first.story()}\n{recorder.story()}"
     second = peer(stage, "--dial", f"127.0.0.1:{port}", "--codec", "h264", "--duration", "3", "--limit", "60")
     assert second.wait(LIMIT) == 0, f"{second.story()}\n{recorder.story()}"
-    stop(recorder)
+    interrupted(recorder)
     assert_plays(exported)
     videos = media.streams(exported, "video")
     assert [video["codec_name"] for video in videos] == ["vp8", "h264"], recorder.story()
     for video, caller in zip(videos, (first, second)):
         assert_count(len(media.packets(exported, video["index"])), caller.event("closed")["framesSent"],
-                     lost_packets(recorder)["video"], recorder.story())
+                     losses(recorder), recorder.story())
     assert_replays(stage, trace)
 
 

@@ -2,9 +2,8 @@
 """Calls that change while they are recorded: tracks come, go and are replaced; and the codec that we ask for."""
 
 import media
-from figures import assert_plays
-from harness import room_url
-from recorded import LIMIT, ON_THEIR_WAY, assert_sound, lost_packets
+from figures import SLACK, assert_plays, assert_sound, losses
+from harness import LIMIT, room_url
 
 ROOM = "standup"
 
@@ -49,11 +48,11 @@ def assert_tracks(exported, sent, recorder, codec):
     assert len(videos) == len(sent), story
     assert {video["codec_name"] for video in videos} == {codec}, story
     counts = [len(media.packets(exported, video["index"])) for video in videos]
-    lost = lost_packets(recorder)
+    lost = losses(recorder)
     for recorded, frames in zip(sorted(counts), sorted(sent)):
-        assert 0 < recorded <= frames + 3 and (lost["video"] or recorded >= frames - ON_THEIR_WAY), f"{counts}\n{story}"
+        assert 0 < recorded <= frames + 3 and recorded >= frames - lost.frames - SLACK, f"{counts}\n{story}"
     sound, = sounds
-    assert_sound(exported, sound["index"], lost["audio"], story)
+    assert_sound(exported, sound["index"], lost, story)
 
 
 def test_chromium_changes_its_call(stage):

@@ -9,8 +9,7 @@ import statistics
 import media
 import rtp
 from daemon import Daemon
-from harness import room_url
-from recorded import LIMIT
+from harness import LIMIT, room_url
 
 ROOM = "pipelines"
 KEY = "s3cret-stream-key"

@@ -10,9 +10,8 @@ import media
 import pytest
 import rtp
 from daemon import Daemon
-from figures import assert_plays
-from harness import json_objects, room_url
-from recorded import LIMIT, assert_counters, lost_packets, wait_until_seen
+from figures import assert_counters, assert_plays, losses
+from harness import LIMIT, json_objects, room_url, wait_until_seen
 
 ROOM = "outputs"
 
@@ -49,7 +48,7 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     # The recording: every frame once, whatever happened to the readers.
     assert_plays(exported)
     video, = media.streams(exported, "video")
-    assert_counters(exported, video["index"], lost_packets(recorder)["video"], recorder.story())
+    assert_counters(exported, video["index"], losses(recorder), recorder.story())
     outputs = recorder.result()["outputs"]
     assert all(output["packets"] > 100 for output in outputs), outputs
     assert outputs[2]["droppedPackets"] > 0, outputs

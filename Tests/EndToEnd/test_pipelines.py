@@ -7,8 +7,7 @@ import shutil
 import media
 import pytest
 from figures import number
-from harness import free_port, room_url
-from recorded import LIMIT
+from harness import LIMIT, free_port, room_url
 
 ROOM = "123123"
 NOBODY = f"socketio+http://127.0.0.1:{free_port()}/1"

@@ -6,8 +6,7 @@ import json
 import subprocess
 
 import pytest
-from harness import room_url
-from recorded import LIMIT
+from harness import LIMIT, room_url
 
 # A debug build on two cores: what is measured is the call, not the encoder.
 SMALL = ("--size", "320x180", "--fps", "15", "--bitrate", "300k")

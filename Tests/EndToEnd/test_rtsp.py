@@ -14,9 +14,8 @@ import media
 import pytest
 import rtp
 from daemon import Daemon, children
-from figures import assert_plays
-from harness import free_port, room_url
-from recorded import LIMIT, assert_counters, lost_in
+from figures import assert_counters, assert_plays, losses_in
+from harness import LIMIT, free_port, room_url
 
 ROOM = "rtsp"
 PASSWORD = "long-enough"
@@ -126,7 +125,7 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     folder, = daemon.wait_for_export("standup", LIMIT)
     assert_plays(folder / "call.mkv")
     video, = media.streams(folder / "call.mkv", "video")
-    assert_counters(folder / "call.mkv", video["index"], lost_in(folder)["video"], daemon.process.story())
+    assert_counters(folder / "call.mkv", video["index"], losses_in(folder), daemon.process.story())
     assert daemon.worker("standup") == worker
     assert PASSWORD not in daemon.process.messages
 

@@ -8,9 +8,8 @@ import time
 import media
 import pytest
 from daemon import Daemon
-from figures import assert_plays
-from harness import json_objects, room_url
-from recorded import LIMIT, assert_sound, lost_packets, stop, wait_for_media, wait_for_more
+from figures import assert_plays, assert_sound, losses
+from harness import LIMIT, interrupted, json_objects, room_url, wait_for_media, wait_for_more
 
 ROOM = "123123"
 
@@ -20,7 +19,7 @@ def record_segments(stage, url):
     storage = stage.folder / "storage"
     recorder = stage.tapedeck("record", url, "--segment", "2s", "--directory", storage, "--json")
     wait_for_media(recorder, storage, 4)
-    stop(recorder)
+    interrupted(recorder)
     return recorder
 
 
@@ -49,9 +48,9 @@ def test_segments_follow_each_other_without_a_frame_lost(stage):
         stream, = media.streams(result["output"], "audio")
         sound += len(media.packets(result["output"], stream["index"]))
     # Every frame is in one of them, once.
-    lost = lost_packets(recorder)
+    lost = losses(recorder)
     assert counters == sorted(set(counters)), counters
-    assert lost["video"] or counters[-1] - counters[0] + 1 == len(counters), f"{ends} {counters}"
+    assert counters[-1] - counters[0] + 1 - len(counters) <= lost.frames, f"{ends} {counters} {lost}"
     assert sound >= 50
 
 
@@ -71,7 +70,7 @@ def test_a_series_is_exported_as_one(stage):
     assert_plays(whole)
     assert [stream["codec_name"] for stream in media.streams(whole)] == ["vp8", "opus"], media.describe(whole)
     found = media.frames(whole)
-    lost = lost_packets(recorder)
+    lost = losses(recorder)
     counters = [frame.counter for frame in found if frame.counter is not None]
     assert len(counters) >= 30 and all(before < after for before, after in zip(counters, counters[1:])), counters
     for index, kind in enumerate(("video", "audio")):
@@ -79,7 +78,7 @@ def test_a_series_is_exported_as_one(stage):
         times = [packet.time for packet in media.packets(whole, index)]
         assert len(times) == units, media.describe(whole)
     # A cut is nowhere to be heard.
-    assert_sound(whole, 1, lost["audio"], media.describe(whole))
+    assert_sound(whole, 1, lost, media.describe(whole))
     titles = [chapter["tags"]["title"] for chapter in json.loads(media.run(
         "ffprobe", "-v", "error", "-show_chapters", "-of", "json", whole))["chapters"]]
     assert "Segment 2" in titles and sum(title.endswith(" joined") for title in titles) == 1, titles

@@ -5,11 +5,9 @@ import signal
 import time
 
 import media
-from figures import assert_plays
-from harness import PEERS, json_objects, python
+from figures import assert_count, assert_counters, assert_plays, assert_saw, losses
+from harness import LIMIT, PEERS, json_objects, python, wait_for_media, wait_for_more, wait_until_seen
 from proxy import Proxy
-from recorded import (LIMIT, assert_count, assert_counters, assert_saw, lost_packets, wait_for_media, wait_for_more,
-                      wait_until_seen)
 
 ROOM = "100"
 SMALL = ("--send", "synthetic", "--size", "320x180", "--fps", "15")
@@ -68,7 +66,7 @@ def figures_about(peer, other):
 
 
 def assert_share(recorder, stream, sent, story):
-    assert_count(len(media.packets(recorder.exported, stream["index"])), sent, lost_packets(recorder)["video"], story)
+    assert_count(len(media.packets(recorder.exported, stream["index"])), sent, losses(recorder), story)
 
 
 def no_violations(server):
@@ -167,7 +165,7 @@ def test_a_restart_of_the_server_costs_no_media(stage):
     # The first call went on when the second had begun.
     assert old[0] < new[0] < old[1], story
     for video in videos:
-        assert_counters(recorder.exported, video["index"], lost_packets(recorder)["video"], story)
+        assert_counters(recorder.exported, video["index"], losses(recorder), story)
 
 
 def test_apps_of_both_kinds_meet_in_our_rooms(stage):

@@ -6,8 +6,7 @@ import subprocess
 
 import media
 from daemon import WHOLE
-from harness import recording_folder, room_url
-from recorded import LIMIT
+from harness import LIMIT, recording_folder, room_url
 
 
 def verify(stage, *arguments):

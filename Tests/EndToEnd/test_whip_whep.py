@@ -3,8 +3,8 @@
 
 import media
 import pytest
-from harness import free_port
-from recorded import LIMIT, assert_saw, assert_whole, stop, wait_for_media, wait_until_seen
+from figures import assert_saw, assert_whole
+from harness import LIMIT, free_port, interrupted, wait_for_media, wait_until_seen
 
 TOKEN = "sesame-Opens.0"
 
@@ -49,7 +49,7 @@ def test_the_camera_is_published_and_a_stream_played(stage):
     wait_until_seen(endpoint, notes)
     wait_for_media(recorder, storage)
     assert camera.end(LIMIT) in (0, 130), camera.story()
-    stop(recorder)
+    interrupted(recorder)
 
     figures, = closed(endpoint, sends=False)
     assert_saw(figures, endpoint.story())

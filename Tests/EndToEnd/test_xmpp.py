@@ -5,9 +5,8 @@ import json
 
 import pytest
 from daemon import Daemon
-from figures import assert_plays, video_packets
-from harness import PEERS, free_port, python
-from recorded import (LIMIT, assert_count, assert_saw, assert_whole, lost_in, stop, wait_for_media, wait_until_seen)
+from figures import assert_count, assert_plays, assert_saw, assert_whole, losses_in, video_packets
+from harness import LIMIT, PEERS, free_port, interrupted, python, wait_for_media, wait_until_seen
 
 SMALL = ("--send", "synthetic", "--size", "320x180")
 
@@ -75,7 +74,7 @@ def test_a_call_is_answered_recorded_and_sees_our_camera(stage, server):
     exported, recorder = start_recorder(stage, server.url("peer=alice@example.org"), "--send", "test")
     wait_for_media(recorder, stage.folder / "storage")
     wait_until_seen(peer, notes)
-    stop(recorder)
+    interrupted(recorder)
     closed = peer.wait_for_event("closed", LIMIT)
     assert peer.end(LIMIT) == 0, peer.story()
     assert_whole(exported, recorder)
@@ -89,7 +88,7 @@ def test_we_call_and_wait_for_a_person(stage, server):
     peer = server.app(*SMALL, "--accept-after", "2")
     exported, recorder = start_recorder(stage, server.url("peer=alice@example.org", "call"))
     wait_for_media(recorder, stage.folder / "storage")
-    stop(recorder)
+    interrupted(recorder)
     peer.wait_for_event("closed", LIMIT)
     assert peer.end(LIMIT) == 0, peer.story()
     assert_whole(exported, recorder)
@@ -137,7 +136,7 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     assert len(closed) == 2, peer.story()
     for folder, figures in zip(folders, closed):
         assert_plays(folder / "call.mkv")
-        assert_count(video_packets(folder / "call.mkv"), figures["framesSent"], lost_in(folder)["video"],
+        assert_count(video_packets(folder / "call.mkv"), figures["framesSent"], losses_in(folder),
                      daemon.process.story())
     assert folders[0] == first and daemon.worker("reception") == worker
     assert count(peer, "message") == 0 and count(peer, "error") == 0 and count(peer, "crash") == 0, peer.story()

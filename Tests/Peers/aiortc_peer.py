@@ -594,7 +594,7 @@ def parse(parser):
     parser.add_argument("--audio-codec", choices=("opus", "pcmu", "pcma"), help="the only audio codec to negotiate")
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)
-    parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")
+    parser.add_argument("--bitrate", type=int, default=1_500_000, help="of the video, bit/s")
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
     parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
     parser.add_argument("--video-start", type=float, default=0, help="seconds of the call without pictures")

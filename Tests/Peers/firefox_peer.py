@@ -4,8 +4,8 @@
 
 Prints one JSON object a line, as browser_peer.py does with --page: joined, connected, closed (figures of one
 connection from getStats, taken four times a second), end. Reads commands from a pipe on standard input, one a line:
-`stats` prints the figures so far, `silence` stops sending for good and prints `silent`. Firefox is driven over
-Marionette. Leaves the room and ends on SIGTERM, or after --limit seconds.
+`stats` prints the figures so far. Firefox is driven over Marionette. Leaves the room and ends on SIGTERM, or after
+--limit seconds.
 
 Exit codes: 0 was connected, 1 never connected, 3 could not join.
 
@@ -29,7 +29,7 @@ import threading
 import time
 import urllib.parse
 
-from browser_peer import LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SILENCE_SERVED_PAGE, SUMS, report
+from browser_peer import LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SUMS, report
 
 PREFERENCES = {
     "app.update.auto": False,
@@ -145,10 +145,6 @@ class FirefoxPeer:
                 command = self.commands.get()
                 if command == "stats":
                     report({"event": "stats", "connections": list(now.values())})
-                elif command == "silence":
-                    page.evaluate(f"return ({SILENCE_SERVED_PAGE})()")
-                    report({"event": "silent"})
-                    break
             if self.ended.wait(0.25):
                 break
         page.evaluate("document.getElementById('leave').click()")
