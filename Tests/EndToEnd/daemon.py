@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running `tapedeck run` and its HTTP interface, for tests."""
 
-import contextlib
 import json
 import os
 import pathlib
