@@ -85,6 +85,8 @@ static void release_fan_out(gpointer fan_out) { CTapedeck_fan_out_unref(fan_out)
 typedef struct {
     CTapedeckFanOut *fan_out;
     uint64_t number;
+    // How much earlier than its input an Opus encoder stamps its packets. Streaming thread of the source only.
+    GstClockTime look_ahead;
 } Attachment;
 
 static void release_attachment(gpointer pointer) {
@@ -176,9 +178,15 @@ static void distribute(CTapedeckFanOut *fan_out, GstBuffer *buffer, GstClockTime
     }
 }
 
+static GstClockTime sound_duration(const GstCaps *caps, uint64_t samples) {
+    int rate = 0;
+    if (caps == NULL || !gst_structure_get_int(gst_caps_get_structure(caps, 0), "rate", &rate) || rate <= 0) return 0;
+    return gst_util_uint64_scale(samples, GST_SECOND, (uint64_t)rate);
+}
+
 // Streaming thread of the source pipeline.
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
-    const Attachment *attachment = user;
+    Attachment *attachment = user;
     CTapedeckFanOut *fan_out = attachment->fan_out;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
@@ -191,9 +199,12 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
             gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     }
     // An Opus encoder's first packet is its pre-skip: shorter than the others in time but not in RTP, which has no way to
-    // say so. It holds no sound of ours.
+    // say so. It holds no sound of ours. opusenc stamps the packets behind it with when they are heard if a player skips
+    // that; RTP wants when their samples were taken (RFC 7587 section 4.1), as browsers say it and receivers assume.
     GstAudioClippingMeta *clipping = buffer != NULL ? gst_buffer_get_audio_clipping_meta(buffer) : NULL;
     bool is_preskip = clipping != NULL && clipping->start > 0;
+    if (is_preskip) attachment->look_ahead = sound_duration(caps, clipping->start);
+    if (GST_CLOCK_TIME_IS_VALID(running_time)) running_time += attachment->look_ahead;
     GstElement *asked = NULL;
     if (GST_CLOCK_TIME_IS_VALID(running_time) && caps != NULL && !is_preskip) {
         g_mutex_lock(&fan_out->mutex);

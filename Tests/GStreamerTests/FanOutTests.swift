@@ -118,6 +118,28 @@ extension AllGStreamer {
             #expect(consumer.counters.pushed == 3)
         }
 
+        /// As RTP wants it: opusenc's own stamps are 6.5 ms earlier, for players that skip its look-ahead.
+        @Test
+        func packetsOfSoundAreStampedWithWhenTheirSamplesWereTaken() async throws {
+            let fanOut = FanOut(startsAtKeyframe: false)
+            let encoder = try Pipeline(
+                launch: """
+                    audiotestsrc num-buffers=20 samplesperbuffer=960 ! audio/x-raw,rate=48000,channels=2 ! opusenc \
+                    ! appsink name=encoded sync=false
+                    """
+            ) { _ in }
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            try fanOut.attach(to: encoder, sink: "encoded", baseTimeNanoseconds: Self.baseTime)
+            let consumer = try fanOut.add(receiver.source, of: receiver.pipeline)
+            try encoder.play(baseTimeNanoseconds: Self.baseTime)
+            defer { encoder.stop() }
+            #expect(await eventually { consumer.counters.pushed >= 19 })
+            #expect(await receiver.hasSeenAll(of: consumer))
+            // The first packet is look-ahead only.
+            #expect(receiver.seen.all.prefix(19).map(\.timeNanoseconds) == (1...19).map { $0 * 20_000_000 })
+        }
+
         private static func framerate(of receiver: Receiver) throws -> String? {
             let pad = try receiver.pipeline.element(named: "passed").staticPad("src")
             guard let caps = gst_pad_get_current_caps(pad.pointer) else { return nil }
