@@ -11,7 +11,7 @@ import media
 SLACK = 15
 # Share of the counters that an encoder may blur (such a frame is counted by its place), and of the packets that the
 # network may lose.
-MAXIMUM_UNREADABLE = 0.05
+MAXIMUM_UNREADABLE = 0.02
 MAXIMUM_LOST = 0.01
 # So short are some recordings that one packet is more than its share.
 A_FEW = 3

@@ -23,7 +23,6 @@ import types
 import urllib.error
 import urllib.request
 
-from aiortc.codecs import h264, vpx
 
 from aiortc_peer import Connection, gather_loopback, report, run_to_the_end
 
@@ -210,14 +209,12 @@ def main():
     parser.add_argument("--audio-codec", choices=("opus", "pcmu", "pcma"), help="the only audio codec to negotiate")
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=15)
-    parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.width, options.height = map(int, options.size.split("x"))
     logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, stream=sys.stderr)
-    vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = options.bitrate
     gather_loopback()
     run_to_the_end(run(options))
 

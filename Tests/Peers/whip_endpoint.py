@@ -28,7 +28,6 @@ import uuid
 
 from aiohttp import web
 from aiortc import RTCSessionDescription
-from aiortc.codecs import h264, vpx
 from aiortc.sdp import candidate_from_sdp
 
 from aiortc_peer import Connection, gather_loopback, report, run_to_the_end
@@ -244,7 +243,6 @@ def main():
     parser.add_argument("--codec", choices=("vp8", "h264"), help="the only video codec to negotiate")
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)
-    parser.add_argument("--bitrate", type=int, default=800_000, help="of the video, bit/s")
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
     options = parser.parse_args()
@@ -252,7 +250,6 @@ def main():
         parser.error("--size takes WIDTHxHEIGHT")
     options.width, options.height = map(int, options.size.split("x"))
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = options.bitrate
     gather_loopback()
     run_to_the_end(Endpoint(options).run())
 
