@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 
 # The runner behind a step writes files of this name.
 FILES = {"swift test": "pure", "swift test with input and output": "io", "swift test with media": "media",
-         "pytest": "pytest", "pytest alone": "alone", "pytest with devices": "devices"}
+         "pytest": "pytest", "pytest with media": "pytest-media", "pytest with devices": "devices"}
 REASON_LENGTH = 300
 
 

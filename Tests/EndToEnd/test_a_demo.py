@@ -8,7 +8,7 @@ import pytest
 from figures import assert_plays
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_the_demo_exports_a_call_of_two(stage):
     demo = stage.run_tapedeck("demo")
     assert demo.exit_code == 0, demo.story()

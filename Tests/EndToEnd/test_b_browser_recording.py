@@ -22,7 +22,7 @@ def record_until_silence(stage, server, browser, count, *flags, **query):
     return exported, interrupted(recorder), sent
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", "h264", pytest.param("vp9", marks=pytest.mark.long)])
 def test_every_frame_of_chromium_is_recorded(stage, codec):
     server = stage.room_server(5, "--websocket-only")
@@ -51,7 +51,7 @@ def test_the_answer_in_json_names_files_and_tracks(stage):
     assert (stage.folder / "storage") in stage.folder.joinpath(result["recording"]).parents, json.dumps(result)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_flash_and_beep_of_our_camera_stay_together(stage, codec):
     server = stage.room_server(5, "--websocket-only")
@@ -63,7 +63,7 @@ def test_flash_and_beep_of_our_camera_stay_together(stage, codec):
     assert camera.end() in (0, 130), camera.story()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_resizing_and_muting_end_no_file(stage):
     server = stage.room_server(5)
@@ -72,7 +72,7 @@ def test_resizing_and_muting_end_no_file(stage):
     assert_all_counted(exported, recorder, sent)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_a_call_put_on_hold_goes_on(stage):
     server = stage.room_server(5)
     browser = stage.browser(server, ROOM, "--send", "--receive", "--hold-cycle", "2")

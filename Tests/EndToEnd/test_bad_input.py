@@ -34,7 +34,7 @@ def hostile_proxy(stage, server, *flags):
     return proxy
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("case", tiers(CASES, GATE_CASES))
 def test_the_next_peer_is_recorded_after_a_hostile_one(stage, case):
     server = stage.room_server(5)
@@ -61,7 +61,7 @@ def test_an_sdes_offer_is_refused_by_name(stage):
     assert hostile.wait() == 0
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_in_a_mesh_room_the_good_peer_loses_nothing(stage):
     server = stage.serve("--room-size", "3")
     good = stage.aiortc(server, ROOM, "--send", "synthetic")
@@ -74,7 +74,7 @@ def test_in_a_mesh_room_the_good_peer_loses_nothing(stage):
     assert_whole(exported, recorder, sent)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_garbage_between_the_servers_frames_is_ignored(stage):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
@@ -86,7 +86,7 @@ def test_garbage_between_the_servers_frames_is_ignored(stage):
     assert_whole(exported, recorder, sent)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("case", tiers(FRAMES, GATE_FRAMES))
 def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     server = stage.room_server(5)
@@ -134,7 +134,7 @@ def vanish(stage, server, *flags):
     return exported, recorder
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_a_peer_that_vanishes_does_not_end_the_recording(stage):
     server = stage.room_server(5)
     exported, recorder = vanish(stage, server)

@@ -84,7 +84,7 @@ def test_report_replaces_its_part_of_the_page_only(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.alone
+@pytest.mark.media
 def test_every_receiver_is_measured(stage):
     path = stage.folder / "results.json"
     bench = stage.start("bench", sys.executable, ROOT / "Tests/Benchmarks/bench.py", "--tapedeck", stage.tapedeck_path,

@@ -11,7 +11,7 @@ VARIANTS = ["three-arguments", "renamed", *(pytest.param(name, marks=pytest.mark
     "echo", "broadcast-joined", "otherjoin-room-only", "greeting"))]
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_every_frame_of_aiortc_is_recorded(stage, codec):
     # The peer's own client, python-engineio 3, loses its session when it has nothing to say for the ping time-out.
@@ -26,7 +26,7 @@ def test_every_frame_of_aiortc_is_recorded(stage, codec):
     assert len(media.packets(exported, video["index"])) <= closed["framesSent"], recorder.story()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec, name", [("pcmu", "pcm_mulaw"),
                                          pytest.param("pcma", "pcm_alaw", marks=pytest.mark.long)])
 def test_telephone_sound_is_recorded(stage, codec, name):
@@ -58,7 +58,7 @@ def test_the_version_is_found_by_itself(stage):
     assert media.streams(exported, "video"), recorder.story()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_flash_and_beep_of_our_camera_stay_together(stage):
     server = stage.room_server(4, "--polling-only")

@@ -88,7 +88,7 @@ def played(frames):
     return 1 + sum(after < before for before, after in zip(counters, counters[1:]))
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("name, codec", [("mp4", "vp8"), pytest.param("mp4", "h264", marks=pytest.mark.long),
                                          pytest.param("webm", "h264", marks=pytest.mark.long)])
 def test_a_file_is_sent_over_and_over(stage, clips, name, codec):
@@ -112,7 +112,7 @@ def test_a_file_is_sent_over_and_over(stage, clips, name, codec):
     assert abs(statistics.median(offsets)) <= 0.060, f"{offsets}\n{story}"
 
 
-@pytest.mark.alone
+@pytest.mark.media
 def test_aiortc_decodes_the_pictures_and_the_sound_of_a_file(stage, clips):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--receive")
@@ -282,7 +282,7 @@ def microphone(folder):
         thread.join(5)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_a_microphone_is_heard(stage, monkeypatch):
     with microphone(stage.folder) as configuration:

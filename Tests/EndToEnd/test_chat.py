@@ -54,7 +54,7 @@ def test_aiortc_writes_beside_its_camera(stage):
 
 
 @pytest.mark.long
-@pytest.mark.alone
+@pytest.mark.media
 def test_words_stand_where_they_were_written(stage):
     exported, shown, peer = aiortc_writes(stage)
     start, _ = media.span(exported, media.streams(exported, "video")[0]["index"])

@@ -23,7 +23,7 @@ def ended(camera, peer):
     return figures
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["h264", pytest.param("vp8", marks=pytest.mark.long)])
 def test_chromium_decodes_the_camera(stage, codec):
     server = stage.room_server(5)
@@ -36,7 +36,7 @@ def test_chromium_decodes_the_camera(stage, codec):
     assert figures["sizeReceived"] == [1280, 720], browser.story()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_aiortc_decodes_the_camera(stage, codec):
     server = stage.room_server(4, "--polling-only")

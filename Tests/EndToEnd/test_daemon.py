@@ -61,7 +61,7 @@ def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
     assert all(recording["state"] == "finished" and recording["bytes"] > 0 for recording in found)
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
     server = stage.room_server(5)

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 # Over a network that is emulated, against the clock: it measures.
-pytestmark = [pytest.mark.alone, pytest.mark.long]
+pytestmark = [pytest.mark.media, pytest.mark.long]
 
 ROOM = "eventful"
 DURATION_TOLERANCE = 0.05

@@ -4,7 +4,7 @@
 import pytest
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("version, transport, codec", [
     (5, "websocket", "vp8"), pytest.param(4, "polling", "h264", marks=pytest.mark.long)])
 def test_chromium_and_aiortc_see_each_other(foreign_stage, version, transport, codec):

@@ -14,7 +14,7 @@ ROOM = "123123"
 LOSS = 15
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_a_killed_recording_is_exported(stage, codec):
     server = stage.room_server(5)

@@ -10,7 +10,7 @@ import proofs
 import pytest
 
 # Measured against the clock, to milliseconds.
-pytestmark = [pytest.mark.alone, pytest.mark.long]
+pytestmark = [pytest.mark.media, pytest.mark.long]
 
 MOST_BETWEEN_TRACKS = 0.010
 MOST_BETWEEN_PARTICIPANTS = 0.020

@@ -166,7 +166,7 @@ def test_behind_address_translation(world):
 
 
 @pytest.mark.long
-@pytest.mark.alone
+@pytest.mark.media
 def test_the_call_comes_back_after_a_minute_without_a_network(world):
     """The link is taken away, signalling and all; the call is reset, and both halves are in the recording."""
     world.net.rule("forward", "accept")
@@ -193,7 +193,7 @@ def test_the_call_comes_back_after_a_minute_without_a_network(world):
 
 
 @pytest.mark.long
-@pytest.mark.alone
+@pytest.mark.media
 def test_relayed_over_datagrams_and_a_path_that_is_cut(world):
     """Media are lost for 20 s; the recording goes on, and so does the call."""
     world.room_server()

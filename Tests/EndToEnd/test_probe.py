@@ -28,7 +28,7 @@ def probe(stage, server, *flags, seconds=10):
     return process, process.result()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_a_call_on_loopback_is_good(stage):
     process, report = probe(stage, stage.serve(), "--threshold", "95", seconds=12)
@@ -54,7 +54,7 @@ def test_a_call_is_judged_and_a_file_tells_prometheus(stage):
     assert {path.name for path in stage.folder.glob("*room.prom*")} == {"room.prom"}
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_lost_packets_are_loss(stage, net):
     """Probe and room server on one host of the network, whose kernel drops 5 % of what comes to it by UDP."""
@@ -74,7 +74,7 @@ def test_lost_packets_are_loss(stage, net):
     assert "loss:" in process.messages, process.story()
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 @pytest.mark.parametrize("flags, weakest", [
     (("--delay-sound", "0.3"), "sync"),

@@ -8,7 +8,7 @@ import harness
 import pytest
 
 # Against the clock, over a network that is emulated: it measures.
-pytestmark = [pytest.mark.alone, pytest.mark.long]
+pytestmark = [pytest.mark.media, pytest.mark.long]
 
 ROOM = "standup"
 LIMIT = 500_000

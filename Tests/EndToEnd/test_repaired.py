@@ -7,7 +7,7 @@ import time
 import harness
 import pytest
 
-pytestmark = [pytest.mark.alone, pytest.mark.long]
+pytestmark = [pytest.mark.media, pytest.mark.long]
 
 
 @pytest.mark.parametrize("first", ["camera", "recorder"])

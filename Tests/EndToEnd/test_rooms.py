@@ -220,7 +220,7 @@ def test_the_second_recorder_of_a_small_room_makes_place(stage):
     assert_plays(folder / "call.mkv")
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.long
 def test_a_restart_of_the_room_server_costs_no_recording(stage):
     port = free_port()

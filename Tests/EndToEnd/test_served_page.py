@@ -18,7 +18,7 @@ def page(stage, server, name, program="browser_peer.py"):
     return peer
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("program", ["browser_peer.py", "firefox_peer.py"], ids=["chromium", "firefox"])
 def test_a_person_in_the_page_is_recorded(stage, program):
     server = stage.serve()
@@ -59,7 +59,7 @@ def test_three_members_meet_in_a_room_of_three(stage):
         fact.get("event") == "closed" and fact.get("framesDecoded", 0) > 0 for fact in second.facts))
 
 
-@pytest.mark.alone
+@pytest.mark.media
 @pytest.mark.parametrize("eio, transport", [(4, "polling"), (3, "websocket"),
                                             pytest.param(3, "polling", marks=pytest.mark.long)])
 def test_old_and_new_clients_share_a_room(stage, eio, transport):
