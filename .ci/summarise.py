@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 
 # The runner behind a step writes files of this name.
 FILES = {"swift test": "pure", "swift test with input and output": "io", "swift test with media": "media",
-         "pytest": "pytest", "pytest with media": "pytest-media", "pytest with devices": "devices"}
+         "pytest": "pytest", "pytest with media": "realtime", "pytest with devices": "devices"}
 REASON_LENGTH = 300
 
 
@@ -43,6 +43,9 @@ def one_line(text):
 def read(path):
     """Names of passed tests, failures, and skipped tests of a JUnit file."""
     passed, failed, skipped = [], {}, []
+    # Swift Testing says why only in what it prints.
+    log = path.with_suffix(".log")
+    printed = dict(re.findall(r'Test (.+) skipped: "(.*)"', log.read_text(errors="replace") if log.exists() else ""))
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname')} {case.get('name')}"
         problems = case.findall("failure") + case.findall("error")
@@ -52,7 +55,8 @@ def read(path):
             text = " ".join(problem.get("message") or problem.text or "" for problem in problems)
             failed.setdefault(name, Failure(name, float(case.get("time") or 0), one_line(text)))
         elif reason is not None:
-            skipped.append(f"{name}: {one_line(reason.get('message') or reason.text)}")
+            text = reason.get("message") or reason.text or printed.get(case.get("name"))
+            skipped.append(f"{name}: {one_line(text)}")
         else:
             passed.append(name)
     # A test that was tried again stands there once for each try.
