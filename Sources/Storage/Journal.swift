@@ -21,7 +21,7 @@ public struct Journal: Sendable, Hashable {
         self.skippedLines = skippedLines
     }
 
-    /// The most records that are read: 16 tracks for 20 hours.
+    /// The most records that are decoded: 16 tracks for 20 hours.
     private static let maximumEntryCount = 2_000_000
     private static let chunkSize = 1 << 18
 
@@ -121,7 +121,7 @@ public struct Journal: Sendable, Hashable {
 /// Decodes the lines of a journal that a selection wants.
 private struct JournalLines {
     let selection: Journal.Selection
-    /// Lines decoded or passed over.
+    /// Lines decoded, or tried to.
     var count = 0
     /// Lines that could not be decoded.
     var skipped = 0
@@ -145,7 +145,6 @@ private struct JournalLines {
     mutating func take(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
         self.number += 1
         guard !line.isEmpty else { return }
-        self.count += 1
         if self.selection == .events, Self.isClockRecord(line) {
             self.passedOver = line
         } else {
@@ -159,6 +158,7 @@ private struct JournalLines {
     }
 
     private mutating func decode(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
+        self.count += 1
         let entry = try? self.decoder.decode(JournalEntry.self, from: Data(line))
         if self.selection == .everything { self.chain.take(line, number: self.number, isRecord: entry != nil) }
         if let entry {

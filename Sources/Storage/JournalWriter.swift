@@ -26,6 +26,8 @@ public final class JournalWriter: Sendable {
     private struct State {
         /// Whether the file ends in a torn line, which the next line must not continue.
         var endsTorn: Bool
+        /// Whether lines were written since `takeUnsynchronised`.
+        var isUnsynchronised = true
         /// The value that the next line follows; `nil` before the first line of this writer.
         var chain: String?
         /// Objects that could not be written yet: they are chained when they are.
@@ -128,6 +130,7 @@ public final class JournalWriter: Sendable {
             throw StorageError(.noSpace, "no space left for \(self.file.path)", path: self.file.path)
         }
         state.endsTorn = false
+        state.isUnsynchronised = true
         state.chain = value
     }
 
@@ -171,6 +174,14 @@ public final class JournalWriter: Sendable {
     /// A recording whose journal is held still goes on.
     public func lock() throws(StorageError) -> Bool {
         try self.file.lock()
+    }
+
+    /// The file, if lines went into it since the last call: whoever has it may force them to the disk, on any thread.
+    public func takeUnsynchronised() -> File? {
+        self.state.withLock { state in
+            defer { state.isUnsynchronised = false }
+            return state.isUnsynchronised ? self.file : nil
+        }
     }
 
     /// Returns when all records so far are on the disk.

@@ -62,6 +62,8 @@ public final class TrackFileWriter {
     private var parameterSets: H264ParameterSets?
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
+    /// How many units there were at the last `takeUnsynchronised`.
+    private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
     private var converted: [UInt8] = []
 
@@ -162,35 +164,35 @@ public final class TrackFileWriter {
         return .written(isKeyframe: inspection.isKeyframe)
     }
 
-    /// Returns when everything written so far is on the disk.
-    public func synchronise() throws(StorageError) {
-        if case .writing(let open) = self.state { try open.file.synchronise() }
+    /// The file, if units went into it since the last call: whoever has it may force them to the disk, on any thread.
+    public func takeUnsynchronised() -> File? {
+        guard case .writing(let open) = self.state, self.statistics.units != self.synchronisedUnits else { return nil }
+        self.synchronisedUnits = self.statistics.units
+        return open.file
     }
 
-    /// Completes the file with cues, duration and sizes, syncs it, and journals its end.
+    /// Takes no more units; what is left to do waits for the disk, and may be done on another thread.
     ///
-    /// Later calls do nothing. Without this call the file stays as it is: readable, but without an index.
-    public func close(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
+    /// Nil if nothing is left to do. Without its `complete()` the file stays as it is: readable, but without an index.
+    public func end(reason: String, monotonicNanoseconds: Int64) -> TrackFileEnd? {
         guard case .writing(let open) = self.state else {
             self.state = .closed
-            return
+            return nil
         }
         self.state = .closed
-        let finish = open.writer.finish()
-        do throws(StorageError) {
-            try open.file.write(finish.append, at: open.writer.offset)
-            // The last patch marks the file as finished: everything else is on the disk before it.
-            for patch in finish.patches.dropLast() { try open.file.write(patch.bytes, at: patch.offset) }
-            try open.file.synchronise()
-            for patch in finish.patches.suffix(1) { try open.file.write(patch.bytes, at: patch.offset) }
-            try open.file.synchronise()
-        } catch {
-            // Best effort: what matters is in the file, and the first error is the one to tell.
-            try? open.file.truncate(to: open.writer.offset)
-            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: monotonicNanoseconds)
-            throw error
-        }
-        self.journalEnd(reason: reason, monotonicNanoseconds: monotonicNanoseconds)
+        return TrackFileEnd(
+            file: open.file,
+            size: open.writer.offset,
+            finish: open.writer.finish(),
+            journal: self.journal,
+            record: self.record(ofEnd: reason),
+            monotonicNanoseconds: monotonicNanoseconds
+        )
+    }
+
+    /// Completes the file with cues, duration and sizes, syncs it, and journals its end; later calls do nothing.
+    public func close(reason: String, monotonicNanoseconds: Int64) throws(StorageError) {
+        try self.end(reason: reason, monotonicNanoseconds: monotonicNanoseconds)?.complete()
     }
 
     private var absolutePath: String { self.folder.path + "/" + self.relativePath }
@@ -306,6 +308,8 @@ public final class TrackFileWriter {
             self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
             throw error
         }
+        // As good without its size, should this fail.
+        if let patch = open.writer.takeClusterPatch() { try? open.file.write(patch.bytes, at: patch.offset) }
         open.lastTicks = ticks
         self.state = .writing(open)
         self.statistics.units += 1
@@ -345,7 +349,11 @@ public final class TrackFileWriter {
     }
 
     private func journalEnd(reason: String, monotonicNanoseconds: Int64) {
-        let closed = TrackClosed(
+        self.journal.note(.trackClosed(self.record(ofEnd: reason)), monotonicNanoseconds: monotonicNanoseconds)
+    }
+
+    private func record(ofEnd reason: String) -> TrackClosed {
+        TrackClosed(
             track: self.track.number,
             units: self.statistics.units,
             bytes: self.statistics.bytes,
@@ -353,6 +361,5 @@ public final class TrackFileWriter {
             lastRTPTime: self.statistics.lastRTPTime ?? 0,
             reason: reason
         )
-        self.journal.note(.trackClosed(closed), monotonicNanoseconds: monotonicNanoseconds)
     }
 }

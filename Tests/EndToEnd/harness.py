@@ -367,11 +367,11 @@ def media_files(directory):
     return sorted(path for path in pathlib.Path(directory).rglob("*") if path.suffix in (".mkv", ".mka"))
 
 
-def start_recorder(stage, url, *flags):
+def start_recorder(stage, url, *flags, secrets=None):
     """The file it will export, and a recorder that joins."""
     exported = stage.folder / "call.mkv"
     recorder = stage.tapedeck("record", url, "--directory", stage.folder / "storage", "--output", exported, "--json",
-                              "--wait", "90s", *flags)
+                              "--wait", "90s", *flags, secrets=secrets)
     return exported, recorder
 
 

@@ -118,6 +118,32 @@ import Testing
         }
     }
 
+    @Test func sizesTakenAsClustersEndLeaveLittleForTheEnd() throws {
+        let whole = try SampleFile.synthetic(seconds: 300)
+        var file = whole
+        var patches: [Patch] = []
+        while let patch = file.writer.takeClusterPatch() { patches.append(patch) }
+        #expect(patches.count == 299)
+        #expect(file.writer.finish().patches.count == 4)
+        // What is cut off anywhere is read as far as it goes.
+        let sized = SampleFile.applying(patches, to: file.bytes)
+        for cut in stride(from: file.blockEnds[0], through: sized.count, by: 997) {
+            let units = try SampleFile.read(Array(sized.prefix(cut))).units
+            #expect(units == Array(whole.units.prefix(file.blockEnds.count { $0 <= cut })))
+        }
+        file.bytes = sized
+        #expect(file.finished == whole.finished)
+        let torn = Array(sized.dropLast(3))
+        let plan = try Repair.plan(MemorySource(torn))
+        #expect(
+            SampleFile.applying(plan, to: torn)
+                == SampleFile.applying(
+                    try Repair.plan(MemorySource(Array(whole.bytes.dropLast(3)))),
+                    to: Array(whole.bytes.dropLast(3))
+                )
+        )
+    }
+
     @Test func finishFillsInPlacesWithoutMovingAnything() throws {
         let file = try SampleFile.synthetic(seconds: 3)
         let finish = file.writer.finish()

@@ -3,9 +3,10 @@
 import FoundationEssentials
 import Glibc
 import Matroska
-import Storage
 import Testing
 import Timeline
+
+@testable import Storage
 
 @Suite struct TrackFileWriterTests {
     private let storage: TemporaryStorage
@@ -59,6 +60,33 @@ import Timeline
             if index.isMultiple(of: 50) { #expect(try self.blocks(writer).count == index + 1) }
         }
         #expect(writer.relativePath == "tracks/001-alice-audio.mka")
+    }
+
+    @Test func theEndOfALongTrackWritesAHandfulOfPlaces() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        for index in 0..<10_000 { _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960) }
+        let end = try #require(writer.end(reason: "left", monotonicNanoseconds: 0))
+        #expect(end.finish.patches.count <= 5)
+        #expect(writer.end(reason: "left", monotonicNanoseconds: 0) == nil)
+        // Not before it is complete.
+        #expect(try self.records().count { if case .trackClosed = $0 { true } else { false } } == 0)
+        try end.complete()
+        #expect(try self.records().count { if case .trackClosed = $0 { true } else { false } } == 1)
+        #expect(try self.blocks(writer).count == 10_000)
+    }
+
+    @Test func whatWasNotWrittenToNeedsNoSync() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        #expect(writer.takeUnsynchronised() == nil)
+        _ = try writer.write(TestUnits.opusPacket, rtpTime: 0)
+        #expect(writer.takeUnsynchronised()?.path.hasSuffix(writer.relativePath) == true)
+        #expect(writer.takeUnsynchronised() == nil)
+        _ = try writer.write(TestUnits.opusPacket, rtpTime: 960)
+        #expect(writer.takeUnsynchronised() != nil)
+        #expect(self.journal.takeUnsynchronised() != nil)
+        #expect(self.journal.takeUnsynchronised() == nil)
+        self.journal.note(.marker(Marker(name: "mark", text: nil)), monotonicNanoseconds: 0)
+        #expect(self.journal.takeUnsynchronised() != nil)
     }
 
     @Test func losesNothingThatWasWrittenBeforeAKill() async throws {

@@ -95,6 +95,32 @@ import Testing
         #expect(driver.feed(.exited(WorkerID(1), reason: "signal 9")).contains(.start(WorkerID(2))))
     }
 
+    @Test func nobodyIsKilledForAStallOfOurOwn() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.want("b")
+        driver.now += .seconds(60)
+        #expect(driver.feed(.stalled(.seconds(60))).isEmpty)
+        #expect(driver.tick(after: 1).isEmpty)
+        // From then on limits hold as before.
+        #expect(driver.tick(after: 9).contains(.kill(WorkerID(1), reason: "hung: nothing was heard for 10.0 seconds")))
+        #expect(driver.fleet.nextDeadline != nil)
+        #expect(
+            driver.tick(after: 60).contains { if case .kill(WorkerID(2), _) = $0 { true } else { false } },
+            "one that does not start"
+        )
+    }
+
+    @Test func aRoomThatIsLeftHasItsTimeAlsoAfterAStall() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.feed(.want(room: "a", false))
+        driver.now += .seconds(600)
+        #expect(driver.feed(.stalled(.seconds(600))).isEmpty)
+        #expect(driver.tick(after: 1).isEmpty)
+        #expect(driver.tick(after: 600).contains { if case .kill = $0 { true } else { false } })
+    }
+
     @Test func aWorkerThatDoesNotStartIsKilled() {
         var driver = FleetDriver()
         driver.want("a")

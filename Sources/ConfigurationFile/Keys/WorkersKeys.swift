@@ -5,7 +5,7 @@ enum WorkersKeys {
     static let roomsPerWorker = Key("rooms_per_worker", .integer(1...64))
     static let maximumRooms = Key("maximum_rooms", ValueType<Int>.integer(1...10_000).or("unlimited"))
     static let hangLimit = Key("hang_limit", .duration(.seconds(2)...(.seconds(600)), example: "10s"))
-    static let stopLimit = Key("stop_limit", .duration(.seconds(1)...(.seconds(600)), example: "20s"))
+    static let stopLimit = Key("stop_limit", .duration(.seconds(1)...(.seconds(600)), example: "90s"))
     static let longestRestartDelay = Key(
         "longest_restart_delay",
         .duration(.seconds(1)...(.seconds(3600)), example: "60s")

@@ -10,7 +10,8 @@ public struct StorageConfiguration: Sendable, Hashable {
     public var keep: Duration?
     /// Bytes of finished recordings above which the oldest are deleted; `nil` sets no limit.
     public var keepBytes: Int64?
-    /// How often what is recorded is forced to the disk, 100 ms to 1 min.
+    /// How often what is recorded is forced to the disk, 100 ms to 1 min; `SynchronisationSchedule` asks a slow disk less
+    /// often.
     public var synchroniseEvery = Duration.seconds(1)
 
     /// Every key at its default.

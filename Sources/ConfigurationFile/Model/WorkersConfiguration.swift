@@ -9,7 +9,7 @@ public struct WorkersConfiguration: Sendable, Hashable {
     /// Silence after which a worker is taken to hang and is ended, 2 s to 10 min.
     public var hangLimit = Duration.seconds(10)
     /// How long a worker may take to finish its files and leave its rooms, 1 s to 10 min; then it is ended.
-    public var stopLimit = Duration.seconds(20)
+    public var stopLimit = Duration.seconds(90)
     /// Longest wait before a worker that ended unexpectedly is started again, 1 s to 1 h.
     public var longestRestartDelay = Duration.seconds(60)
     /// Resident memory at which a worker is replaced, 64 MB to 1 TB; `nil` sets no limit.

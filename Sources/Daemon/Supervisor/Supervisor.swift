@@ -18,6 +18,8 @@ actor Supervisor: Service {
     private static let answerLimit = Duration.seconds(3)
     /// A worker writes graphs at once, one line each.
     private static let graphLimit = Duration.seconds(1)
+    /// A turn that is later than this is told to the fleet: a busy machine is not that late.
+    private static let longestDelay = Duration.seconds(2)
     /// Requests that wait for workers at a time.
     private static let maximumWaiters = 256
 
@@ -50,6 +52,14 @@ actor Supervisor: Service {
     private let failureFeed: AsyncStream<WriteFailure>.Continuation
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
+    /// What recordings' keeper has yet to hear: it may wait for the disk, and nobody else waits for it.
+    private let keeperNotes: AsyncStream<KeeperNote>
+    private let keeperFeed: AsyncStream<KeeperNote>.Continuation
+
+    private enum KeeperNote {
+        case started(room: String, RecordingReference, exports: [ExportOrder])
+        case finished(room: String, RecordingReference, exports: [ExportOrder])
+    }
 
     /// A supervisor that has not started anything.
     init(
@@ -79,6 +89,8 @@ actor Supervisor: Service {
         (self.writeFailures, self.failureFeed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         // The fleet never starts more workers than there are rooms.
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        // Two for each recording that workers begin and end.
+        (self.keeperNotes, self.keeperFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
     /// Takes up the rooms of the configuration; their workers begin with `run()`.
@@ -91,6 +103,7 @@ actor Supervisor: Service {
 
     /// Serves the workers until a graceful shutdown has come to its end.
     func run() async throws {
+        async let keeping: Void = self.keep()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepTime() }
             group.addTask {
@@ -107,7 +120,20 @@ actor Supervisor: Service {
             }
             group.cancelAll()
         }
+        self.keeperFeed.finish()
+        await keeping
         self.endWaiters { _ in true }
+    }
+
+    private func keep() async {
+        for await note in self.keeperNotes {
+            switch note {
+            case .started(let room, let reference, let exports):
+                await self.keeper.started(room: room, reference, exports: exports)
+            case .finished(let room, let reference, let exports):
+                await self.keeper.finished(room: room, reference, exports: exports)
+            }
+        }
     }
 
     /// Finishes every recording, leaves every room; `run()` returns then.
@@ -193,7 +219,7 @@ actor Supervisor: Service {
         self.apply(.exited(id, reason: end.reason))
     }
 
-    private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) async {
+    private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) {
         switch line {
         case .failure(let error):
             self.publish(.misbehaved(id, "line that cannot be read: \(error)"))
@@ -204,13 +230,13 @@ actor Supervisor: Service {
             if case .heartbeat(let vitals) = event, let slot = self.slots[id] {
                 self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
-            await self.note(event)
+            self.note(event)
             self.tellWaiters(event)
         }
     }
 
     /// What a worker's event means beyond the fleet.
-    private func note(_ event: WorkerEvent) async {
+    private func note(_ event: WorkerEvent) {
         switch event {
         case .status(let room, let status):
             self.metrics.update(room: room, RoomMeasurement(status))
@@ -218,10 +244,10 @@ actor Supervisor: Service {
             self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
-            await self.keeper.started(room: room, reference, exports: self.book.exports(of: room))
+            self.keeperFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room)))
         case .recordingFinished(let room, let reference, let reason):
             self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
-            await self.keeper.finished(room: room, reference, exports: self.book.exports(of: room))
+            self.keeperFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))
         case .recordingDegraded(let room, let reference, let reason):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             self.failureFeed.yield(WriteFailure(room: room, reason: reason))
@@ -317,7 +343,12 @@ actor Supervisor: Service {
             self.endWaiters { $0.deadline <= now }
             self.measureFleet()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))
-            try? await Task.sleep(for: max(.milliseconds(20), next - now))
+            let rest = max(.milliseconds(20), next - now)
+            try? await Task.sleep(for: rest)
+            let late = self.now - now - rest
+            guard late > Self.longestDelay, !Task.isCancelled else { continue }
+            self.logger.warning("the supervisor stood still", metadata: .tagged([.detail: "for \(late)"]))
+            self.apply(.stalled(late))
         }
     }
 

@@ -4,7 +4,8 @@
 ///
 /// The caller writes `header()` at the start of an empty file and then, for each coded unit, the bytes of `blockHead`
 /// and the payload itself, in one gathering write. Nothing else may be written between. When the recording ends it
-/// appends `finish().append` and applies `finish().patches` in order. If a write fails, the writer is ahead of the
+/// appends `finish().append` and applies `finish().patches` in order. After a block it may apply `takeClusterPatch()`: then
+/// little is left for the end of a long recording. If a write fails, the writer is ahead of the
 /// file: close it, and complete it with `Repair.plan(_:)`, which cuts off what was written of the last block.
 ///
 /// Until then Segment and clusters have unknown size (RFC 9559 section 4.4), so a file cut anywhere loses only the
@@ -59,6 +60,8 @@ public struct Writer: Sendable {
     private var index: SegmentIndex
     private var cluster: Cluster?
     private var clusterStarts: [UInt64] = []
+    /// How many of them have had their size handed out.
+    private var sizedClusters = 0
     /// Where the last known-position cluster ends, once there are too many.
     private var clustersEnd: UInt64?
 
@@ -223,21 +226,35 @@ public struct Writer: Sendable {
         return cluster
     }
 
+    /// The size of the oldest cluster that has ended, once: its page is in memory still, and need not be read again when the
+    /// recording ends. A cluster whose patch is not applied keeps its unknown size, which every reader accepts.
+    ///
+    /// For after a block is written; `nil` in most calls, as one cluster ends in a second.
+    public mutating func takeClusterPatch() -> Patch? {
+        guard let patch = self.sizePatch(cluster: self.sizedClusters) else { return nil }
+        self.sizedClusters += 1
+        return patch
+    }
+
+    /// The size of a cluster; `nil` for one that goes on, unless the file ends here.
+    private func sizePatch(cluster index: Int, endsHere: Bool = false) -> Patch? {
+        guard index < self.clusterStarts.count else { return nil }
+        let isLast = index + 1 == self.clusterStarts.count
+        let next = isLast ? self.clustersEnd ?? (endsHere ? self.offset : nil) : self.clusterStarts[index + 1]
+        guard let end = next else { return nil }
+        let start = self.clusterStarts[index]
+        var bytes: [UInt8] = []
+        bytes.appendElementSize(end - start - Self.clusterHeadSize, width: 8)
+        return Patch(offset: start + 4, bytes: bytes)
+    }
+
     /// What completes the file as it stands: chapters and Cues at the end; cluster sizes, Duration, SeekHead and Segment size in
     /// place.
     ///
     /// Changes nothing, so it may be called again after a failure to write.
     public func finish() -> Finish {
-        var patches: [Patch] = []
-        patches.reserveCapacity(self.clusterStarts.count + 3)
-        for (index, start) in self.clusterStarts.enumerated() {
-            let end =
-                index + 1 < self.clusterStarts.count
-                ? self.clusterStarts[index + 1] : self.clustersEnd ?? self.offset
-            var bytes: [UInt8] = []
-            bytes.appendElementSize(end - start - Self.clusterHeadSize, width: 8)
-            patches.append(Patch(offset: start + 4, bytes: bytes))
-        }
+        let open = self.sizedClusters..<self.clusterStarts.count
+        let patches = open.compactMap { self.sizePatch(cluster: $0, endsHere: true) }
         let completion = self.layout.completion(
             index: self.index,
             dataEnd: self.offset,

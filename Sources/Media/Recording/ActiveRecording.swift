@@ -102,7 +102,9 @@ struct ActiveRecording {
         var joined: Set<String> = []
         var place: Place?
         var age: Int64 = 0
-        for entry in try Journal.read(folder).entries {
+        var isFinished = false
+        // Not its clocks, of which a day has millions.
+        _ = try Journal.scan(folder, including: .events) { entry in
             switch entry.record {
             case .recordingStarted(let record):
                 place = record.series.map { Place(series: $0, segment: record.segment ?? 1) }
@@ -113,13 +115,15 @@ struct ActiveRecording {
             case .trackOpened(let record): highest = max(highest, record.track)
             case .participantJoined(let record): joined.insert(record.participant)
             case .participantLeft(let record): joined.remove(record.participant)
-            case .recordingFinished:
-                throw StorageError(.closed, "the recording \(folder.path) is finished", path: folder.path)
+            case .recordingFinished: isFinished = true
             case .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackClosed, .trackDamaged,
                 .trackMended,
                 .chatMessage, .detailsChanged, .marker:
                 break
             }
+        }
+        guard !isFinished else {
+            throw StorageError(.closed, "the recording \(folder.path) is finished", path: folder.path)
         }
         let (nextPart, partOverflow) = part.addingReportingOverflow(1)
         let (nextNumber, numberOverflow) = highest.addingReportingOverflow(1)

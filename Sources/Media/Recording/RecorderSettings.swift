@@ -13,7 +13,7 @@ public struct RecorderSettings: Sendable, Hashable {
     public var host: String
     /// The name under which others see us in the room, if it has one.
     public var displayName: String?
-    /// How often written data are forced to the disk, against a power cut.
+    /// How often written data are forced to the disk, against a power cut; a slow disk is asked less often.
     public var synchroniseEvery: Duration = .seconds(1)
     /// Whether the first media start a recording; otherwise `record()` does.
     public var isAutomatic = true

@@ -196,11 +196,12 @@ extension RoomRecorder {
         self.startFile(track, now)
     }
 
-    /// Counts the packets of a track's file, and completes it.
+    /// Counts the packets of a track's file, and has it completed.
     func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
-        self.recording(of: track)?.count(track, now)
-        self.attempt { () throws(StorageError) in
-            try track.writer?.close(reason: reason, monotonicNanoseconds: now)
+        let recording = self.recording(of: track)
+        recording?.count(track, now)
+        if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
+            self.complete(recording) { () throws(StorageError) in try end.complete() }
         }
         let counters = track.tap.counters
         track.countedBefore = (counters.packets, counters.lostPackets, counters.repairedPackets)
@@ -253,7 +254,7 @@ extension RoomRecorder {
         self.onEvent(.started(recording.folder, part: recording.part))
     }
 
-    /// Closes every file and the journal; tracks stay open for the next recording.
+    /// Has every file and the journal completed; tracks stay open for the next recording.
     func finishRecording(reason: String) {
         let now = Runtime.monotonicNanoseconds
         for id in self.state.tracks.keys.sorted() { self.closeFile(id, reason: reason, now) }
@@ -266,11 +267,40 @@ extension RoomRecorder {
         if !self.state.isFinishing { self.state.failure = nil }
     }
 
-    /// Ends the journal of a recording whose files are closed.
+    /// Ends the journal of a recording whose files are ended, when they are complete.
     func finish(_ recording: ActiveRecording, reason: String, _ now: Int64) {
-        self.attempt { () throws(StorageError) in try recording.finish(reason: reason, now) }
-        self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(recording.folder.path)"]))
-        self.onEvent(.finished(recording.folder, part: recording.part, reason: reason))
+        self.complete(recording) { () throws(StorageError) in try recording.finish(reason: reason, now) }
+        self.completions.async {
+            self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(recording.folder.path)"]))
+            self.onEvent(.finished(recording.folder, part: recording.part, reason: reason))
+        }
+    }
+
+    /// Does what waits for the disk on the thread for it, in the order of the calls: media are written meanwhile.
+    private func complete(
+        _ recording: ActiveRecording?,
+        _ body: @escaping @Sendable () throws(StorageError) -> Void
+    ) {
+        self.completions.async {
+            do throws(StorageError) {
+                try body()
+            } catch {
+                self.lock.withLock { self.completionFailed(error, of: recording) }
+            }
+        }
+    }
+
+    private func completionFailed(_ error: StorageError, of recording: ActiveRecording?) {
+        guard let recording, recording.folder.id != self.state.recording?.folder.id else { return self.failed(error) }
+        // The recording after it goes on, and is not to blame.
+        if self.state.isFinishing, self.state.failure == nil { self.state.failure = error }
+        if !recording.isDegraded {
+            self.onEvent(.degraded(recording.folder, part: recording.part, reason: error.message))
+        }
+        self.logger.error(
+            "recording is incomplete",
+            metadata: .tagged([.errorMessage: "\(error)", .recordingPath: "\(recording.folder.path)"])
+        )
     }
 
     /// Pictures begin, or go on, with a keyframe, which is asked for at once.
@@ -322,18 +352,33 @@ extension RoomRecorder {
         for recording in recordings {
             if let failure = recording.journal.takeFailure() { self.failed(failure) }
         }
-        if now - self.state.lastSynchronised >= self.state.settings.synchroniseEvery.nanoseconds {
-            self.state.lastSynchronised = now
-            for track in self.state.tracks.values {
-                self.attempt { () throws(StorageError) in try track.writer?.synchronise() }
-            }
-            for recording in recordings {
-                self.attempt { () throws(StorageError) in try recording.journal.synchronise() }
-            }
+        let interval = UInt64(clamping: self.state.settings.synchroniseEvery.nanoseconds)
+        if self.state.synchronisation.begins(now: UInt64(clamping: now), interval: interval) {
+            // Tracks first: what the journal tells of is there then.
+            self.synchronise(
+                self.state.tracks.values.compactMap { $0.writer?.takeUnsynchronised() }
+                    + recordings.compactMap { $0.journal.takeUnsynchronised() }
+            )
         }
         if now - self.state.lastCounted >= Duration.seconds(5).nanoseconds {
             self.state.lastCounted = now
             for track in self.state.tracks.values { self.recording(of: track)?.count(track, now) }
+        }
+    }
+
+    /// Forces files to the disk, on the thread that does so for every room of the process.
+    private func synchronise(_ files: [File]) {
+        Self.synchroniser.async {
+            for file in files {
+                do throws(StorageError) {
+                    try file.synchronise()
+                } catch {
+                    self.lock.withLock { self.failed(error) }
+                }
+            }
+            self.lock.withLock {
+                self.state.synchronisation.ended(now: UInt64(clamping: Runtime.monotonicNanoseconds))
+            }
         }
     }
 

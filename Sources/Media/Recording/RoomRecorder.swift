@@ -13,8 +13,8 @@ public import Storage
 ///
 /// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and writes each
 /// to the kernel before it takes the next. A recording's folder is made when the first unit comes: a room in which
-/// nothing is received leaves nothing behind. Methods are callable from any thread; those that open or close files
-/// wait for the disk and belong on the control thread.
+/// nothing is received leaves nothing behind. Methods are callable from any thread. Files are forced to the disk, and
+/// completed, on threads of their own; only `finish` waits for them.
 public final class RoomRecorder: Sendable {
     /// Where the taps put what they capture.
     public let queue = UnitQueue()
@@ -27,6 +27,10 @@ public final class RoomRecorder: Sendable {
     let lock = NSLock()
     nonisolated(unsafe) var state: State
     private let ended = DispatchSemaphore(value: 0)
+    /// Where the files of ended tracks and recordings are completed, one after the other.
+    let completions = DispatchQueue(label: "recorder.completions")
+    /// Where files are forced to the disk: one at a time in a process, however many rooms it records.
+    static let synchroniser = DispatchQueue(label: "recorder.synchroniser")
 
     struct State: ~Copyable {
         var settings: RecorderSettings
@@ -52,7 +56,7 @@ public final class RoomRecorder: Sendable {
         /// After a recording could not be begun: when to try again.
         var retryAt: Int64 = 0
         var lastTick: Int64 = 0
-        var lastSynchronised: Int64 = 0
+        var synchronisation = SynchronisationSchedule()
         var lastCounted: Int64 = 0
         var droppedUnits: UInt64 = 0
         var stillsWantedUntil: Int64 = 0
@@ -398,5 +402,6 @@ public final class RoomRecorder: Sendable {
             self.state.tracks = [:]
             _ = self.state.machine.stopOrdered()
         }
+        self.completions.sync {}
     }
 }

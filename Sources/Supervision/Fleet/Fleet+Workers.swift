@@ -162,6 +162,24 @@ extension Fleet {
         }
     }
 
+    /// Nobody's limit runs while we do not look.
+    mutating func stalled(_ duration: Duration, _ now: Duration) {
+        guard duration > .zero else { return }
+        for (id, worker) in self.workers {
+            switch worker.phase {
+            case .starting(let deadline): self.workers[id]?.phase = .starting(deadline: deadline + duration)
+            case .ready(let heard): self.workers[id]?.phase = .ready(heard: min(now, heard + duration))
+            case .ending(let deadline): self.workers[id]?.phase = .ending(deadline: deadline + duration)
+            case .killed: break
+            }
+        }
+        for (name, room) in self.rooms {
+            if case .leaving(let deadline) = room.phase {
+                self.rooms[name]?.phase = .leaving(deadline: deadline + duration)
+            }
+        }
+    }
+
     mutating func tick(_ now: Duration) {
         for (id, worker) in self.workers.sorted(by: { $0.key < $1.key }) {
             switch worker.phase {

@@ -61,6 +61,7 @@ public struct Fleet: Sendable {
         case .event(let id, let event): self.handle(event, of: id, now)
         case .exited(let id, let reason): self.exited(id, reason, now)
         case .tick: self.tick(now)
+        case .stalled(let duration): self.stalled(duration, now)
         case .stop: self.stop(now)
         }
         self.givePlaces(now)

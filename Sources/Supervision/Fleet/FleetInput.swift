@@ -16,6 +16,9 @@ public enum FleetInput: Sendable, Hashable {
     case exited(WorkerID, reason: String)
     /// Time has passed.
     case tick
+    /// This process itself did nothing for so long, as the whole machine may have: what workers said meanwhile is yet to
+    /// be read, and whoever had a time limit could not keep it.
+    case stalled(Duration)
     /// Everything ends: recordings are finished, rooms left.
     case stop
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// When the files of a recording are forced to the disk: as often as is asked, but so rarely that a slow disk spends a
+/// tenth of its time on it at most. One round at a time.
+public struct SynchronisationSchedule: Sendable {
+    private static let shareOfTime: UInt64 = 10
+
+    private enum State {
+        /// Since the end of a round that took so long.
+        case resting(since: UInt64, cost: UInt64)
+        case running(since: UInt64)
+    }
+
+    private var state = State.resting(since: 0, cost: 0)
+
+    /// A schedule whose first round is due at once.
+    public init() {}
+
+    /// Whether a round begins now; times are in nanoseconds of one clock that only rises.
+    ///
+    /// - Parameter interval: how far the beginning of a round is from the end of the one before it, in nanoseconds.
+    public mutating func begins(now: UInt64, interval: UInt64) -> Bool {
+        guard case .resting(let since, let cost) = self.state else { return false }
+        let (share, overflow) = cost.multipliedReportingOverflow(by: Self.shareOfTime)
+        guard now >= since, now - since >= max(interval, overflow ? .max : share) else { return false }
+        self.state = .running(since: now)
+        return true
+    }
+
+    /// The round is over; its length decides when the next one begins.
+    public mutating func ended(now: UInt64) {
+        guard case .running(let since) = self.state else { return }
+        self.state = .resting(since: now, cost: now - min(since, now))
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A disk that is slow to synchronise, for a program that is started with this library preloaded:
+//   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
+//   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
+// SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_for_disk(void) {
+    const char *text = getenv("SLOW_DISK_SYNC_MS");
+    long milliseconds = text != NULL ? atol(text) : 0;
+    struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    while (nanosleep(&span, &span) != 0) {}
+}
+
+int fdatasync(int descriptor) {
+    int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+    wait_for_disk();
+    return next(descriptor);
+}
+
+int fsync(int descriptor) {
+    int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    wait_for_disk();
+    return next(descriptor);
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is slow to synchronise costs no media, and does not stop the rest."""
+
+import subprocess
+
+import pytest
+from figures import assert_whole
+from harness import LIMIT, ROOT, SOME, interrupted, room_url, start_recorder, tracks, wait_for_media
+
+ROOM = "123123"
+
+
+@pytest.fixture(scope="session")
+def slow_disk(tmp_path_factory):
+    """Variables for a program on a disk whose every fdatasync takes so many milliseconds."""
+    library = tmp_path_factory.mktemp("disk") / "slow_disk.so"
+    source = ROOT / "Tests" / "Disk" / "slow_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return lambda milliseconds: {"LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds)}
+
+
+@pytest.mark.media
+def test_a_recording_on_a_slow_disk_is_whole(stage, slow_disk):
+    server = stage.room_server(5)
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(1500))
+    peer.wait_for_event("connected")
+    sent = peer.wait_for_figure("framesSent", 240)
+    interrupted(recorder)
+    assert_whole(exported, recorder, sent)
+
+
+@pytest.mark.media
+def test_who_stays_is_written_while_the_files_of_who_leaves_are_closed(stage, slow_disk):
+    server = stage.serve("--room-size", "4")
+    storage = stage.folder / "storage"
+    _, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(3000))
+    stays, leaves = (stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180") for _ in range(2))
+    wait_for_media(recorder, storage, 4)
+    leaves.end()
+    recorder.wait_for("the farewell", lambda: "peer left" in recorder.messages)
+    before = {path: path.stat().st_size for path in tracks(storage)}
+    journal, = storage.rglob("journal.jsonl")
+
+    def closed():
+        return journal.read_text().count('"track-closed"')
+
+    # Each of the two files takes six seconds to close.
+    recorder.wait_for("more of who stays", lambda: sum(
+        path.stat().st_size > size + SOME[path.suffix] * 2 // 3 for path, size in before.items()) >= 2, LIMIT)
+    assert closed() < 2, recorder.story()
+    recorder.wait_for("closed files", lambda: closed() == 2, LIMIT)
+    stays.end()
+    interrupted(recorder)
