@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import SDP
+
+extension NegotiationPolicy {
+    /// What a session negotiates: receives only if somebody wants it, sends only what its camera can encode.
+    public static func forSession(
+        receives: Bool,
+        camera: CameraSource?,
+        preferred: PreferredCodec,
+        recordsChat: Bool = false
+    ) -> NegotiationPolicy {
+        let sent = camera?.codecs(preferred: preferred)
+        var policy = NegotiationPolicy(
+            receivedVideo: receives ? [.vp8, .h264, .vp9] : [],
+            receivedAudio: receives ? [.opus, .pcmu, .pcma] : [],
+            sentVideo: sent?.video.map(\.negotiated) ?? [],
+            sentAudio: sent?.audio.map(\.negotiated) ?? []
+        )
+        policy.takesDataChannels = receives && recordsChat
+        if let settings = camera?.settings, settings.sendsAudio {
+            (policy.usesOpusFEC, policy.usesOpusDTX) = (settings.usesAudioFEC, settings.usesAudioDTX)
+        }
+        switch preferred {
+        case .h264: return policy.preferringVideo(.h264)
+        case .vp8: return policy.preferringVideo(.vp8)
+        case .vp9: return policy.preferringVideo(.vp9)
+        case .any:
+            policy.honoursOfferOrder = true
+            return policy
+        }
+    }
+
+    /// The same policy without anything to receive: for a place that only takes what we send.
+    var sendingOnly: NegotiationPolicy {
+        var policy = self
+        policy.receivedVideo = []
+        policy.receivedAudio = []
+        policy.takesDataChannels = false
+        return policy
+    }
+}
