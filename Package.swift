@@ -122,7 +122,7 @@ let package = Package(
         // Media: the only importers of C
         .target(
             name: "GStreamer",
-            dependencies: ["CGStreamer", "CTapedeck", "Observability", "PipelineCatalogue", logging],
+            dependencies: ["CGStreamer", "CTapedeck", "PipelineCatalogue"],
             swiftSettings: settings
         ),
         .target(
@@ -356,7 +356,7 @@ let package = Package(
         .testTarget(name: "DecodingTests", dependencies: ["Decoding", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "DiagnosisTests",
-            dependencies: ["Diagnosis", "GStreamer", "Signalling"],
+            dependencies: ["BundledPipelines", "Diagnosis", "GStreamer", "Signalling"],
             swiftSettings: settings
         ),
         .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),

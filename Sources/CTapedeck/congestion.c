@@ -5,7 +5,7 @@
 #include <gst/rtp/rtp.h>
 #include <string.h>
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 enum {
     // Packets that can be on their way: 8 s at 4 Mbit/s. A power of two.

@@ -2,7 +2,7 @@
 
 #include "CTapedeckData.h"
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 #define SECOND 1000000000LL
 

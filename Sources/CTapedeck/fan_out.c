@@ -4,7 +4,7 @@
 #include <gst/video/video.h>
 #include <string.h>
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 #include "CTapedeckSend.h"
 
 #define KEYFRAME_SPACING_NANOSECONDS ((int64_t)200 * 1000 * 1000)

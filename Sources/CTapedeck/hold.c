@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 // What a stream may send before somebody takes it: some seconds, or one large keyframe.
 enum { MAXIMUM_HELD_PACKETS = 4096, MAXIMUM_HELD_BYTES = 8 << 20 };

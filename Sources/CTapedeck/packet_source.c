@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 #include "CTapedeckICE.h"
 
 enum {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 #include <string.h>
 

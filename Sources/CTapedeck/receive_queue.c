@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 // The way around a queue, for the thread that feeds it.
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include "sender_clock.h"
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 // Seconds from 1900 to 1970 (RFC 868).
 #define NTP_TO_UNIX 2208988800ull

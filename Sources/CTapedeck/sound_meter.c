@@ -5,7 +5,7 @@
 #include <gst/gst.h>
 #include <math.h>
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 // A level is that of a whole second, and forgotten when the sound has stopped for two.
 static const int64_t WINDOW_NANOSECONDS = 1000000000, MEMORY_NANOSECONDS = 2000000000;

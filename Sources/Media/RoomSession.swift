@@ -229,7 +229,8 @@ public final class RoomSession: Sendable {
         for await event in self.signaller.events { self.input(.room(event)) }
     }
 
-    /// Once a second: a peer that sends neither RTP nor RTCP is reported (webrtcbin never notices: fact 3).
+    /// Once a second: a peer that sends neither RTP nor RTCP is reported, which webrtcbin does not notice in time
+    /// (docs/gstreamer.md, fact 18).
     private func watchLiveness() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             if let outputs = self.context.outputs { self.context.control.enqueue { outputs.tick() } }

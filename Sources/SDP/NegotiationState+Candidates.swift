@@ -4,7 +4,8 @@
 public enum OnRemoteCandidate: Sendable, Hashable {
     /// Give it to webrtcbin.
     case add(mLineIndex: Int, line: String)
-    /// Resolve the name, put the address in with `replacingAddress`, and give it to webrtcbin (facts 42, 43).
+    /// Resolve the name, put the address in with `replacingAddress`, and give it to webrtcbin, which would wait for ever
+    /// (docs/gstreamer.md, facts 19 and 20).
     case resolve(mLineIndex: Int, candidate: CandidateLine)
     /// Forget it.
     case ignore(CandidateRefusal)

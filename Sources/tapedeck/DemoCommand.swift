@@ -92,12 +92,12 @@ struct DemoCommand: AsyncParsableCommand {
         let sessions = try cameras.map { codec, camera in
             let logger = logger.forSession()
             return RoomSession(
-                signaller: RoomConnection.signaller(
+                signaller: RoomComposition.signaller(
                     for: url,
                     options: SignallingOptions(policy: .oneShot, sends: true, receives: false),
                     logger: logger
                 ),
-                context: try RoomConnection.context(
+                context: try RoomComposition.context(
                     url: url,
                     network: try network.settings(),
                     control: control,

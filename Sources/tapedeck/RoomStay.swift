@@ -73,13 +73,13 @@ struct RoomStay: Sendable {
         configuration: SessionConfiguration = SessionConfiguration()
     ) throws -> RoomSession {
         RoomSession(
-            signaller: RoomConnection.signaller(
+            signaller: RoomComposition.signaller(
                 for: self.url,
                 options: options,
                 environment: .forCommand(trace: self.trace),
                 logger: self.logger
             ),
-            context: try RoomConnection.context(
+            context: try RoomComposition.context(
                 url: self.url,
                 network: try self.network.settings(),
                 control: control,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BundledPipelines
 import GStreamer
 import Testing
 
@@ -37,6 +38,11 @@ import Testing
         #expect(finding.level == .ok)
         #expect(finding.found == "x264enc encoded a test picture; vah264enc fails: no device")
         #expect(h264.finding(["vah264enc": .works]).found == "vah264enc (hardware) encoded a test picture")
+    }
+
+    @Test func `the encoders are those that have pipeline files`() {
+        let files = BundledPipelines.files.filter { $0.folder == "encode" && $0.name != "opusenc" }.map(\.name)
+        #expect(Encoders.all.flatMap { $0.encoders.map(\.element) }.sorted() == files.sorted())
     }
 
     @Test func `no encoder names the package that brings one`() throws {

@@ -146,8 +146,8 @@ extension AllGStreamer {
             try await control.run("receive", deadline: .seconds(60)) {
                 try bin.receive(stream, through: "rtpvp8depay", into: tap)
             }
-            let units = Log<CapturedItem.Unit>()
-            let reports = Log<CapturedItem.Report>()
+            let units = Log<ReceivedItem.Unit>()
+            let reports = Log<ReceivedItem.Report>()
             let queue = receiver.queue
             let read: @Sendable () -> Bool = {
                 while queue.next(

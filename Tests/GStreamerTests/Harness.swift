@@ -242,8 +242,8 @@ final class PacketFeed: Sendable {
 
 extension UnitQueue {
     /// Everything that is queued now.
-    func drain() -> [(unit: CapturedItem.Unit, bytes: [UInt8])] {
-        let units = Mutex<[(unit: CapturedItem.Unit, bytes: [UInt8])]>([])
+    func drain() -> [(unit: ReceivedItem.Unit, bytes: [UInt8])] {
+        let units = Mutex<[(unit: ReceivedItem.Unit, bytes: [UInt8])]>([])
         while self.next(
             timeout: .zero,
             { item, bytes in

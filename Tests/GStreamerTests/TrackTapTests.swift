@@ -43,7 +43,7 @@ extension AllGStreamer {
         /// What went through a pipeline.
         struct Outcome {
             var packets: [Packet]
-            var units: [(unit: CapturedItem.Unit, bytes: [UInt8])]
+            var units: [(unit: ReceivedItem.Unit, bytes: [UInt8])]
             var counters: TapCounters
             var errors: [BusEvent]
             var reachedEnd: Bool

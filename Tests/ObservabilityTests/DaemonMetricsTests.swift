@@ -174,16 +174,6 @@ import Testing
         self.metrics.remove(worker: "standup")
         #expect(self.value("worker_resident_bytes{worker=\"standup\"}") == nil)
     }
-
-    @Test(arguments: [
-        ("/v1/rooms", RouteGroup.rooms), ("/v1/rooms/standup/record?x=/metrics", .rooms),
-        ("/v1/recordings", .recordings), ("/v1/recordings/1/exports", .recordings),
-        ("/v1/recordings/1/files/call.mkv", .files), ("/v1/events", .events), ("/metrics", .metrics),
-        ("/metrics/x", .other), ("/healthz", .health), ("/readyz", .health), ("/", .dashboard), ("", .dashboard),
-        ("/dashboard/app.js", .dashboard), ("/v2/rooms", .other), ("/v1", .other), ("/../etc/passwd", .other),
-    ]) func everyPathHasAGroup(path: String, group: RouteGroup) {
-        #expect(RouteGroup(path: path) == group)
-    }
 }
 
 @Suite struct OutputGrowthTests {

@@ -35,7 +35,7 @@ import Testing
         driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", recording)))
         let actions = driver.feed(.exited(WorkerID(1), reason: "killed"))
         #expect(actions.contains(.start(WorkerID(2))))
-        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"], wasKilled: false))))
+        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"], cause: .exited))))
         var order = FleetDriver.order("a")
         order.continues = recording.folder
         #expect(driver.ready(2).contains(.send(WorkerID(2), .join(order))))
@@ -119,6 +119,37 @@ import Testing
         #expect(driver.feed(.stalled(.seconds(600))).isEmpty)
         #expect(driver.tick(after: 1).isEmpty)
         #expect(driver.tick(after: 600).contains { if case .kill = $0 { true } else { false } })
+    }
+
+    @Test func aWorkerThatIsTooLargeIsKilledAndItsRoomTakenUp() {
+        var driver = FleetDriver { $0.maximumMemoryBytes = 64_000_000 }
+        driver.join("a")
+        func beat(_ bytes: Int64) -> [FleetAction] {
+            let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: bytes, threads: 1, descriptors: 1)
+            return driver.feed(.event(WorkerID(1), .heartbeat(vitals)))
+        }
+        #expect(beat(63_999_999).isEmpty)
+        let reason = "too large: 64000000 bytes are resident, the limit is 64000000"
+        #expect(beat(64_000_000) == [.kill(WorkerID(1), reason: reason)])
+        #expect(beat(64_000_001).isEmpty)
+        let actions = driver.feed(.exited(WorkerID(1), reason: "signal 9", wasSignal: true))
+        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: reason, rooms: ["a"], cause: .killed))))
+        #expect(actions.contains(.start(WorkerID(2))))
+    }
+
+    @Test func withoutALimitNoWorkerIsTooLarge() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: .max, threads: 1, descriptors: 1)
+        #expect(driver.feed(.event(WorkerID(1), .heartbeat(vitals))).isEmpty)
+    }
+
+    @Test(arguments: [(false, WorkerEndCause.exited), (true, .crashed)])
+    func whatEndedAWorkerIsTold(wasSignal: Bool, cause: WorkerEndCause) {
+        var driver = FleetDriver()
+        driver.join("a")
+        let actions = driver.feed(.exited(WorkerID(1), reason: "x", wasSignal: wasSignal))
+        #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "x", rooms: ["a"], cause: cause))))
     }
 
     @Test func aWorkerThatDoesNotStartIsKilled() {

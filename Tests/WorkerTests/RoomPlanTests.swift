@@ -33,6 +33,21 @@ import Testing
         #expect(plan.network.portRange == 40_000...40_100)
     }
 
+    @Test func filesAreSynchronisedAsOftenAsOrdered() throws {
+        func interval(_ milliseconds: Int?) throws -> Duration {
+            let order = Self.order {
+                $0.record = RecordOrder()
+                $0.record?.synchroniseMilliseconds = milliseconds
+            }
+            return try RoomPlan(order, host: "").recorder.synchroniseEvery
+        }
+        #expect(try interval(nil) == .seconds(1))
+        #expect(try interval(250) == .milliseconds(250))
+        #expect(throws: RoomPlanError(message: "synchroniseMilliseconds takes 100 to 60000, not 99")) {
+            try interval(99)
+        }
+    }
+
     @Test func outputsAreChecked() throws {
         var right = RTPOutputOrder(host: "192.0.2.7")
         (right.videoPort, right.sdpFile, right.timeToLive) = (5004, "/run/a.sdp", 3)

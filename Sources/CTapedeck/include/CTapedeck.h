@@ -6,7 +6,7 @@
 #ifndef CTAPEDECK_H
 #define CTAPEDECK_H
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 #include "CTapedeckData.h"
 #include "CTapedeckCertificate.h"
 #include "CTapedeckCongestion.h"

@@ -10,7 +10,7 @@
 #ifndef CTAPEDECK_OUTPUT_H
 #define CTAPEDECK_OUTPUT_H
 
-#include "CTapedeckCapture.h"
+#include "CTapedeckReceive.h"
 
 /// One RTP stream of ours: its sockets and its numbering. Goes on when another received track takes over.
 typedef struct CTapedeckRTPStream CTapedeckRTPStream;

@@ -76,9 +76,9 @@ public struct SendConfiguration: Sendable, Hashable {
     public var open = Opening.needed
     /// The codec offered first.
     public var preferredCodec = Codec.vp8
-    /// Picture width in pixels: even, 320 to 3840.
+    /// Picture width in pixels: even, 320 to 7680.
     public var width = 1280
-    /// Picture height in pixels: even, 180 to 2160.
+    /// Picture height in pixels: even, 180 to 4320.
     public var height = 720
     /// Frames a second, 1 to 60.
     public var framesPerSecond = 30

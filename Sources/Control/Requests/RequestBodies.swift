@@ -127,8 +127,8 @@ enum RequestBodies {
         }
         order.preferredCodec = inner.choice("preferredCodec", ["vp8", "h264", "vp9", "any"]) ?? order.preferredCodec
         order.parameters = self.parameters(&inner)
-        order.width = self.even("width", 320...3840, &inner) ?? order.width
-        order.height = self.even("height", 180...2160, &inner) ?? order.height
+        order.width = self.even("width", 320...7680, &inner) ?? order.width
+        order.height = self.even("height", 180...4320, &inner) ?? order.height
         order.framesPerSecond = inner.integer("framesPerSecond", 1...60) ?? order.framesPerSecond
         order.bitsPerSecond = inner.integer("bitsPerSecond", 50_000...50_000_000) ?? order.bitsPerSecond
         let minimum = inner.integer("minimumBitsPerSecond", 50_000...50_000_000)
@@ -154,8 +154,8 @@ enum RequestBodies {
         change.video = self.source("video", &fields)
         change.audio = self.source("audio", &fields)
         change.parameters = self.parameters(&fields)
-        change.width = self.even("width", 320...3840, &fields)
-        change.height = self.even("height", 180...2160, &fields)
+        change.width = self.even("width", 320...7680, &fields)
+        change.height = self.even("height", 180...4320, &fields)
         change.framesPerSecond = fields.integer("framesPerSecond", 1...60)
         change.bitsPerSecond = fields.integer("bitsPerSecond", 50_000...50_000_000)
         change.audioBitsPerSecond = fields.integer("audioBitsPerSecond", 6000...510_000)

@@ -50,15 +50,21 @@ final class ControlResponder: HTTPResponder {
             response = self.problem(error, request).reply.response
         }
         self.addHeaders(to: &response, for: request)
-        self.onAnswer(RouteGroup(path: request.uri.path), response.status.code, self.now() - start)
+        self.onAnswer(Self.group(of: request), response.status.code, self.now() - start)
         self.logger.debug(
-            "Request answered",
+            "request answered",
             metadata: .tagged([
                 .httpMethod: "\(request.method.rawValue)", .httpTarget: "\(request.uri.path.prefix(200))",
                 .httpStatus: "\(response.status.code)", .clientAddress: "\(context.clientAddress)",
             ])
         )
         return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// What metrics count a request under; also one that is refused before its path is looked at.
+    private static func group(of request: Request) -> RouteGroup {
+        guard let segments = try? PathSegments.decode(request.uri.path) else { return .other }
+        return Route(segments)?.group ?? .other
     }
 
     private func answer(_ request: Request, _ context: ControlContext) async throws -> Response {
@@ -189,7 +195,7 @@ final class ControlResponder: HTTPResponder {
 
     private func log(_ message: String, _ request: Request) {
         self.logger.error(
-            "Request failed",
+            "request failed",
             metadata: .tagged([
                 .httpMethod: "\(request.method.rawValue)", .httpTarget: "\(request.uri.path.prefix(200))",
                 .errorMessage: "\(message)",

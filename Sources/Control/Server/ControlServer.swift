@@ -135,7 +135,7 @@ public final class ControlServer: Service {
             do {
                 try await group.next()
             } catch is CancellationError {
-                self.logger.warning("Requests were broken off at the stop")
+                self.logger.warning("requests were broken off at the stop")
             }
             group.cancelAll()
         }
@@ -196,7 +196,7 @@ public final class ControlServer: Service {
                 guard ContinuousClock.now < deadline else { throw ControlServerError(.addressNotFree, message) }
                 if !isTold {
                     self.logger.warning(
-                        "Waiting for the address of the interface",
+                        "waiting for the address of the interface",
                         metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(patience)"])
                     )
                 }

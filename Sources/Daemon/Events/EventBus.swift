@@ -42,7 +42,7 @@ final class EventBus: Sendable {
 
     private func log(_ event: DaemonEvent) {
         var metadata: [LogKey: Logger.MetadataValue] = [.eventKind: "\(event.kind.rawValue)"]
-        if let room = event.room { metadata[.roomID] = "\(room)" }
+        if let room = event.room { metadata[.roomName] = "\(room)" }
         if let recording = event.recording { metadata[.recordingID] = "\(recording)" }
         if !event.details.isEmpty {
             metadata[.detail] =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Logging
+import Observability
 import Supervision
 
 extension Supervisor {
@@ -22,6 +24,8 @@ extension Supervisor {
             self.bus.publish(.roomAdded, room: room.name)
         }
         for room in change.changed {
+            let parts = room.parts.map(\.rawValue).sorted().joined(separator: ", ")
+            self.logger.info("room changed", metadata: .tagged([.roomName: "\(room.new.name)", .detail: "\(parts)"]))
             self.define(room.new, origin: .configuration)
             self.bus.publish(.roomChanged, room: room.new.name)
         }

@@ -43,8 +43,6 @@ actor Supervisor: Service {
     private var slots: [WorkerID: Int] = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
-    /// Whether the process whose end is being told ended by a signal.
-    private var lastEndWasSignal = false
     /// Instant of the last turn of `keepTime`, for the health check.
     private(set) var lastTurn = ContinuousClock.now
     /// Media that workers could not write, for the one who watches the disk; of many at a time the newest.
@@ -78,14 +76,7 @@ actor Supervisor: Service {
         self.bus = bus
         self.metrics = metrics
         self.logger = logger
-        var settings = FleetSettings()
-        settings.roomsPerWorker = configuration.workers.roomsPerWorker
-        settings.maximumRooms = configuration.workers.maximumRooms
-        settings.hangLimit = configuration.workers.hangLimit
-        settings.shutDownLimit = configuration.workers.stopLimit
-        settings.leaveLimit = configuration.workers.stopLimit
-        settings.restart.maximumDelay = configuration.workers.longestRestartDelay
-        self.fleet = Fleet(settings: settings, seed: .random(in: .min ... .max))
+        self.fleet = Fleet(settings: FleetSettings(configuration.workers), seed: .random(in: .min ... .max))
         (self.writeFailures, self.failureFeed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         // The fleet never starts more workers than there are rooms.
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
@@ -184,12 +175,12 @@ actor Supervisor: Service {
             self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
         case .workerReady(let id, let processID):
             self.bus.publish(.workerStarted, ["worker": "\(id)", "pid": "\(processID)"])
-        case .workerExited(let id, let reason, let rooms, let wasKilled):
+        case .workerExited(let id, let reason, let rooms, let cause):
             let details = ["worker": "\(id)", "reason": reason]
             if rooms.isEmpty {
                 self.logger.info("worker ended", metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"]))
             } else {
-                self.metrics.workerRestarted(wasKilled ? .hung : self.lastEndWasSignal ? .crashed : .exited)
+                self.metrics.workerRestarted(RestartReason(cause))
                 for room in rooms {
                     self.rtsp.note(room, nil)
                     self.bus.publish(.workerExited, room: room, details)
@@ -215,8 +206,7 @@ actor Supervisor: Service {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
         if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
-        self.lastEndWasSignal = end.wasSignal
-        self.apply(.exited(id, reason: end.reason))
+        self.apply(.exited(id, reason: end.reason, wasSignal: end.wasSignal))
     }
 
     private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) {
@@ -276,7 +266,7 @@ actor Supervisor: Service {
         case .commandFailed(let room, let command, let reason):
             self.logger.warning(
                 "command failed",
-                metadata: .tagged([.roomID: "\(room ?? "-")", .detail: "\(command): \(reason)"])
+                metadata: .tagged([.roomName: "\(room ?? "-")", .detail: "\(command): \(reason)"])
             )
         case .ready, .heartbeat, .joined, .notJoined, .left, .thumbnail, .graph:
             break

@@ -42,25 +42,25 @@ struct Encoders: Sendable, Hashable {
         self.meaning = meaning
     }
 
-    /// Every encoder that Tapedeck may use.
+    /// Every encoder for which `Pipelines/encode` has a file.
     static let all = [
         Encoders(
             "H.264",
-            hardware: ["vah264lpenc", "vah264enc", "nvh264enc", "qsvh264enc", "v4l2h264enc", "vaapih264enc"],
+            hardware: ["v4l2h264enc", "vah264enc", "nvh264enc"],
             software: ["x264enc", "openh264enc"],
             packages: ["gstreamer1.0-plugins-ugly"],
             meaning: "H.264 cannot be sent; peers that take VP8 get VP8"
         ),
         Encoders(
             "VP8",
-            hardware: ["v4l2vp8enc", "vaapivp8enc"],
+            hardware: [],
             software: ["vp8enc"],
             packages: ["gstreamer1.0-plugins-good"],
             meaning: "VP8 cannot be sent; peers that take H.264 get H.264"
         ),
         Encoders(
             "VP9",
-            hardware: ["v4l2vp9enc", "vaapivp9enc"],
+            hardware: [],
             software: ["vp9enc"],
             packages: ["gstreamer1.0-plugins-good"],
             meaning: nil

@@ -4,97 +4,10 @@ internal import CGStreamer
 internal import CTapedeck
 internal import Synchronization
 
-/// What webrtcbin says about itself.
-///
-/// Delivered on GStreamer's threads, in order per thread.
-public enum WebRTCEvent: Sendable {
-    /// Gathering found a candidate of ours. `line` begins with `candidate:`.
-    case localCandidate(mLineIndex: Int, line: String)
-    /// Everything has been gathered.
-    case gatheringComplete
-    /// The ICE transport changed.
-    case iceState(ICEState)
-    /// ICE and DTLS of every transport are up, or not any more.
-    case connectionState(ConnectionState)
-    /// ICE chose a pair of candidates, the first or another one.
-    case pairSelected(SelectedPair)
-    /// A remote stream appeared. What it sends is held until the owner attaches a branch with `receive`.
-    case streamAppeared(ReceivedStream)
-}
-
-/// State of the ICE transport (W3C WebRTC section 5.6.4).
-public enum ICEState: Int, Sendable, Hashable {
-    /// Nothing happened yet.
-    case new
-    /// Candidates are checked.
-    case checking
-    /// A pair works.
-    case connected
-    /// All checks are done and a pair works.
-    case completed
-    /// No pair works.
-    case failed
-    /// The working pair went silent.
-    case disconnected
-    /// Closed by us.
-    case closed
-}
-
-/// State of the peer connection (W3C WebRTC section 4.3.3).
-public enum ConnectionState: Int, Sendable, Hashable {
-    /// Nothing happened yet.
-    case new
-    /// ICE or DTLS are at work.
-    case connecting
-    /// ICE and DTLS are up.
-    case connected
-    /// A transport went silent.
-    case disconnected
-    /// A transport failed.
-    case failed
-    /// Closed by us.
-    case closed
-}
-
-/// How a WebRTCBin is set up.
-public struct WebRTCSettings: Sendable {
-    /// How long a packet may be missing; 500 ms for recording lets retransmissions arrive.
-    public var latency: Duration = .milliseconds(500)
-    /// Whether TCP candidates are gathered.
-    public var gathersTCP = false
-    /// Local UDP ports; nil leaves the choice to the system.
-    public var portRange: ClosedRange<UInt16>?
-    /// Addresses to gather from, loopback included; empty means every interface but loopback.
-    public var hostAddresses: [String] = []
-    /// `stun://host:port`; nil for none.
-    public var stunServer: String?
-    /// `turn://user:password@address:port?transport=…`, `udp` or `tcp`, user and password percent-encoded.
-    ///
-    /// `turns` is useless: libnice then speaks TCP without TLS.
-    public var turnServers: [String] = []
-    /// Whether only relayed candidates are used: peers learn no address of this host.
-    public var relaysOnly = false
-    /// Streams one connection may carry: a bound against peers that change SSRC for ever.
-    public var maximumStreams = 16
-
-    /// The defaults for recording.
-    public init() {}
-}
-
-/// A source pad of webrtcbin that nothing has been attached to yet; what comes out of it is held.
-public struct ReceivedStream: Sendable {
-    /// What the pad's caps say.
-    public let format: RTPFormat?
-    /// `CLOCK_MONOTONIC` when it appeared, with its first packet.
-    public let appearedNanoseconds = Runtime.monotonicNanoseconds
-    let pad: Pad
-    let hold: PadHold
-}
-
 /// One webrtcbin in a pipeline of its own: the C object of one peer connection.
 ///
 /// Everything but `requestKeyframe` and the counters is called on the control thread. webrtcbin only sees descriptions
-/// that the `SDP` target has normalised.
+/// that the `SDP` target has normalised. docs/gstreamer.md has what it does in its own way.
 public final class WebRTCBin: Sendable {
     /// How long packets of what is recorded may gather in the kernel: what two Opus packets last, and far less than the
     /// recording's latency.

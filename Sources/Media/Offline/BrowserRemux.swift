@@ -42,8 +42,8 @@ public enum BrowserRemux {
             }
         }
         defer { pipeline.stop() }
-        try pipeline.element(named: "in").set("location", input)
-        try pipeline.element(named: "out").set("location", output)
+        try pipeline.element(named: "in").set("location", verbatim: input)
+        try pipeline.element(named: "out").set("location", verbatim: output)
         try pipeline.play()
         guard ended.wait(timeout: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) == .success else {
             throw GStreamerError(.timedOut, "the rendition took longer than \(limit)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NIOCore
 
 /// Ports of this host for packets that do not leave it.
 enum LoopbackPorts {
@@ -26,15 +27,8 @@ enum LoopbackPorts {
     private static func bound(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let isBound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
+        let address = try? SocketAddress(ipAddress: "127.0.0.1", port: Int(port))
+        let isBound = address?.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 } ?? false
         guard isBound else {
             close(descriptor)
             return nil

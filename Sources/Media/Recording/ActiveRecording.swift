@@ -191,7 +191,7 @@ struct ActiveRecording {
     }
 
     /// Journals a sender report of a track.
-    func note(_ report: CapturedItem.Report, track: Int) {
+    func note(_ report: ReceivedItem.Report, track: Int) {
         let record = SenderReport(
             track: track,
             ssrc: report.ssrc,
@@ -253,7 +253,7 @@ struct ActiveRecording {
     }
 
     /// Journals what a unit of a track means to those that come after it.
-    func note(_ damage: TrackDamage.OnUnit, track: Int, _ unit: CapturedItem.Unit) {
+    func note(_ damage: TrackDamage.OnUnit, track: Int, _ unit: ReceivedItem.Unit) {
         let record: JournalRecord
         switch damage {
         case .unchanged:

@@ -29,7 +29,7 @@ final class OpenTrack {
     /// Units were left out: pictures go on with a keyframe.
     var awaitsKeyframe = false
     /// The newest sender report; a file that begins later begins with it.
-    var lastReport: CapturedItem.Report?
+    var lastReport: ReceivedItem.Report?
     var firstUnitDelay: Duration?
     /// What the tap had counted when the file was begun; nothing for the first.
     var countedBefore: (packets: UInt64, lost: UInt64, repaired: UInt64) = (0, 0, 0)
@@ -53,7 +53,7 @@ final class OpenTrack {
     var isVideo: Bool { self.received.codec.kind == .video }
 
     /// Whether a decoder can begin with a unit of pictures, and knows by it all that it has to.
-    func isWholeKeyframe(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    func isWholeKeyframe(_ unit: ReceivedItem.Unit, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !unit.isTruncated, let inspection = Bitstream.inspect(self.received.codec, bytes), inspection.isKeyframe
         else { return false }
         // The depayloaders of VP8 and VP9 give out a picture only if they have its beginning. That of H.264 does not look,

@@ -7,7 +7,7 @@ internal import Session
 /// What comes while nothing is recorded, and recordings that begin with it. Everything runs with the lock held.
 extension RoomRecorder {
     /// A unit is not recorded: it may be the beginning of a recording that is ordered later.
-    func leaveOut(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer) {
+    func leaveOut(_ unit: ReceivedItem.Unit, _ bytes: UnsafeRawBufferPointer) {
         guard let track = self.state.tracks[unit.tap] else { return }
         let counters = track.tap.counters
         switch self.state.machine.phase {
@@ -61,7 +61,7 @@ extension RoomRecorder {
                 )
                 track.awaitsKeyframe = false
             }
-            let captured = CapturedItem.Unit(
+            let captured = ReceivedItem.Unit(
                 tap: unit.track,
                 rtpTime: unit.rtpTime,
                 arrivalNanoseconds: unit.arrivalNanoseconds,

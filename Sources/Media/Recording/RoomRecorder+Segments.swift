@@ -30,7 +30,7 @@ extension RoomRecorder {
     ///
     /// - Parameter startsFile: whether a file can begin with the unit.
     /// - Returns: whether it went over without a keyframe.
-    func cross(_ unit: CapturedItem.Unit, startsFile: Bool, _ track: OpenTrack) -> Bool {
+    func cross(_ unit: ReceivedItem.Unit, startsFile: Bool, _ track: OpenTrack) -> Bool {
         guard var policy = self.state.segments else { return false }
         let now = unit.arrivalNanoseconds
         let decision = policy.unitCame(track: unit.tap, startsFile: startsFile, now: UInt64(clamping: now))

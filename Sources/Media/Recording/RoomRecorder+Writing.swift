@@ -39,7 +39,7 @@ extension RoomRecorder {
         track.isVideo ? self.state.recordsVideo : self.state.recordsAudio
     }
 
-    private func take(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer) {
+    private func take(_ unit: ReceivedItem.Unit, _ bytes: UnsafeRawBufferPointer) {
         guard let track = self.state.tracks[unit.tap] else { return }
         self.keepStill(unit, bytes, track)
         guard self.isWanted(track) else { return }
@@ -60,7 +60,7 @@ extension RoomRecorder {
     }
 
     /// Writes a unit of an open track to the track's file.
-    func write(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer, _ track: OpenTrack) {
+    func write(_ unit: ReceivedItem.Unit, _ bytes: UnsafeRawBufferPointer, _ track: OpenTrack) {
         let now = unit.arrivalNanoseconds
         if let resumesAt = track.resumesAt {
             guard now >= resumesAt else { return }
@@ -152,7 +152,7 @@ extension RoomRecorder {
         self.onEvent(.firstUnit(participant: participant, kind: kind, delay: delay, parts: parts))
     }
 
-    private func keepStill(_ unit: CapturedItem.Unit, _ bytes: UnsafeRawBufferPointer, _ track: OpenTrack) {
+    private func keepStill(_ unit: ReceivedItem.Unit, _ bytes: UnsafeRawBufferPointer, _ track: OpenTrack) {
         guard track.isVideo else { return }
         guard unit.arrivalNanoseconds < self.state.stillsWantedUntil else {
             track.lastKeyframe = nil
@@ -318,7 +318,7 @@ extension RoomRecorder {
         self.state.recording?.mark(name, text: text, Runtime.monotonicNanoseconds)
     }
 
-    private func note(_ report: CapturedItem.Report) {
+    private func note(_ report: ReceivedItem.Report) {
         let found = self.state.tracks.values.filter {
             $0.connection == report.receiver && $0.received.ssrc == report.ssrc
         }

@@ -2,7 +2,7 @@
 
 /// The keys of log metadata; no other spelling is used anywhere.
 ///
-/// Dotted, `subject.property`. Use as `logger[metadataKey: LogKey.roomID.rawValue]`.
+/// Dotted, `subject.property`. Use as `.tagged([.roomID: "…"])`, and as `logger[key: .roomID]` for every line of a logger.
 public enum LogKey: String, Sendable, CaseIterable {
     /// One stay in one room, from joining to leaving; on every line about it.
     case sessionID = "session.id"

@@ -76,11 +76,11 @@ public enum RestartReason: String, Sendable, CaseIterable {
     case exited
     /// It was killed by a signal that is none of ours.
     case crashed
-    /// It gave no sign of life and was ended.
+    /// The supervisor ended it: it gave no sign of life, or was too large.
     case hung
 }
 
-/// Groups of addresses of the HTTP interface.
+/// Groups of endpoints of the HTTP interface.
 public enum RouteGroup: String, Sendable, CaseIterable {
     /// `/v1/rooms…`
     case rooms
@@ -98,18 +98,4 @@ public enum RouteGroup: String, Sendable, CaseIterable {
     case dashboard
     /// Everything else, unknown addresses among it.
     case other
-
-    /// The group of a request's path.
-    public init(path: String) {
-        let parts = path.prefix { $0 != "?" }.split(separator: "/").map(String.init)
-        switch (parts.first, parts.dropFirst().first) {
-        case ("v1", "rooms"): self = .rooms
-        case ("v1", "recordings"): self = parts.count > 3 && parts[3] == "files" ? .files : .recordings
-        case ("v1", "events"): self = .events
-        case ("metrics", nil): self = .metrics
-        case ("healthz", nil), ("readyz", nil): self = .health
-        case (nil, _), ("dashboard", _): self = .dashboard
-        default: self = .other
-        }
-    }
 }

@@ -4,7 +4,7 @@
 ///
 /// It is untrusted text that never reaches a path, a header or the page's markup.
 struct RoomName: Hashable, Sendable, CustomStringConvertible {
-    /// More than any seed uses, little enough to hold one in every message.
+    /// More than any known client uses, little enough to hold one in every message.
     static let maximumLength = 128
 
     /// The name.

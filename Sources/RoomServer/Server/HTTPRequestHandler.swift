@@ -236,7 +236,7 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
             upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
                     let handler = WebSocketHandler(hub: opening.value.0, open: opening.value.1)
-                    try channel.pipeline.syncOperations.addHandler(handler)
+                    try channel.pipeline.syncOperations.addHandlers(handler.handlers)
                 }
             }
         )

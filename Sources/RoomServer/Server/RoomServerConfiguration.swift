@@ -45,7 +45,7 @@ public struct RoomServerConfiguration: Sendable, Hashable {
         self.maximumUnsentBytes = 4_000_000
     }
 
-    /// The path of the Engine.IO endpoint, as every seed uses it.
+    /// The path of the Engine.IO endpoint, as every known client uses it.
     static let enginePath = "/socket.io/"
     /// Largest request body and WebSocket message, in bytes: what current Socket.IO servers take.
     static let maximumMessageBytes = 1_000_000

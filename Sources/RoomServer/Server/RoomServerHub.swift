@@ -129,15 +129,15 @@ final class RoomServerHub {
     func sessionEnded(_ session: EngineIOSession, reason: EngineIOServerSessionStateMachine.EndReason) {
         self.sessions[session.id] = nil
         self.logger.debug(
-            "Session ended",
-            metadata: self.metadata(session.socketID, LogKey.detail, reason.rawValue)
+            "session ended",
+            metadata: self.metadata(session.socketID, .detail, reason.rawValue)
         )
     }
 
     /// Counts and logs something that has no effect.
     func countIgnored(_ reason: String, peer: PeerID) {
         self.ignoredCount &+= 1
-        self.logger.debug("Ignored what a client sent", metadata: self.metadata(peer, LogKey.detail, reason))
+        self.logger.debug("what a client sent is ignored", metadata: self.metadata(peer, .detail, reason))
     }
 
     /// Runs a block on this event loop later.
@@ -213,11 +213,11 @@ final class RoomServerHub {
     private func log(_ directive: RoomDirective) {
         switch directive {
         case .sendJoined(let socket, let room, _):
-            self.logger.info("Joined", metadata: self.metadata(socket, LogKey.roomID, room.rawValue))
+            self.logger.info("joined", metadata: self.metadata(socket, .roomID, room.rawValue))
         case .sendFull(let socket, let room):
-            self.logger.info("Room is full", metadata: self.metadata(socket, LogKey.roomID, room.rawValue))
+            self.logger.info("room is full", metadata: self.metadata(socket, .roomID, room.rawValue))
         case .sendBye(_, let room, let leaver):
-            self.logger.info("Left", metadata: self.metadata(leaver, LogKey.roomID, room.rawValue))
+            self.logger.info("left", metadata: self.metadata(leaver, .roomID, room.rawValue))
         case .ignore(let reason, let sender, _):
             self.countIgnored(reason.rawValue, peer: sender)
         case .sendOtherJoined, .sendLeaved, .relay:
@@ -226,7 +226,7 @@ final class RoomServerHub {
     }
 
     private func metadata(_ peer: PeerID, _ key: LogKey, _ value: String) -> Logger.Metadata {
-        [LogKey.peerID.rawValue: "\(peer)", key.rawValue: "\(value)"]
+        .tagged([.peerID: "\(peer)", key: "\(value)"])
     }
 
     /// 120 random bits in the alphabet of Base64 for URLs (RFC 4648 section 5): not to be guessed, and safe in a query and

@@ -14,9 +14,10 @@ protocol WebSocketOwner: AnyObject {
     func webSocketClosed(_ handler: WebSocketHandler)
 }
 
-/// One WebSocket connection: assembles messages, answers control frames, closes on anything that RFC 6455 forbids.
+/// One WebSocket connection: takes whole messages, answers control frames, closes on anything that RFC 6455 forbids.
 ///
-/// Used only on the server's event loop.
+/// Behind `ClientFrameCheck` and the aggregator of fragments, which `handlers` puts before it. Used only on the server's
+/// event loop.
 final class WebSocketHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -31,15 +32,22 @@ final class WebSocketHandler: ChannelInboundHandler {
     private let open: (RoomServerHub, WebSocketHandler) -> (any WebSocketOwner)?
     private var owner: (any WebSocketOwner)?
     private var context: ChannelHandlerContext?
-    private var message = ByteBuffer()
-    private var fragments = 0
-    private var opcode: WebSocketOpcode?
     private var closeTimer: Scheduled<Void>?
 
     /// A connection that is about to become a WebSocket.
     init(hub: RoomServerHub, open: @escaping (RoomServerHub, WebSocketHandler) -> (any WebSocketOwner)?) {
         self.hub = hub
         self.open = open
+    }
+
+    /// What a connection's frames go through, in order: this handler is the last.
+    var handlers: [any ChannelHandler] {
+        let aggregator = NIOWebSocketFrameAggregator(
+            minNonFinalFragmentSize: 0,
+            maxAccumulatedFrameCount: Self.maximumFragments,
+            maxAccumulatedFrameSize: RoomServerConfiguration.maximumMessageBytes
+        )
+        return [ClientFrameCheck(), aggregator, self]
     }
 
     /// Whether the client has fetched enough of what was sent.
@@ -100,16 +108,14 @@ final class WebSocketHandler: ChannelInboundHandler {
             if frame.opcode == .connectionClose { context.close(promise: nil) }
             return
         }
-        // RFC 6455 section 5.1: a client's frames are masked.
-        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return self.fail(.protocolError) }
         switch frame.opcode {
-        case .text, .binary:
-            guard self.opcode == nil else { return self.fail(.protocolError) }
-            self.opcode = frame.opcode
-            self.append(frame)
-        case .continuation:
-            guard self.opcode != nil else { return self.fail(.protocolError) }
-            self.append(frame)
+        case .binary:
+            self.owner?.frameReceived(.binary([UInt8](frame.unmaskedData.readableBytesView)), on: self)
+        case .text:
+            guard let text = String(validating: frame.unmaskedData.readableBytesView, as: UTF8.self) else {
+                return self.fail(.dataInconsistentWithMessage)
+            }
+            self.owner?.frameReceived(.text(text), on: self)
         case .ping:
             let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
             if self.isWritable { self.write(pong, context: context) }
@@ -125,43 +131,20 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case NIOWebSocketError.invalidFrameLength: self.fail(.messageTooLarge)
-        case is NIOWebSocketError: self.fail(.protocolError)
+        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+            NIOWebSocketFrameAggregator.Error.tooManyFragments:
+            self.fail(.messageTooLarge)
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is ClientFrameCheck.Violation:
+            self.fail(.protocolError)
         default: context.close(promise: nil)
-        }
-    }
-
-    private func append(_ frame: WebSocketFrame) {
-        var data = frame.unmaskedData
-        self.fragments += 1
-        guard self.message.readableBytes + data.readableBytes <= RoomServerConfiguration.maximumMessageBytes,
-            self.fragments <= Self.maximumFragments
-        else { return self.fail(.messageTooLarge) }
-        self.message.writeBuffer(&data)
-        guard frame.fin, let opcode = self.opcode else { return }
-        let bytes = [UInt8](self.message.readableBytesView)
-        self.clear()
-        if opcode == .binary {
-            self.owner?.frameReceived(.binary(bytes), on: self)
-        } else if let text = String(validating: bytes, as: UTF8.self) {
-            self.owner?.frameReceived(.text(text), on: self)
-        } else {
-            self.fail(.dataInconsistentWithMessage)
         }
     }
 
     /// Ends the session with the connection: nothing that follows can be read.
     private func fail(_ code: WebSocketErrorCode) {
-        self.clear()
         self.close(code)
         self.owner?.webSocketClosed(self)
         self.owner = nil
-    }
-
-    private func clear() {
-        self.message = ByteBuffer()
-        self.fragments = 0
-        self.opcode = nil
     }
 
     private func write(_ frame: WebSocketFrame, context: ChannelHandlerContext) {

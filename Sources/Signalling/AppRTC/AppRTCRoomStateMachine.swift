@@ -20,6 +20,8 @@
 ///
 /// Answers to requests that nobody waits for any more, timers that were stopped, and events of a WebSocket that is not the
 /// member's are harmless races. What servers and peers send wrongly is ignored and told, or ends the attempt.
+///
+/// The wire: docs/signalling/apprtc.md.
 public struct AppRTCRoomStateMachine: SignallingMachine {
     /// The states, for tests.
     enum Phase: String, Sendable, CaseIterable {

@@ -3,7 +3,7 @@
 /// One Engine.IO session of a client: handshake, version, heartbeat, upgrade, close.
 ///
 /// Pure: the driver performs requests, frames and timers, and reports what came of them. After `.finished` every
-/// event is a harmless race and returns nothing.
+/// event is a harmless race and returns nothing. The wire: docs/signalling/socketio.md.
 ///
 ///     idle ──► handshaking ──► polling ──► webSocket
 ///                  │              │            │

@@ -15,6 +15,8 @@
 /// The session survives the loss of its WebSocket where the server is configured so; then nothing but the way is new.
 /// Otherwise everything is made anew. A session that an earlier process left behind is destroyed first, so that we are
 /// in the room once. Messages that fit nothing are harmless races or the server's fault: ignored and reported.
+///
+/// The wire: docs/signalling/janus.md.
 public struct JanusRoomStateMachine: SignallingMachine {
     /// Where our media go; no publisher has such an id, because they are one word or a number.
     static let publishPoint = PeerID("our publisher")

@@ -16,6 +16,8 @@
 /// (`detached`, `waiting`). A dialled connection that ends before the answer fails the attempt. `finished` is terminal.
 ///
 /// Wrong inputs: what a peer sends is ignored and told; events of connections that are gone are harmless races.
+///
+/// The wire: docs/signalling/lan.md.
 public struct LANRoomStateMachine: SignallingMachine {
     /// Limit from our offer to the answer.
     static let answerLimit = Duration.seconds(10)

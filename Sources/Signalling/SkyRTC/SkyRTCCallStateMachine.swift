@@ -18,6 +18,8 @@
 /// Whoever is in a room offers to whoever comes. Servers tell nobody when a WebSocket closes and cannot cope with members
 /// that have none: `__leave` goes before every close, and for a user of ours that may have stayed behind. A room of two is
 /// gone when one of them leaves; then nothing more may be said to it.
+///
+/// The wire: docs/signalling/skyrtc.md.
 public struct SkyRTCCallStateMachine: SignallingMachine {
     /// Limits for the answers to `__create` and `__join`.
     static let createLimit = Duration.seconds(2)

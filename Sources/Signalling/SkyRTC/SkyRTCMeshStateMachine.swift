@@ -14,6 +14,8 @@
 /// The newcomer offers to everybody whom `_peers` names, members wait for offers. Nothing says that we leave but the end of
 /// the WebSocket. Each connection gives us another id, and after a server restart everybody has another; peers that are not
 /// listed any more keep their media until they fail by themselves.
+///
+/// The wire: docs/signalling/skyrtc.md.
 public struct SkyRTCMeshStateMachine: SignallingMachine {
     /// Limit for the answer to `__join`, and for the close of a WebSocket that is given up.
     static let answerLimit = Duration.seconds(5)

@@ -18,6 +18,8 @@
 /// decides when to come back. Every other end of a connection is an accident, after which we reconnect.
 ///
 /// `leave` is never sent unless we are a member: stock servers relay a `bye` even for strangers.
+///
+/// The wire: docs/signalling/socketio.md.
 public struct SocketIORoomStateMachine: Sendable {
     /// The timers; each exists once, and starting it again moves it.
     public enum Timer: Sendable, Hashable, CaseIterable {

@@ -17,6 +17,8 @@
 /// us by answering the offer. A call reset ends the session and posts a fresh offer, for webrtcbin cannot restart ICE.
 ///
 /// Wrong inputs: answers to requests of an earlier round and commands that come too late are harmless races, ignored.
+///
+/// The wire: docs/signalling/whip.md.
 public struct WHIPRoomStateMachine: SignallingMachine {
     static let offerTimer = SignallingTimer(rawValue: "offer")
     static let retryTimer = SignallingTimer(rawValue: "retry")

@@ -10,6 +10,8 @@
 ///
 /// Calls outlive the stream: their media do too. Each is one full address of a peer, so several may call at once. A call
 /// that we begin is made once when we come, when its media failed, and when the peer comes online again.
+///
+/// The wire: docs/signalling/xmpp.md.
 public struct XMPPRoomStateMachine: SignallingMachine {
     enum State: Sendable, Equatable {
         case idle

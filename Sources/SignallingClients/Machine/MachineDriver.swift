@@ -65,12 +65,10 @@ final class MachineDriver<Machine: SignallingMachine> {
         events: AsyncStream<RoomEvent>.Continuation
     ) {
         var logger = logger
-        logger[metadataKey: LogKey.signallingProtocol.rawValue] = "\(type(of: address).protocolName)"
-        logger[metadataKey: LogKey.serverAddress.rawValue] = "\(address.serverAddress)"
+        logger[key: .signallingProtocol] = "\(type(of: address).protocolName)"
+        logger[key: .serverAddress] = "\(address.serverAddress)"
         // Where the room has a name in a configuration, the one in its URL may be a secret.
-        if logger[metadataKey: LogKey.roomName.rawValue] == nil {
-            logger[metadataKey: LogKey.roomID.rawValue] = "\(address.room)"
-        }
+        if logger[key: .roomName] == nil { logger[key: .roomID] = "\(address.room)" }
         self.machine = machine
         self.address = address
         self.policy = policy
@@ -109,7 +107,7 @@ final class MachineDriver<Machine: SignallingMachine> {
             return error
         }
         if !self.address.verifiesCertificate {
-            self.logger.warning("The room server's certificate is not verified, as configured")
+            self.logger.warning("the room server's certificate is not verified, as configured")
         }
         while true {
             let loss = await self.runAttempt(tls)
@@ -121,13 +119,12 @@ final class MachineDriver<Machine: SignallingMachine> {
                 return self.givenUp(loss)
             }
             self.logger.info(
-                "Connecting to the room server again",
-                metadata: [
-                    LogKey.errorCode.rawValue: "\(loss.code.rawValue)",
-                    LogKey.errorMessage.rawValue: "\(loss.message)",
-                    LogKey.attemptNumber.rawValue: "\(self.schedule.failedAttempts + 1)",
-                    LogKey.attemptDelay.rawValue: "\(Int(delay / .milliseconds(1)))",
-                ]
+                "connecting to the room server again",
+                metadata: .tagged([
+                    .errorCode: "\(loss.code.rawValue)", .errorMessage: "\(loss.message)",
+                    .attemptNumber: "\(self.schedule.failedAttempts + 1)",
+                    .attemptDelay: "\(Int(delay / .milliseconds(1)))",
+                ])
             )
             self.trace?.write(note: "the next attempt comes in \(Int(delay / .milliseconds(1))) ms: \(loss.message)")
             await self.wait(delay)
@@ -158,7 +155,7 @@ final class MachineDriver<Machine: SignallingMachine> {
             connectTimeout: self.policy.connectTimeout
         )
         self.loss = nil
-        self.logger.debug("Connecting to the room server")
+        self.logger.debug("connecting to the room server")
         await withDiscardingTaskGroup { group in
             self.take(.attempt(note: self.notes.read()), &group)
             while self.loss == nil, self.verdict == nil, let input = await self.inputs.next(isolation: #isolation) {
@@ -285,7 +282,7 @@ final class MachineDriver<Machine: SignallingMachine> {
         case .event(let event):
             if case .joined = event {
                 self.joinedAt = self.joinedAt ?? .now
-                self.logger.debug("Joined the room")
+                self.logger.debug("the room server let us in")
             }
             self.tell(event)
         case .openWebSocket(let request):
@@ -319,8 +316,8 @@ final class MachineDriver<Machine: SignallingMachine> {
             try self.notes.write(note)
         } catch {
             self.logger.warning(
-                "What a later run has to know of this room could not be kept",
-                metadata: [LogKey.errorMessage.rawValue: "\(error)"]
+                "what a later run has to know of this room could not be kept",
+                metadata: .tagged([.errorMessage: "\(error)"])
             )
         }
     }

@@ -21,7 +21,7 @@ extension Fleet {
         withNewParts.afterKickSeconds = order.afterKickSeconds
         // A member finds its place taken only when it comes back: its worker knows the old wait until then.
         if room.phase == .joined { withNewParts.whenFullSeconds = order.whenFullSeconds }
-        let staysPutOut = withNewParts == order && before.afterKickSeconds == order.afterKickSeconds
+        let staysKicked = withNewParts == order && before.afterKickSeconds == order.afterKickSeconds
         if withNewParts == order, let worker = self.commandable(order.name) {
             // Only what we send, record or send on changed: the call goes on.
             if before.record != order.record {
@@ -35,7 +35,7 @@ extension Fleet {
             }
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)
-        } else if room.isWanted, !(room.isPutOut && staysPutOut) {
+        } else if room.isWanted, !(room.isKicked && staysKicked) {
             self.assign(order.name, now)
         }
     }
@@ -84,7 +84,7 @@ extension Fleet {
         self.workers[id]?.rooms.insert(name)
         if wantsIsolation { self.workers[id]?.isExclusive = true }
         self.rooms[name]?.worker = id
-        self.rooms[name]?.isPutOut = false
+        self.rooms[name]?.isKicked = false
         self.rooms[name]?.enter(.starting, now: now)
         if case .ready = self.workers[id]?.phase { self.sendJoin(name, to: id, now) }
     }

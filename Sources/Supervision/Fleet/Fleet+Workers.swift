@@ -14,6 +14,7 @@ extension Fleet {
                 self.workers[id]?.cpuPercent = max(0, (vitals.cpuSeconds - before.cpuSeconds) * 100)
             }
             self.workers[id]?.vitals = vitals
+            self.checkMemory(of: id, vitals)
         case .joined(let room):
             guard self.isIn(room, id) else { return }
             self.joined(room, now)
@@ -36,6 +37,14 @@ extension Fleet {
             .outputRecovered, .thumbnail, .graph, .commandFailed:
             break
         }
+    }
+
+    /// A worker that grows without end would take the host with it: its rooms get a new one.
+    private mutating func checkMemory(of id: WorkerID, _ vitals: WorkerVitals) {
+        guard let limit = self.settings.maximumMemoryBytes, vitals.residentBytes >= limit,
+            case .ready = self.workers[id]?.phase
+        else { return }
+        self.kill(id, reason: "too large: \(vitals.residentBytes) bytes are resident, the limit is \(limit)")
     }
 
     private func isIn(_ room: String, _ id: WorkerID) -> Bool { self.rooms[room]?.worker == id }
@@ -100,17 +109,17 @@ extension Fleet {
         case (.removed(let message), _):
             self.detach(name, now)
             self.report(.left(room: name, reason: message))
-            self.putOut(name, message, now)
+            self.kicked(name, message, now)
         }
     }
 
     /// The server put us out of a room: whoever did it meant it, so we stay away for a time, or until somebody asks.
-    private mutating func putOut(_ name: String, _ reason: String, _ now: Duration) {
+    private mutating func kicked(_ name: String, _ reason: String, _ now: Duration) {
         guard let room = self.rooms[name], room.isWanted, !self.isStopping else {
             self.settle(name, reason: reason, now)
             return
         }
-        self.rooms[name]?.isPutOut = true
+        self.rooms[name]?.isKicked = true
         if let seconds = room.order.afterKickSeconds {
             // Up to a tenth more: many recorders of one server do not come back at the same instant.
             let until = now + .seconds(seconds) * (1 + self.chance() / 10)
@@ -138,11 +147,12 @@ extension Fleet {
         }
     }
 
-    mutating func exited(_ id: WorkerID, _ reason: String, _ now: Duration) {
+    mutating func exited(_ id: WorkerID, _ reason: String, wasSignal: Bool, _ now: Duration) {
         guard let worker = self.workers.removeValue(forKey: id) else { return }
         let rooms = worker.rooms.sorted()
         let reason = worker.killReason ?? reason
-        self.report(.workerExited(id, reason: reason, rooms: rooms, wasKilled: worker.killReason != nil))
+        let cause: WorkerEndCause = worker.killReason != nil ? .killed : wasSignal ? .crashed : .exited
+        self.report(.workerExited(id, reason: reason, rooms: rooms, cause: cause))
         for name in rooms {
             guard let room = self.rooms[name], room.worker == id else { continue }
             self.rooms[name]?.worker = nil

@@ -59,7 +59,7 @@ public struct Fleet: Sendable {
         case .want(let room, let isWanted): self.want(room, isWanted, now)
         case .retry(let room): self.retry(room, now)
         case .event(let id, let event): self.handle(event, of: id, now)
-        case .exited(let id, let reason): self.exited(id, reason, now)
+        case .exited(let id, let reason, let wasSignal): self.exited(id, reason, wasSignal: wasSignal, now)
         case .tick: self.tick(now)
         case .stalled(let duration): self.stalled(duration, now)
         case .stop: self.stop(now)

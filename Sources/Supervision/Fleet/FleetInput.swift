@@ -12,8 +12,9 @@ public enum FleetInput: Sendable, Hashable {
     case retry(room: String)
     /// A line of a worker.
     case event(WorkerID, WorkerEvent)
-    /// A worker's process ended, or could not be started.
-    case exited(WorkerID, reason: String)
+    /// A worker's process ended, or could not be started; `wasSignal` if a signal ended it: a crash, or somebody who
+    /// killed it.
+    case exited(WorkerID, reason: String, wasSignal: Bool = false)
     /// Time has passed.
     case tick
     /// This process itself did nothing for so long, as the whole machine may have: what workers said meanwhile is yet to
@@ -45,12 +46,22 @@ public enum FleetFact: Sendable, Hashable {
     case unreachable(room: String, reason: String)
     /// A worker takes commands.
     case workerReady(WorkerID, processID: Int32)
-    /// A worker's process ended, `wasKilled` because the fleet wanted it; `rooms` lost it.
-    case workerExited(WorkerID, reason: String, rooms: [String], wasKilled: Bool)
+    /// A worker's process ended; `rooms` lost it.
+    case workerExited(WorkerID, reason: String, rooms: [String], cause: WorkerEndCause)
     /// A room's workers crash again and again; the next try is after `delay`.
     case crashLoop(room: String, reason: String, delay: Duration)
     /// A worker did something that it should not.
     case misbehaved(WorkerID, String)
     /// A room is forgotten.
     case removed(room: String)
+}
+
+/// Who or what ended a worker's process.
+public enum WorkerEndCause: Sendable, Hashable {
+    /// It ended by itself, or could not be started.
+    case exited
+    /// A signal that was none of ours.
+    case crashed
+    /// The fleet: it hung, was too large, or did not do what it was told.
+    case killed
 }

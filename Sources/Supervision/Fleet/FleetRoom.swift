@@ -50,7 +50,7 @@ public struct FleetRoom: Sendable, Hashable {
     /// The recording that goes on, or that the next worker goes on with.
     public internal(set) var unfinished: RecordingReference?
     /// Whether the server put us out and we stay away for it.
-    var isPutOut = false
+    var isKicked = false
     /// Whether the room is forgotten once it is left.
     var isRemoved = false
     var restart: RestartPolicy

@@ -14,6 +14,8 @@ public struct FleetSettings: Sendable, Hashable {
     public var leaveLimit: Duration = .seconds(20)
     /// Longest time from `.shutDown` to the end of the process.
     public var shutDownLimit: Duration = .seconds(20)
+    /// Resident memory in bytes at which a worker is replaced; `nil`: any amount.
+    public var maximumMemoryBytes: Int64?
     /// When and how a room whose worker died is tried again.
     public var restart = RestartPolicy.Settings()
 

@@ -16,7 +16,7 @@ internal import Synchronization
 /// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes from
 /// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
-    /// Makes the client that joins a room; tests give another than `RoomConnection`'s.
+    /// Makes the client that joins a room; tests give another than `RoomComposition`'s.
     public typealias MakeSignaller =
         @Sendable (RoomURL, SignallingOptions, SignallerEnvironment, Logger) -> any Signaller
 
@@ -65,7 +65,7 @@ public final class WorkerProcess: Sendable {
         traces: TraceSettings? = nil,
         countsObjects: Bool = false,
         makeSignaller: @escaping MakeSignaller = { url, options, environment, logger in
-            RoomConnection.signaller(for: url, options: options, environment: environment, logger: logger)
+            RoomComposition.signaller(for: url, options: options, environment: environment, logger: logger)
         },
         abandon: @escaping @Sendable () -> Void
     ) {

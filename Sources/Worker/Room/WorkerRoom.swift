@@ -203,7 +203,7 @@ final class WorkerRoom: Sendable {
                 self.environment,
                 self.logger
             ),
-            context: try RoomConnection.context(
+            context: try RoomComposition.context(
                 url: self.plan.url,
                 network: self.plan.network,
                 control: self.control,

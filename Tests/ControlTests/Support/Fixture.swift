@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import Observability
 import Supervision
 import Synchronization
 
@@ -15,6 +16,7 @@ struct Fixture: Sendable {
     let backend = FakeBackend()
     let events = EventHub(capacity: 8)
     let clock = Clock()
+    let answered = Answered()
     let server: ControlServer
 
     /// Time since an origin.
@@ -24,6 +26,15 @@ struct Fixture: Sendable {
         var now: Duration { self.time.withLock { $0 } }
 
         func advance(by duration: Duration) { self.time.withLock { $0 += duration } }
+    }
+
+    /// What the requests so far were counted under.
+    final class Answered: Sendable {
+        private let noted = Mutex<[RouteGroup]>([])
+
+        var groups: [RouteGroup] { self.noted.withLock { $0 } }
+
+        func note(_ group: RouteGroup) { self.noted.withLock { $0.append(group) } }
     }
 
     static let reader = APIToken(name: "reader", secret: "read-secret", scopes: [.read])
@@ -46,6 +57,7 @@ struct Fixture: Sendable {
             metrics: { _ in "# HELP tapedeck_up 1\n" },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { clock.now },
+            onAnswer: { [answered] group, _, _ in answered.note(group) },
             onListening: onListening
         )
     }

@@ -6,8 +6,8 @@
 //     streaming thread: unwrap the RTP time stamp,          streaming thread:               reader's thread
 //     tag the first packet of each, count                   match unit and tag, push
 
-#ifndef CTAPEDECK_CAPTURE_H
-#define CTAPEDECK_CAPTURE_H
+#ifndef CTAPEDECK_RECEIVE_H
+#define CTAPEDECK_RECEIVE_H
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>

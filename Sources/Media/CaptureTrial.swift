@@ -2,84 +2,7 @@
 
 internal import FoundationEssentials
 internal import GStreamer
-public import Logging
-internal import Observability
-public import PipelineCatalogue
-internal import Synchronization
-
-/// Why nothing can be captured from what was named; the person who named it can mend it.
-public struct CaptureError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One sentence that names the file or device, and for a device what there is instead.
-    public var message: String
-
-    /// An error of that sentence.
-    public init(_ message: String) {
-        self.message = message
-    }
-
-    /// The message.
-    public var description: String { self.message }
-}
-
-extension CameraSettings {
-    /// These settings with all that is named looked up and opened once, before anybody joins a room; a kind that a file
-    /// does not have is left out, with a line in the log.
-    ///
-    /// Blocks, for a file up to 15 s; the session's control thread.
-    public func checked(from pipelines: PipelineCatalogue, logger: Logger) throws(CaptureError) -> CameraSettings {
-        var checked = self
-        for source in try CaptureSource.all(self, from: pipelines) {
-            let missing = source.plan.file.missingElements
-            guard missing.isEmpty else {
-                let elements = missing.joined(separator: ", ")
-                throw CaptureError("\(source) needs GStreamer elements that are not installed: \(elements)")
-            }
-            if let path = CaptureTrial.path(of: source) { try CaptureTrial.checkFile(path) }
-            if source.isFile, let path = CaptureTrial.path(of: source) {
-                checked.leaveOut(missingFrom: try CaptureTrial.inspect(path), of: source, logger)
-            } else {
-                try CaptureTrial.open(source)
-            }
-        }
-        guard checked.sendsVideo || checked.sendsAudio else {
-            throw CaptureError(
-                "there is nothing to send: \(self.video) and \(self.audio) give neither pictures nor sound"
-            )
-        }
-        return checked
-    }
-
-    /// Whether there are captures for all that is named, and whether they take the parameters; opens nothing.
-    public func check(in pipelines: PipelineCatalogue) throws(CaptureError) {
-        _ = try CaptureSource.all(self, from: pipelines)
-    }
-
-    /// The same for whoever goes on without what does not work now: only kinds that a file does not have are left out.
-    ///
-    /// Blocks, for a file up to 15 s; the session's control thread.
-    /// - Throws: for what no capture file gives, and for parameters that none takes.
-    public func reconciled(from pipelines: PipelineCatalogue, logger: Logger) throws(CaptureError) -> CameraSettings {
-        var settings = self
-        for source in try CaptureSource.all(self, from: pipelines) where source.isFile {
-            guard let path = CaptureTrial.path(of: source), let media = try? CaptureTrial.inspect(path) else {
-                continue
-            }
-            settings.leaveOut(missingFrom: media, of: source, logger)
-        }
-        return settings
-    }
-
-    private mutating func leaveOut(missingFrom media: MediaFile, of source: CaptureSource, _ logger: Logger) {
-        if source.hasVideo, !media.hasVideo {
-            logger.notice("the file has no pictures: none are sent", metadata: .tagged([.detail: "\(source)"]))
-            self.video = .none
-        }
-        if source.hasAudio, !media.hasAudio {
-            logger.notice("the file has no sound: none is sent", metadata: .tagged([.detail: "\(source)"]))
-            self.audio = .none
-        }
-    }
-}
+internal import PipelineCatalogue
 
 /// Tries what a person named.
 enum CaptureTrial {
@@ -184,19 +107,5 @@ enum CaptureTrial {
             }
         return inputs.isEmpty
             ? "this machine has no sound card that records" : "this machine has \(inputs.joined(separator: ", "))"
-    }
-}
-
-/// The first error that a bus told: a state change that fails only says that it did.
-final class FirstComplaint: Sendable {
-    private let message = Mutex<String?>(nil)
-
-    /// The message, if there was an error.
-    var first: String? { self.message.withLock { $0 } }
-
-    /// Takes an event; any thread.
-    func note(_ event: BusEvent) {
-        guard case .error(_, let text, _) = event else { return }
-        self.message.withLock { $0 = $0 ?? text }
     }
 }

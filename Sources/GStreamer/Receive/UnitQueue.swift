@@ -2,57 +2,6 @@
 
 internal import CTapedeck
 
-/// What came out of a received track, or beside it.
-public enum CapturedItem: Sendable, Hashable {
-    /// One access unit, frame or audio packet of the tap with that id.
-    case unit(Unit)
-    /// One RTCP sender report seen by the receiver with that id.
-    case senderReport(Report)
-
-    /// One unit; its bytes are handed over beside it.
-    public struct Unit: Sendable, Hashable {
-        /// The tap that it came from.
-        public var tap: UInt64
-        /// Unwrapped RTP time stamp, in units of the track's RTP clock.
-        public var rtpTime: Int64
-        /// `CLOCK_MONOTONIC` when the unit's first packet came.
-        public var arrivalNanoseconds: Int64
-        /// RTP packets missing since the unit before.
-        public var lostPackets: Int
-        /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
-        public var isTruncated: Bool
-
-        /// A unit with each part given.
-        public init(
-            tap: UInt64,
-            rtpTime: Int64,
-            arrivalNanoseconds: Int64,
-            lostPackets: Int = 0,
-            isTruncated: Bool = false
-        ) {
-            self.tap = tap
-            self.rtpTime = rtpTime
-            self.arrivalNanoseconds = arrivalNanoseconds
-            self.lostPackets = lostPackets
-            self.isTruncated = isTruncated
-        }
-    }
-
-    /// One sender report (RFC 3550 section 6.4.1).
-    public struct Report: Sendable, Hashable {
-        /// The receiver (peer connection) that saw it.
-        public var receiver: UInt64
-        /// SSRC of the sender.
-        public var ssrc: UInt32
-        /// RTP time stamp as sent, 32 bits.
-        public var rtpTimestamp: UInt32
-        /// NTP time stamp, 32.32 fixed point.
-        public var ntpTime: UInt64
-        /// `CLOCK_MONOTONIC` when the report came.
-        public var arrivalNanoseconds: Int64
-    }
-}
-
 /// The bounded queue between the streaming threads of all tracks of a session and its recorder thread.
 public final class UnitQueue: @unchecked Sendable {
     // The C queue locks for itself.
@@ -76,7 +25,7 @@ public final class UnitQueue: @unchecked Sendable {
     /// - Returns: false if no item came or the queue was woken.
     public func next(
         timeout: Duration,
-        _ body: (CapturedItem, UnsafeRawBufferPointer) -> Void
+        _ body: (ReceivedItem, UnsafeRawBufferPointer) -> Void
     ) -> Bool {
         var item = CTapedeckItem()
         let microseconds = Int64(timeout.timeInterval * 1_000_000)
@@ -85,7 +34,7 @@ public final class UnitQueue: @unchecked Sendable {
         let bytes = UnsafeRawBufferPointer(start: item.data, count: item.size)
         switch item.kind {
         case CTAPEDECK_ITEM_SENDER_REPORT:
-            let report = CapturedItem.Report(
+            let report = ReceivedItem.Report(
                 receiver: item.source,
                 ssrc: item.ssrc,
                 rtpTimestamp: UInt32(truncatingIfNeeded: item.rtp_time),
@@ -94,7 +43,7 @@ public final class UnitQueue: @unchecked Sendable {
             )
             body(.senderReport(report), bytes)
         default:
-            let unit = CapturedItem.Unit(
+            let unit = ReceivedItem.Unit(
                 tap: item.source,
                 rtpTime: item.rtp_time,
                 arrivalNanoseconds: item.arrival_nanoseconds,

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gst/rtp/rtp.h>
+#include <stdatomic.h>
+
+#include "CTapedeckReceive.h"
+#include "rtp_clock.h"
+#include "sound_meter.h"
+
+// Tag on the first packet of each RTP time stamp; it survives depayloaders and parsers.
+// Its time stamp is the unwrapped RTP time moved up by RTP_TIME_BIAS, as GstClockTime is unsigned; its duration is the
+// arrival time.
+#define RTP_TIME_BIAS ((int64_t)1 << 62)
+
+// A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
+enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = 32 << 20 };
+
+// Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
+typedef struct {
+    gatomicrefcount references;
+    // The newest one; negative before the first. One streaming thread pushes all payload types of an SSRC.
+    atomic_int_fast32_t newest;
+} Sequence;
+
+static Sequence *sequence_new(void) {
+    Sequence *sequence = g_new0(Sequence, 1);
+    g_atomic_ref_count_init(&sequence->references);
+    atomic_init(&sequence->newest, -1);
+    return sequence;
+}
+
+static Sequence *sequence_ref(Sequence *sequence) {
+    g_atomic_ref_count_inc(&sequence->references);
+    return sequence;
+}
+
+static void sequence_unref(Sequence *sequence) {
+    if (g_atomic_ref_count_dec(&sequence->references)) g_free(sequence);
+}
+
+struct CTapedeckTap {
+    gatomicrefcount references;
+    uint64_t id;
+    uint32_t ssrc;
+    CTapedeckQueue *queue;
+    GstCaps *tag;
+    Sequence *sequence;
+    atomic_bool closed;
+    // Header extension of the level (RFC 6464); 0 for none.
+    uint8_t level_id;
+    SoundMeter meter;
+
+    // Base time of the pad's element, for its buffers' time stamps; 0 where there is none.
+    int64_t base_nanoseconds;
+
+    // Streaming thread only.
+    bool started;
+    int64_t last_arrival;
+    uint32_t last_rtp_time;
+    int64_t unwrapped;
+    uint32_t lost_since_unit;
+    bool last_marker;
+    // The newest times of units of which packets are missing. A depayloader may give out such a unit some packets later.
+    int64_t truncated[MAXIMUM_TRUNCATED];
+    uint32_t truncated_count;
+    // Whether a unit may come in several buffers.
+    bool has_parts;
+    bool knows_parts;
+    // The beginning of a unit whose rest is to come.
+    GstBuffer *held;
+
+    atomic_uint_fast64_t packets;
+    atomic_uint_fast64_t bytes;
+    atomic_uint_fast64_t lost;
+    atomic_uint_fast64_t repaired;
+    atomic_uint_fast64_t units;
+    atomic_int_fast64_t last_packet;
+};
+
+CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc) {
+    CTapedeckTap *tap = g_new0(CTapedeckTap, 1);
+    g_atomic_ref_count_init(&tap->references);
+    tap->id = id;
+    tap->ssrc = ssrc;
+    tap->queue = CTapedeck_queue_ref(queue);
+    tap->sequence = same_ssrc != NULL ? sequence_ref(same_ssrc->sequence) : sequence_new();
+    tap->tag = gst_caps_new_empty_simple("timestamp/x-tapedeck-rtp");
+    return tap;
+}
+
+CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap) {
+    g_atomic_ref_count_inc(&tap->references);
+    return tap;
+}
+
+void CTapedeck_tap_unref(CTapedeckTap *tap) {
+    if (!g_atomic_ref_count_dec(&tap->references)) return;
+    CTapedeck_queue_unref(tap->queue);
+    sequence_unref(tap->sequence);
+    gst_caps_unref(tap->tag);
+    gst_clear_buffer(&tap->held);
+    g_free(tap);
+}
+
+static void release_tap(gpointer tap) { CTapedeck_tap_unref(tap); }
+
+// Reads the level of the packet's sound, where its sender tells it (RFC 6464 section 3).
+static void note_level(CTapedeckTap *tap, GstRTPBuffer *rtp, int64_t now) {
+    gpointer data;
+    guint size;
+    if (tap->level_id == 0 || !gst_rtp_buffer_get_extension_onebyte_header(rtp, tap->level_id, 0, &data, &size)) return;
+    if (size > 0) sound_meter_note_level(&tap->meter, *(const uint8_t *)data & 0x7F, now);
+}
+
+// Counts one packet and unwraps its time stamp. Returns whether it is the first packet of its time stamp.
+static bool note_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
+    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+    if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return false;
+    uint32_t time = gst_rtp_buffer_get_timestamp(&rtp);
+    uint16_t sequence = gst_rtp_buffer_get_seq(&rtp);
+    bool marker = gst_rtp_buffer_get_marker(&rtp);
+    note_level(tap, &rtp, now);
+    gst_rtp_buffer_unmap(&rtp);
+
+    atomic_fetch_add_explicit(&tap->packets, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tap->bytes, gst_buffer_get_size(buffer), memory_order_relaxed);
+    atomic_store_explicit(&tap->last_packet, now, memory_order_relaxed);
+    // What came over RTX (RFC 4588), in the place of a packet that was lost.
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) {
+        atomic_fetch_add_explicit(&tap->repaired, 1, memory_order_relaxed);
+    }
+
+    int_fast32_t newest = atomic_load_explicit(&tap->sequence->newest, memory_order_relaxed);
+    int16_t step = newest < 0 ? 1 : (int16_t)(sequence - (uint16_t)newest);
+    // A new pad for an SSRC may also be that of a sender who counts anew: its first packet is after no gap.
+    if (!tap->started || step > 0 || step < -MAXIMUM_MISORDER) {
+        atomic_store_explicit(&tap->sequence->newest, sequence, memory_order_relaxed);
+    }
+    if (!tap->started) {
+        tap->started = true;
+        tap->last_rtp_time = time;
+        tap->last_marker = marker;
+        tap->unwrapped = time;
+        return true;
+    }
+    if (step > 0) {
+        tap->lost_since_unit += (uint32_t)(step - 1);
+        atomic_fetch_add_explicit(&tap->lost, (uint64_t)(step - 1), memory_order_relaxed);
+        // Packets are missing in the middle of this unit, or at the end of the one before, which its marker would have
+        // ended. Some depayloaders give out what is left of it.
+        if (step > 1 && (time == tap->last_rtp_time || !tap->last_marker)) {
+            tap->truncated[tap->truncated_count % MAXIMUM_TRUNCATED] = tap->unwrapped;
+            tap->truncated_count += 1;
+        }
+    }
+    tap->last_marker = marker;
+    if (time == tap->last_rtp_time) return false;
+    tap->last_rtp_time = time;
+    tap->unwrapped = CTapedeck_unwrap_rtp_time(tap->unwrapped, time);
+    return true;
+}
+
+static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
+    // Packets that waited for one before them count from when they could go on.
+    tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
+    if (!note_packet(tap, buffer, now)) return buffer;
+    buffer = gst_buffer_make_writable(buffer);
+    gst_buffer_add_reference_timestamp_meta(buffer, tap->tag, (GstClockTime)(tap->unwrapped + RTP_TIME_BIAS),
+                                            (GstClockTime)tap->last_arrival);
+    return buffer;
+}
+
+static gboolean tag_list_item(GstBuffer **buffer, guint index, gpointer tap) {
+    (void)index;
+    *buffer = tag_packet(tap, *buffer, CTapedeck_monotonic_nanoseconds());
+    return TRUE;
+}
+
+// Streaming thread of the reorder buffer. Owns the buffer in `info` while it runs; never blocks.
+static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    CTapedeckTap *tap = user;
+    if (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
+        GstBufferList *list = gst_buffer_list_make_writable(GST_PAD_PROBE_INFO_BUFFER_LIST(info));
+        gst_buffer_list_foreach(list, tag_list_item, tap);
+        info->data = list;
+    } else {
+        info->data = tag_packet(tap, GST_PAD_PROBE_INFO_BUFFER(info), CTapedeck_monotonic_nanoseconds());
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad) {
+    GstElement *element = gst_pad_get_parent_element(rtp_pad);
+    tap->base_nanoseconds = element != NULL ? (int64_t)gst_element_get_base_time(element) : 0;
+    gst_clear_object(&element);
+    gst_pad_add_probe(rtp_pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_packet,
+                      CTapedeck_tap_ref(tap), release_tap);
+}
+
+static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
+    uint32_t count = MIN(tap->truncated_count, MAXIMUM_TRUNCATED);
+    for (uint32_t index = 0; index < count; index++) {
+        if (tap->truncated[index] == time) return true;
+    }
+    return false;
+}
+
+static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, GstReferenceTimestampMeta *tag) {
+    if (atomic_load_explicit(&tap->closed, memory_order_relaxed)) return;
+    CTapedeckItem item = {
+        .kind = CTAPEDECK_ITEM_UNIT,
+        .source = tap->id,
+        .ssrc = tap->ssrc,
+        .rtp_time = (int64_t)tag->timestamp - RTP_TIME_BIAS,
+        .arrival_nanoseconds = (int64_t)tag->duration,
+        .lost_before = tap->lost_since_unit,
+        .truncated = is_truncated(tap, (int64_t)tag->timestamp - RTP_TIME_BIAS),
+        .size = gst_buffer_get_size(buffer),
+        .buffer = buffer,
+    };
+    if (CTapedeck_queue_push(tap->queue, &item)) {
+        tap->lost_since_unit = 0;
+        atomic_fetch_add_explicit(&tap->units, 1, memory_order_relaxed);
+    } else {
+        // What the reader never saw is a loss to it: it must ask for a keyframe.
+        tap->lost_since_unit += 1;
+    }
+}
+
+static void push_held(CTapedeckTap *tap) {
+    if (tap->held == NULL) return;
+    GstBuffer *held = tap->held;
+    tap->held = NULL;
+    push_unit(tap, held, gst_buffer_get_reference_timestamp_meta(held, tap->tag));
+    gst_buffer_unref(held);
+}
+
+// Streaming thread, the same as on_packet's: there is no queue between the two. Always GST_FLOW_OK: an error would
+// stop every track of the connection.
+//
+// The depayloader of H.264 begins a new buffer wherever it sees parameter sets, which some senders repeat before each
+// slice of a picture: what comes before the packet that ends the picture is held, and the rest of it added.
+static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
+    CTapedeckTap *tap = user;
+    GstSample *sample = gst_app_sink_pull_sample(sink);
+    if (sample == NULL) return GST_FLOW_OK;
+    GstCaps *caps = gst_sample_get_caps(sample);
+    if (!tap->knows_parts && caps != NULL) {
+        const GstStructure *format = gst_caps_get_structure(caps, 0);
+        tap->has_parts = gst_structure_has_name(format, "video/x-h264");
+        tap->knows_parts = true;
+    }
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    GstReferenceTimestampMeta *tag =
+        buffer != NULL ? gst_buffer_get_reference_timestamp_meta(buffer, tap->tag) : NULL;
+    if (tag != NULL) {
+        push_held(tap);
+        bool is_last = (int64_t)tag->timestamp - RTP_TIME_BIAS != tap->unwrapped || tap->last_marker || !tap->has_parts;
+        if (is_last) {
+            push_unit(tap, buffer, tag);
+        } else {
+            tap->held = gst_buffer_ref(buffer);
+        }
+    } else if (tap->held != NULL && buffer != NULL && gst_buffer_get_size(tap->held) <= MAXIMUM_HELD) {
+        tap->held = gst_buffer_append(tap->held, gst_buffer_ref(buffer));
+        if (tap->last_marker) push_held(tap);
+    } else if (buffer != NULL) {
+        tap->lost_since_unit += 1;
+    }
+    gst_sample_unref(sample);
+    return GST_FLOW_OK;
+}
+
+void CTapedeck_tap_attach_sink(CTapedeckTap *tap, GstElement *appsink) {
+    GstAppSinkCallbacks callbacks = {.new_sample = on_sample};
+    gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, CTapedeck_tap_ref(tap), release_tap);
+}
+
+void CTapedeck_tap_close(CTapedeckTap *tap) { atomic_store_explicit(&tap->closed, true, memory_order_relaxed); }
+
+void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id) { tap->level_id = id; }
+
+CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap) {
+    return sound_meter_read(&tap->meter, CTapedeck_monotonic_nanoseconds());
+}
+
+CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
+    return (CTapedeckTapCounters){
+        .packets = atomic_load_explicit(&tap->packets, memory_order_relaxed),
+        .bytes = atomic_load_explicit(&tap->bytes, memory_order_relaxed),
+        .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
+        .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
+        .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
+        .last_packet_nanoseconds = atomic_load_explicit(&tap->last_packet, memory_order_relaxed),
+    };
+}

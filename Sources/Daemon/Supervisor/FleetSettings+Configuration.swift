@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import Supervision
+
+extension FleetSettings {
+    /// What the section `workers` says.
+    init(_ workers: WorkersConfiguration) {
+        self.init()
+        self.roomsPerWorker = workers.roomsPerWorker
+        self.maximumRooms = workers.maximumRooms
+        self.hangLimit = workers.hangLimit
+        self.shutDownLimit = workers.stopLimit
+        self.leaveLimit = workers.stopLimit
+        self.maximumMemoryBytes = workers.maximumMemoryBytes
+        self.restart.maximumDelay = workers.longestRestartDelay
+    }
+}

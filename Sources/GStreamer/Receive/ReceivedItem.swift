@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What came out of a received track, or beside it.
+public enum ReceivedItem: Sendable, Hashable {
+    /// One access unit, frame or audio packet of the tap with that id.
+    case unit(Unit)
+    /// One RTCP sender report seen by the receiver with that id.
+    case senderReport(Report)
+
+    /// One unit; its bytes are handed over beside it.
+    public struct Unit: Sendable, Hashable {
+        /// The tap that it came from.
+        public var tap: UInt64
+        /// Unwrapped RTP time stamp, in units of the track's RTP clock.
+        public var rtpTime: Int64
+        /// `CLOCK_MONOTONIC` when the unit's first packet came.
+        public var arrivalNanoseconds: Int64
+        /// RTP packets missing since the unit before.
+        public var lostPackets: Int
+        /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
+        public var isTruncated: Bool
+
+        /// A unit with each part given.
+        public init(
+            tap: UInt64,
+            rtpTime: Int64,
+            arrivalNanoseconds: Int64,
+            lostPackets: Int = 0,
+            isTruncated: Bool = false
+        ) {
+            self.tap = tap
+            self.rtpTime = rtpTime
+            self.arrivalNanoseconds = arrivalNanoseconds
+            self.lostPackets = lostPackets
+            self.isTruncated = isTruncated
+        }
+    }
+
+    /// One sender report (RFC 3550 section 6.4.1).
+    public struct Report: Sendable, Hashable {
+        /// The receiver (peer connection) that saw it.
+        public var receiver: UInt64
+        /// SSRC of the sender.
+        public var ssrc: UInt32
+        /// RTP time stamp as sent, 32 bits.
+        public var rtpTimestamp: UInt32
+        /// NTP time stamp, 32.32 fixed point.
+        public var ntpTime: UInt64
+        /// `CLOCK_MONOTONIC` when the report came.
+        public var arrivalNanoseconds: Int64
+    }
+}

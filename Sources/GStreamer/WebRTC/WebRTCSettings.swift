@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a WebRTCBin is set up.
+public struct WebRTCSettings: Sendable {
+    /// How long a packet may be missing; 500 ms for recording lets retransmissions arrive.
+    public var latency: Duration = .milliseconds(500)
+    /// Whether TCP candidates are gathered.
+    public var gathersTCP = false
+    /// Local UDP ports; nil leaves the choice to the system.
+    public var portRange: ClosedRange<UInt16>?
+    /// Addresses to gather from, loopback included; empty means every interface but loopback.
+    public var hostAddresses: [String] = []
+    /// `stun://host:port`; nil for none.
+    public var stunServer: String?
+    /// `turn://user:password@address:port?transport=…`, `udp` or `tcp`, user and password percent-encoded.
+    ///
+    /// `turns` is useless: libnice then speaks TCP without TLS.
+    public var turnServers: [String] = []
+    /// Whether only relayed candidates are used: peers learn no address of this host.
+    public var relaysOnly = false
+    /// Streams one connection may carry: a bound against peers that change SSRC for ever.
+    public var maximumStreams = 16
+
+    /// The defaults for recording.
+    public init() {}
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Synchronization
+
+/// The first error that a bus told: a state change that fails only says that it did.
+final class FirstComplaint: Sendable {
+    private let message = Mutex<String?>(nil)
+
+    /// The message, if there was an error.
+    var first: String? { self.message.withLock { $0 } }
+
+    /// Takes an event; any thread.
+    func note(_ event: BusEvent) {
+        guard case .error(_, let text, _) = event else { return }
+        self.message.withLock { $0 = $0 ?? text }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Media
+import Signalling
+import Worker
+
+/// STUN and TURN servers, and what they ask for.
+struct ICEServerOptions: ParsableArguments {
+    @Option(
+        name: .customLong("ice-server"),
+        help: ArgumentHelp(
+            "A STUN or TURN server, as stun:HOST:PORT, turn:HOST:PORT?transport=udp (or tcp) or turns:HOST:PORT.",
+            discussion: """
+                May be given several times. The password of TURN servers is taken from TAPEDECK_TURN_PASSWORD in the \
+                environment.
+                """
+        )
+    )
+    var urls: [String] = []
+
+    @Option(help: "The user name for the TURN servers; TAPEDECK_TURN_USERNAME in the environment if left out.")
+    var turnUsername: String?
+
+    /// The user name for the TURN servers.
+    func username(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        self.turnUsername ?? environment["TAPEDECK_TURN_USERNAME"]
+    }
+
+    /// The password of the TURN servers.
+    static func password(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        environment["TAPEDECK_TURN_PASSWORD"]
+    }
+}
+
+/// How peers reach us.
+struct NetworkOptions: ParsableArguments {
+    @Option(
+        name: .customLong("host-address"),
+        help: ArgumentHelp(
+            "A local address to receive media on; may be given several times.",
+            discussion: "Left out: every interface but loopback, and loopback too if the room server is on it."
+        )
+    )
+    var hostAddresses: [String] = []
+
+    @Option(help: "Local UDP ports for media, for example 40000-49999.")
+    var portRange: PortRange?
+
+    @OptionGroup var iceServers: ICEServerOptions
+
+    @Flag(help: "Send and receive media through TURN servers only: peers learn no address of this host.")
+    var relayOnly = false
+
+    @Flag(help: "Do not use STUN and TURN servers that the room's server offers.")
+    var ignoreOfferedServers = false
+
+    mutating func validate() throws {
+        _ = try self.settings()
+    }
+
+    /// What the options mean; the password comes from the environment.
+    func settings(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> NetworkSettings {
+        var settings = NetworkSettings()
+        settings.hostAddresses = self.hostAddresses
+        settings.portRange = self.portRange?.ports
+        settings.relaysOnly = self.relayOnly
+        settings.offered.usesOffered = !self.ignoreOfferedServers
+        do {
+            settings.servers = try self.iceServers.urls.map { url in
+                try WebRTCServer(
+                    url,
+                    username: self.iceServers.username(environment),
+                    credential: ICEServerOptions.password(environment)
+                )
+            }
+        } catch let problem as WebRTCServer.Problem {
+            let place = "--turn-username and TAPEDECK_TURN_PASSWORD in the environment"
+            throw ValidationError("--ice-server: \(problem.message) (\(place))")
+        }
+        if self.relayOnly, self.ignoreOfferedServers, !settings.servers.contains(where: { $0.url.kind == .turn }) {
+            throw ValidationError("--relay-only needs a TURN server: give one with --ice-server")
+        }
+        return settings
+    }
+}
+
+/// Two port numbers with a dash between them.
+struct PortRange: ExpressibleByArgument {
+    var ports: ClosedRange<UInt16>
+
+    init(ports: ClosedRange<UInt16>) {
+        self.ports = ports
+    }
+
+    init?(argument: String) {
+        let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
+        self.init(ports: first...last)
+    }
+
+    var defaultValueDescription: String { "\(self.ports.lowerBound)-\(self.ports.upperBound)" }
+}
