@@ -76,6 +76,7 @@ let package = Package(
         ),
 
         // Pure: value types, no I/O, no clocks, no C
+        .target(name: "Basics", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
         .target(name: "SDP", swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
@@ -276,6 +277,7 @@ let package = Package(
         ),
 
         // Tests
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
         .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: settings),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"], swiftSettings: settings),
