@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Foundation
 import Logging
 import Media
@@ -169,9 +170,8 @@ struct PortRange: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
-        self.init(ports: first...last)
+        guard let ports = PortRangeText.parse(argument, from: 1) else { return nil }
+        self.init(ports: ports)
     }
 
     var defaultValueDescription: String { "\(self.ports.lowerBound)-\(self.ports.upperBound)" }
@@ -186,11 +186,9 @@ struct TimeArgument: ExpressibleByArgument, Sendable {
     }
 
     init?(argument: String) {
-        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("", 1)]
-        guard let (suffix, factor) = units.first(where: { argument.hasSuffix($0.0) }),
-            let number = Double(argument.dropLast(suffix.count)), number > 0, number * factor <= 31_536_000
+        guard let duration = DurationText.parseDecimal(argument), duration > .zero, duration <= .seconds(31_536_000)
         else { return nil }
-        self.duration = .milliseconds(Int64(number * factor * 1000))
+        self.duration = duration
     }
 
     var defaultValueDescription: String { "\(self.duration.components.seconds)s" }
@@ -201,17 +199,12 @@ struct SegmentArgument: ExpressibleByArgument, Sendable {
     var limit: SegmentPolicy.Limit
 
     init?(argument: String) {
-        let units: [(String, UInt64)] = [
-            ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
-        ]
-        if let (suffix, factor) = units.first(where: { argument.hasSuffix($0.0) }) {
-            guard let number = UInt64(argument.dropLast(suffix.count)) else { return nil }
-            let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
-            guard !overflow, (1_000_000...1_000_000_000_000).contains(bytes) else { return nil }
-            self.limit = .bytes(bytes)
+        if let bytes = ByteCountText.parseDecimal(argument) {
+            guard (1_000_000...1_000_000_000_000).contains(bytes) else { return nil }
+            self.limit = .bytes(UInt64(bytes))
         } else {
             guard let time = TimeArgument(argument: argument)?.duration, time >= .seconds(2) else { return nil }
-            self.limit = .time(UInt64(time / .nanoseconds(1)))
+            self.limit = .time(UInt64(time.nanoseconds))
         }
     }
 }

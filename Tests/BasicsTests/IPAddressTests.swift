@@ -45,8 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("224.0.0.1", true), ("239.255.255.255", true), ("223.0.0.1", false), ("240.0.0.1", false), ("ff02::1", true),
-        ("fe80::1", false),
+        ("224.0.0.1", true), ("239.255.255.255", true), ("223.9.9.9", false), ("240.0.0.1", false), ("FF02::1", true),
+        ("ff02::1", true), ("fe80::1", false), ("2001:db8::1", false),
     ])
     func knowsGroups(_ text: String, _ isGroup: Bool) {
         #expect(IPAddress(text)?.isMulticast == isGroup)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import HTTPRequests
 internal import Logging
 internal import NIOCore
@@ -126,10 +127,10 @@ final class MachineDriver<Machine: SignallingMachine> {
                     LogKey.errorCode.rawValue: "\(loss.code.rawValue)",
                     LogKey.errorMessage.rawValue: "\(loss.message)",
                     LogKey.attemptNumber.rawValue: "\(self.schedule.failedAttempts + 1)",
-                    LogKey.attemptDelay.rawValue: "\(Int(delay / .milliseconds(1)))",
+                    LogKey.attemptDelay.rawValue: "\(delay.milliseconds)",
                 ]
             )
-            self.trace?.write(note: "the next attempt comes in \(Int(delay / .milliseconds(1))) ms: \(loss.message)")
+            self.trace?.write(note: "the next attempt comes in \(delay.milliseconds) ms: \(loss.message)")
             await self.wait(delay)
             if let verdict = self.verdict { return verdict.error }
         }
