@@ -76,13 +76,14 @@ let package = Package(
         ),
 
         // Pure: value types, no I/O, no clocks, no C
+        .target(name: "Basics", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
-        .target(name: "SDP", swiftSettings: settings),
+        .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
-        .target(name: "Signalling", swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
-        .target(name: "Timeline", swiftSettings: settings),
-        .target(name: "Supervision", swiftSettings: settings),
+        .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
+        .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Supervision", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "PipelineCatalogue", swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
         .target(
@@ -95,41 +96,46 @@ let package = Package(
         .target(
             name: "ConfigurationFile",
             dependencies: [
-                "BundledPipelines", "PipelineCatalogue", "Signalling", .product(name: "Yams", package: "Yams"),
+                "Basics", "BundledPipelines", "PipelineCatalogue", "Signalling",
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "Observability",
-            dependencies: ["Timeline", logging],
+            dependencies: ["Basics", logging],
             swiftSettings: settings
         ),
 
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: settings),
 
-        .target(name: "Digests", dependencies: ["COpenSSL"], swiftSettings: settings),
+        .target(name: "Digests", dependencies: ["Basics", "COpenSSL"], swiftSettings: settings),
         .target(name: "NameResolution", swiftSettings: settings),
 
         // Files
         .target(
             name: "Storage",
-            dependencies: ["Digests", "Matroska", "Timeline"],
+            dependencies: ["Basics", "Digests", "Matroska", "Timeline"],
             swiftSettings: settings
         ),
-        .target(name: "Export", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .target(
+            name: "Export",
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
 
         // Media: the only importers of C
         .target(
             name: "GStreamer",
-            dependencies: ["CGStreamer", "CTapedeck", "PipelineCatalogue"],
+            dependencies: ["Basics", "CGStreamer", "CTapedeck", "PipelineCatalogue"],
             swiftSettings: settings
         ),
         .target(
             name: "Media",
             dependencies: [
-                "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability", "PipelineCatalogue", "SDP",
-                "Session", "Signalling", "Storage", "Supervision", "Timeline", logging,
+                "Basics", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
+                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -145,7 +151,7 @@ let package = Package(
         ),
 
         // Network
-        .target(name: "HTTPRequests", dependencies: ["CCurl"], swiftSettings: settings),
+        .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"], swiftSettings: settings),
         .target(
             name: "XMPPStream",
             dependencies: ["CStrophe", "NameResolution", "Signalling"],
@@ -154,7 +160,7 @@ let package = Package(
         .target(
             name: "SignallingClients",
             dependencies: [
-                "HTTPRequests", "Observability", "Signalling", "Storage", "XMPPStream", logging,
+                "Basics", "HTTPRequests", "Observability", "Signalling", "Storage", "XMPPStream", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -166,7 +172,7 @@ let package = Package(
         .target(
             name: "RoomServer",
             dependencies: [
-                "EmbeddedFiles", "Observability", "Signalling", logging,
+                "Basics", "EmbeddedFiles", "Observability", "Signalling", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -186,22 +192,22 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability", "PipelineCatalogue",
-                "Rendering", "Session", "Signalling", "SignallingClients", "Storage", "Supervision", "Timeline",
-                logging,
+                "Basics", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
+                "PipelineCatalogue", "Rendering", "Session", "Signalling", "SignallingClients", "Storage",
+                "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "Catalogue",
-            dependencies: ["Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Basics", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings
         ),
         .target(
             name: "Webhooks",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Digests", "HTTPRequests", "Observability", "Storage", "Supervision",
-                "Timeline", logging,
+                "Basics", "Catalogue", "ConfigurationFile", "Digests", "HTTPRequests", "Observability", "Storage",
+                "Supervision", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -210,8 +216,7 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Signalling", "Supervision",
-                "Timeline", logging,
+                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -228,7 +233,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Observability", "Signalling", "Storage", "Supervision",
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Storage", "Supervision",
                 "Timeline", "Webhooks", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -242,7 +247,7 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "Digests", "GStreamer", "NameResolution", "Signalling",
+                "Basics", "Digests", "GStreamer", "NameResolution", "Signalling",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -265,10 +270,10 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export", "GStreamer",
-                "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing", "Rendering",
-                "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage", "Supervision",
-                "Timeline", "Webhooks", "Worker",
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export",
+                "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing",
+                "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Supervision", "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -276,25 +281,30 @@ let package = Package(
         ),
 
         // Tests
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
         .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
-        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: settings),
+        .testTarget(name: "DigestsTests", dependencies: ["Basics", "Digests"], swiftSettings: settings),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"], swiftSettings: settings),
         .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
-        .testTarget(name: "SignallingTests", dependencies: ["Session", "Signalling"], swiftSettings: settings),
+        .testTarget(
+            name: "SignallingTests",
+            dependencies: ["Basics", "Session", "Signalling"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "SessionTests",
             dependencies: ["Session", "Signalling"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
-        .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: settings),
-        .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], swiftSettings: settings),
+        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"], swiftSettings: settings),
+        .testTarget(name: "SupervisionTests", dependencies: ["Basics", "Supervision"], swiftSettings: settings),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["PipelineCatalogue"], swiftSettings: settings),
         .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
             dependencies: [
-                "Observability", "Timeline", logging,
+                "Basics", "Observability", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -302,7 +312,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Signalling",
+                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.copy("Fixtures")],
@@ -310,13 +320,15 @@ let package = Package(
         ),
         .testTarget(
             name: "CatalogueTests",
-            dependencies: ["Catalogue", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Basics", "Catalogue", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Catalogue", "ConfigurationFile", "Digests", "Storage", "Supervision", "Timeline", "Webhooks", logging,
+                "Basics", "Catalogue", "ConfigurationFile", "Digests", "Storage", "Supervision", "Webhooks", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -326,7 +338,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "EmbeddedFiles", "Observability", "Signalling", "Supervision", logging,
+                "Control", "EmbeddedFiles", "Observability", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -359,10 +371,14 @@ let package = Package(
             dependencies: ["BundledPipelines", "Diagnosis", "GStreamer", "Signalling"],
             swiftSettings: settings
         ),
-        .testTarget(name: "StorageTests", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .testTarget(
+            name: "StorageTests",
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ExportTests",
-            dependencies: ["Export", "Matroska", "Rendering", "Storage", "Supervision", "Timeline"],
+            dependencies: ["Basics", "Export", "Matroska", "Rendering", "Storage", "Supervision", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
@@ -408,7 +424,7 @@ let package = Package(
         .testTarget(
             name: "RoomServerTests",
             dependencies: [
-                "Observability", "RoomServer", "Signalling", logging,
+                "Basics", "Observability", "RoomServer", "Signalling", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 import FoundationEssentials
 import GRDB
-public import Timeline
 
 extension Catalogue {
     /// Queues deliveries; returns how many older ones of the same webhooks were dropped to keep the limit.

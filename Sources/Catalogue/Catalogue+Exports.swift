@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import FoundationEssentials
 import GRDB
 public import Storage
-import Timeline
 
 extension Catalogue {
     /// The exports of one recording that are remembered; older ones that are over are forgotten.

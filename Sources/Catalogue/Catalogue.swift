@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 import Dispatch
 import GRDB
 import Glibc
 public import Storage
-public import Timeline
 
 /// The index of all recordings: `<storage>/catalogue.sqlite`.
 ///

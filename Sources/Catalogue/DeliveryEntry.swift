@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Timeline
+public import Basics
 
 /// One event on its way to one webhook.
 public struct DeliveryEntry: Sendable, Hashable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 public import Storage
-public import Timeline
 
 /// An export, waiting, running or over.
 public struct ExportEntry: Sendable, Hashable {

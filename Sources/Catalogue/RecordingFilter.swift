@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Timeline
+public import Basics
 
 /// Which recordings a page holds.
 public struct RecordingFilter: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Signalling
+public import Basics
 
 extension RoomConfiguration {
     /// Whether a text can name a room: 1 to 64 of `A-Z`, `a-z`, `0-9`, `-`, `_` and `.`, the first a letter or digit.

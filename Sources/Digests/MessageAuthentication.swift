@@ -31,9 +31,3 @@ public func md5(_ bytes: [UInt8]) -> [UInt8] {
     }
     return digest
 }
-
-/// Two lower-case digits for each byte.
-public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-}

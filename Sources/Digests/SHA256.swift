@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import COpenSSL
 
 /// The SHA-256 of some bytes (FIPS 180-4).
@@ -19,7 +20,7 @@ public struct SHA256Digest: Sendable, Hashable {
     }
 
     /// 64 hexadecimal digits, lower case.
-    public var hexadecimal: String { Digests.hexadecimal(self.bytes) }
+    public var hexadecimal: String { Hexadecimal.text(of: self.bytes) }
 }
 
 /// A SHA-256 that is fed piece by piece.

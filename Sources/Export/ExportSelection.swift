@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Storage
 
 /// Which part of a recording is exported.
@@ -48,9 +49,7 @@ public struct ExportSelection: Sendable, Hashable {
 extension Duration {
     /// Whole nanoseconds from a recording's beginning, within what a file can state.
     var fileNanoseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        let bounded = min(max(seconds, 0), 1 << 30)
-        return bounded * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+        min(max(self, .zero), .seconds(1 << 30)).nanoseconds
     }
 }
 

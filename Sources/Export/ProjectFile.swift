@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import FoundationEssentials
 public import Storage
 import Timeline
@@ -24,7 +25,7 @@ public enum ProjectFile {
         let directory = components.dropLast().joined(separator: "/")
         let path = directory + "/" + (stem.isEmpty ? name : stem) + ".otio"
         // Beside the tracks the project moves with them; elsewhere it has to name the place.
-        let base = directory == folder.path ? "" : "file://" + Self.percentEncoded(folder.path) + "/"
+        let base = directory == folder.path ? "" : "file://" + Self.encoded(folder.path) + "/"
         let timeline = Document(
             name: report.output.split(separator: "/").last.map(String.init) ?? "call",
             tracks: Stack(
@@ -47,7 +48,7 @@ public enum ProjectFile {
         let clip = Clip(
             name: "\(printable(track.name)) – \(track.media.rawValue)",
             range: length,
-            url: base + Self.percentEncoded(track.file)
+            url: base + Self.encoded(track.file)
         )
         let lead = Self.milliseconds(track.startNanoseconds)
         let gap = lead > 0 ? [Item.gap(Gap(source_range: TimeRange(start: 0, duration: lead)))] : []
@@ -73,17 +74,7 @@ public enum ProjectFile {
     }
 
     /// A path as part of a URL (RFC 3986, section 3.3).
-    private static func percentEncoded(_ path: String) -> String {
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
-        let digits = Array("0123456789ABCDEF")
-        return path.utf8.reduce(into: "") { result, byte in
-            if plain.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-    }
+    private static func encoded(_ path: String) -> String { PercentCoding.encode(path, keeping: "/") }
 }
 
 // The members have the names of OpenTimelineIO's JSON, and `OTIO_SCHEMA` tells the version of each object.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Dispatch
 internal import Synchronization
 
@@ -27,7 +28,7 @@ public final class ControlThread: Sendable {
             self.queue.async {
                 once.resume(with: Swift.Result { try body() })
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.timeInterval) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
                 let error = GStreamerError(.timedOut, "\(what) did not return within \(deadline)")
                 once.resume(with: .failure(error))
             }
@@ -43,13 +44,6 @@ public final class ControlThread: Sendable {
 
     /// Queues `body` after a delay, without waiting for it.
     public func enqueue(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        self.queue.asyncAfter(deadline: .now() + delay.timeInterval, execute: body)
-    }
-}
-
-extension Duration {
-    /// The same in seconds, as Dispatch wants it.
-    var timeInterval: Double {
-        Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
+        self.queue.asyncAfter(deadline: .now() + delay.seconds, execute: body)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CCurl
 internal import Synchronization
 
@@ -203,9 +204,8 @@ final class Transfer {
     }
 
     private static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
         // 0 would mean no limit.
-        return max(1, Int(clamping: min(seconds, 1_000_000)) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+        Int(max(1, min(duration.milliseconds, 1_000_000_000)))
     }
 
     /// What a method or the name of a header is made of (RFC 9110 section 5.6.2).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Dispatch
 
 /// One call in the future that can be taken back; cancelled or fired, nothing of it stays behind.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// A hash function that names certificates (RFC 8122 section 5), weakest first.
 public enum HashAlgorithm: String, Sendable, Hashable, CaseIterable, Comparable {
     /// SHA-1: only believed when a description has nothing better.
@@ -46,22 +48,16 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     public init?(attribute value: String) {
         let words = value.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count == 2, let algorithm = HashAlgorithm(rawValue: words[0].lowercased()) else { return nil }
-        let pairs = words[1].utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        guard pairs.count == algorithm.digestLength else { return nil }
-        var digest: [UInt8] = []
-        for pair in pairs {
-            guard pair.count == 2, let first = pair.first?.hexadecimal, let second = pair.last?.hexadecimal else {
-                return nil
-            }
-            digest.append(first << 4 | second)
-        }
+        let pairs = words[1].split(separator: ":", omittingEmptySubsequences: false)
+        guard pairs.count == algorithm.digestLength, pairs.allSatisfy({ $0.utf8.count == 2 }),
+            let digest = Hexadecimal.bytes(of: pairs.joined())
+        else { return nil }
         self.init(algorithm: algorithm, digest: digest)
     }
 
     /// The attribute's value, digits in upper case.
     public var description: String {
-        let digits = Array("0123456789ABCDEF")
-        let pairs = self.digest.map { byte in "\(digits[Int(byte >> 4)])\(digits[Int(byte & 0xF)])" }
+        let pairs = self.digest.map { Hexadecimal.text($0, uppercase: true) }
         return "\(self.algorithm.rawValue) \(pairs.joined(separator: ":"))"
     }
 }
@@ -102,17 +98,5 @@ public struct FingerprintSet: Sendable, Hashable {
     /// Whether both sets can name the same certificate: they share a fingerprint.
     func overlaps(_ other: FingerprintSet) -> Bool {
         !Set(self.fingerprints).isDisjoint(with: other.fingerprints)
-    }
-}
-
-extension UInt8 {
-    /// The value of an ASCII hexadecimal digit.
-    fileprivate var hexadecimal: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// One payload type of an m-line with what the description says about it.
 public struct RTPFormat: Sendable, Hashable {
     /// The number in the RTP header, 0 to 127.
@@ -106,12 +108,8 @@ public enum H264Profile: Sendable, Hashable {
 
     /// Reads six hexadecimal digits; nil if they are none.
     init?(levelID: String) {
-        guard levelID.utf8.count == 6, let value = UInt32(levelID, radix: 16), !levelID.hasPrefix("+") else {
-            return nil
-        }
-        let profile = value >> 16
-        let constraints = (value >> 8) & 0xFF
-        switch (profile, constraints & 0xC0) {
+        guard let bytes = Hexadecimal.bytes(of: levelID), bytes.count == 3 else { return nil }
+        switch (bytes[0], bytes[1] & 0xC0) {
         case (0x42, 0x40), (0x42, 0xC0), (0x4D, 0x80), (0x4D, 0xC0), (0x58, 0xC0): self = .constrainedBaseline
         case (0x42, _), (0x58, 0x80): self = .baseline
         default: self = .other

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Says when a peer falls silent and when it is heard again.
 ///
 /// Times are nanoseconds of one monotonic clock. RTCP counts as well as RTP: a peer that pauses all its tracks still
@@ -20,12 +22,9 @@ public struct LivenessPolicy: Sendable, Equatable {
 
     /// The policy of a peer that connected now.
     ///
-    /// A negative limit counts as zero, one beyond 584 years as 584 years.
+    /// A negative limit counts as zero, one beyond 292 years as 292 years.
     public init(startedAt now: UInt64, limit: Duration = .seconds(10)) {
-        let (seconds, attoseconds) = limit.components
-        let (whole, overflow) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, sumOverflow) = whole.addingReportingOverflow(UInt64(max(0, attoseconds)) / 1_000_000_000)
-        self.limit = overflow || sumOverflow ? .max : sum
+        self.limit = UInt64(max(0, limit.nanoseconds))
         self.lastHeard = now
     }
 

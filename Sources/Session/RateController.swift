@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Says how many bits a second of video one peer's network takes, by what the peer reports.
 ///
 /// Starts at the most and goes down only on evidence: packets that wait on their way, packets that are lost, an
@@ -44,7 +46,7 @@ public struct RateController: Sendable, Equatable {
         var queueing: Duration
 
         /// Before this is over, what is reported was sent before it.
-        var echo: UInt64 { UInt64(min(self.queueing, RateController.longestEcho) / .nanoseconds(1)) }
+        var echo: UInt64 { UInt64(clamping: min(self.queueing, RateController.longestEcho).nanoseconds) }
     }
 
     // Nanoseconds.

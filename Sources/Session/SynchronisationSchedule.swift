@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When the files of a recording are forced to the disk: as often as is asked, but so rarely that a slow disk spends a
-/// tenth of its time on it at most. One round at a time.
+/// When the files of a recording are forced to the disk.
+///
+/// As often as is asked, but so rarely that a slow disk spends a tenth of its time on it at most. One round at a time.
 public struct SynchronisationSchedule: Sendable {
     private static let shareOfTime: UInt64 = 10
 

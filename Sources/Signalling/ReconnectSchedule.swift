@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// When the next connection attempt is due, as a `JoinPolicy` says.
 ///
 /// Counted policies wait `attemptInterval` and end at the last attempt or the first error that no retry helps. Endless
@@ -18,6 +20,16 @@ public struct ReconnectSchedule: Sendable {
         self.policy = policy
     }
 
+    private var backoff: Backoff {
+        Backoff(
+            first: self.policy.attemptInterval,
+            longest: Self.maximumDelay,
+            growth: 1500,
+            variation: 500...1500,
+            bound: .varied
+        )
+    }
+
     /// How many attempts have failed in a row.
     public var failedAttempts: Int { self.failures }
 
@@ -31,11 +43,8 @@ public struct ReconnectSchedule: Sendable {
         guard let attempts = self.policy.attempts else {
             guard error.code != .invalidURL, error.code != .refused else { return nil }
             if let joinedFor, joinedFor >= Self.stableAfter { self.failures = 0 }
-            var delay = self.policy.attemptInterval
-            for _ in 0..<min(self.failures, 32) where delay < Self.maximumDelay { delay = delay * 3 / 2 }
             self.failures += 1
-            let permille = 500 + Int(1000 * min(max(random, 0), 1))
-            return min(delay * permille / 1000, Self.maximumDelay)
+            return self.backoff.delay(failures: self.failures, random: random)
         }
         if joinedFor != nil { self.failures = 0 }
         self.failures += 1

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// A room on a Socket.IO server.
     public struct SocketIO: RoomAddress {
@@ -72,13 +74,13 @@ extension RoomURL {
             if self.transport != .automatic { query.append("transport=\(self.transport.rawValue)") }
             if self.version != .automatic { query.append("eio=\(self.version.rawValue)") }
             if self.path != "/socket.io/" {
-                query.append("path=\(RoomURL.PercentCoding.encode(self.path, keeping: "/"))")
+                query.append("path=\(PercentCoding.encode(self.path, keeping: "/"))")
             }
             let dialect = self.dialectPairs
             if !dialect.isEmpty { query.append("dialect=\(dialect.joined(separator: ","))") }
             if !self.verifiesCertificate { query.append("insecure") }
             let scheme = self.isSecure ? "socketio+https" : "socketio+http"
-            let room = RoomURL.PercentCoding.encode(self.room)
+            let room = PercentCoding.encode(self.room)
             return "\(scheme)://\(self.hostAndPort)/\(room)"
                 + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
         }
@@ -91,7 +93,7 @@ extension RoomURL {
             ]
             var pairs = events.compactMap { name, path in
                 let value = self.dialect[keyPath: path]
-                return value == stock[keyPath: path] ? nil : "\(name):\(RoomURL.PercentCoding.encode(value))"
+                return value == stock[keyPath: path] ? nil : "\(name):\(PercentCoding.encode(value))"
             }
             if self.dialect.roomArgument != stock.roomArgument {
                 pairs.append("room:\(self.dialect.roomArgument.rawValue)")
@@ -116,7 +118,7 @@ extension RoomURL.SocketIO {
         let isSecure = parts.scheme == "socketio+https"
         let component = parts.path.lastIndex(of: "/").map { parts.path[$0...].dropFirst() } ?? ""
         guard !component.isEmpty else { throw RoomURLParts.error("room: missing; it is the last part of the path") }
-        guard let room = RoomURL.PercentCoding.decode(component) else {
+        guard let room = PercentCoding.decode(component) else {
             throw RoomURLParts.error("room: a wrong % sequence in \"\(RoomURLParts.excerpt(component))\"")
         }
         guard room.utf8.count <= Self.maximumRoomLength else {

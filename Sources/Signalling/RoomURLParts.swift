@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A room URL cut into its generic parts (RFC 3986 section 3), before a protocol looks at them.
 public struct RoomURLParts {
     /// A URL that is right, for messages.
@@ -67,7 +69,7 @@ public struct RoomURLParts {
         authority = authority[mark...].dropFirst()
         guard isTaken else { throw Self.error("user information: a name or password before @ is not taken") }
         guard !text.contains(":") else { throw Self.error("user information: a password has no place in a URL") }
-        guard let user = RoomURL.PercentCoding.decode(text), !user.isEmpty else {
+        guard let user = PercentCoding.decode(text), !user.isEmpty else {
             throw Self.error("user information: the name before @ is empty or has a wrong % sequence")
         }
         return user
@@ -79,7 +81,7 @@ public struct RoomURLParts {
         if authority.hasPrefix("[") {
             guard let end = authority.firstIndex(of: "]") else { throw Self.error("host: [ without ]") }
             let inner = authority[..<end].dropFirst()
-            guard RoomURL.IPv6Text.isValid(inner) else {
+            guard IPAddress(inner)?.family == .ipv6 else {
                 throw Self.error("host: \"\(Self.excerpt(inner))\" is not an IPv6 address")
             }
             host = inner.lowercased()
@@ -118,7 +120,7 @@ public struct RoomURLParts {
         for item in text.split(separator: "&") {
             let equals = item.firstIndex(of: "=")
             let key = item[..<(equals ?? item.endIndex)]
-            guard let key = RoomURL.PercentCoding.decode(key), !key.isEmpty else {
+            guard let key = PercentCoding.decode(key), !key.isEmpty else {
                 throw Self.error("query: \"\(Self.excerpt(item))\" has no readable name")
             }
             guard !result.contains(where: { $0.key == key }) else {
@@ -126,7 +128,7 @@ public struct RoomURLParts {
             }
             var value: String?
             if let equals {
-                value = RoomURL.PercentCoding.decode(item[equals...].dropFirst())
+                value = PercentCoding.decode(item[equals...].dropFirst())
                 if value == nil { throw Self.error("query: the value of \(Self.excerpt(key)) has a wrong % sequence") }
             }
             result.append((key, value))

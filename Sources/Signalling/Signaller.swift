@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What a room tells the session, whatever its protocol.
 ///
 /// Events arrive in the order in which the server sent them.
@@ -118,7 +120,7 @@ public struct JoinPolicy: Sendable, Hashable {
     ///
     /// - Parameter random: A random number from 0 to 1.
     public static func spread(_ wait: Duration, random: Double) -> Duration {
-        wait * (800 + Int(400 * min(max(random, 0), 1))) / 1000
+        wait.varied(by: 800...1200, random: random)
     }
 
     /// For commands that a person waits for: 3 s to connect, 5 attempts 1 s apart, a full room is an error.

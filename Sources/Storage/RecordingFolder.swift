@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 import FoundationEssentials
 import Glibc
-public import Timeline
 
 /// The folder of one recording: `<storage>/recordings/<room>/<start UTC>-<id>/`.
 public struct RecordingFolder: Sendable, Hashable {

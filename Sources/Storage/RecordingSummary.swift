@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 public import Timeline
 
 /// What a recording's folder tells without opening a track file: from the manifest, the journal and the file sizes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Timeline
+public import Basics
 
 /// Which finished recordings are deleted, so that none grows too old and all of them not too large.
 ///

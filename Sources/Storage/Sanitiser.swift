@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Turns names from peers and users into path components; the only way such a name reaches a path.
 public enum Sanitiser {
     /// The longest component that comes out, in bytes.
@@ -16,7 +18,7 @@ public enum Sanitiser {
         if bytes.count <= Self.maximumLength, bytes.allSatisfy(isAllowed), let first = bytes.first, isLeading(first) {
             return untrusted
         }
-        let suffix = "-" + hexadecimal(fnv1a(bytes))
+        let suffix = "-" + Hexadecimal.text(fnv1a(bytes))
         var stem: [UInt8] = []
         for byte in bytes.drop(while: { !isLeading($0) }) where stem.count < Self.maximumLength - suffix.utf8.count {
             if isAllowed(byte) {
@@ -45,15 +47,4 @@ private func isLeading(_ byte: UInt8) -> Bool {
 
 private func isAllowed(_ byte: UInt8) -> Bool {
     isLeading(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-}
-
-/// The 64-bit FNV-1a hash: tells names apart by accident, not against somebody who looks for a collision.
-func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
-    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
-}
-
-/// Sixteen digits.
-private func hexadecimal(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 import Glibc
-public import Timeline
 
 extension UTCTime {
     /// The system's wall clock.

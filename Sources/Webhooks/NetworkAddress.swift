@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import Basics
 import NIOCore
 
 /// Where an address leads: to the public Internet, to this host, or to some network that only insiders reach.
@@ -11,15 +11,11 @@ enum NetworkAddress: Sendable, Hashable {
 
     /// Classifies an address to connect to.
     init(_ address: SocketAddress) {
-        // Sixteen bytes hold either form.
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let text = address.ipAddress ?? ""
-        if inet_pton(AF_INET, text, &bytes) == 1 {
-            self.init(version4: Array(bytes[..<4]))
-        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
-            self.init(version6: bytes)
-        } else {
-            self = .isPrivate
+        let address = IPAddress(address.ipAddress ?? "")
+        switch address?.family {
+        case .ipv4: self.init(version4: address?.bytes ?? [])
+        case .ipv6: self.init(version6: address?.bytes ?? [])
+        case nil: self = .isPrivate
         }
     }
 

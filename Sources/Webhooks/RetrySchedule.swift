@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Timeline
+public import Basics
 
 /// When a delivery that failed is tried again.
 ///
@@ -34,10 +34,8 @@ public struct RetrySchedule: Sendable, Hashable {
     ///   - failures: 1 and up.
     ///   - random: A random number from 0 to 1.
     public func delay(failures: Int, random: Double) -> Duration {
-        var delay = self.first
-        for _ in 1..<max(2, min(failures, 64)) where failures > 1 && delay < self.longest { delay = delay * 2 }
-        let permille = 750 + Int(500 * min(max(random, 0), 1))
-        return min(delay, self.longest) * permille / 1000
+        Backoff(first: self.first, longest: self.longest, variation: 750...1250)
+            .delay(failures: failures, random: random)
     }
 
     /// When the next attempt is due; `nil` gives the delivery up.
@@ -52,16 +50,5 @@ public struct RetrySchedule: Sendable, Hashable {
         let rest = self.lifetime - age
         guard rest > .zero, failures < Self.maximumAttempts else { return nil }
         return now.adding(min(self.delay(failures: failures, random: random), rest))
-    }
-}
-
-extension UTCTime {
-    /// A later point; the last one there is rather than none.
-    func adding(_ duration: Duration) -> UTCTime {
-        let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (nanoseconds, carried) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        let (sum, beyond) = self.nanosecondsSince1970.addingReportingOverflow(nanoseconds)
-        return UTCTime(nanosecondsSince1970: overflow || carried || beyond ? .max : sum)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import FoundationEssentials
 import NIOCore
@@ -72,5 +73,5 @@ struct TargetURL: Sendable {
     }
 
     /// Whether the URL has an address in the place of a name.
-    var isAddress: Bool { (try? SocketAddress(ipAddress: self.host, port: self.port)) != nil }
+    var isAddress: Bool { IPAddress(self.host) != nil }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import ConfigurationFile
 import Logging
 import NIOCore
 import Observability
 import Synchronization
-import Timeline
 
 /// One webhook's way out: makes its attempts, oldest first, one at a time, whatever other webhooks do.
 final class WebhookChannel: Sendable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import Catalogue
 public import ConfigurationFile
 internal import Digests
@@ -11,7 +12,6 @@ import Observability
 import Storage
 public import Supervision
 import Synchronization
-import Timeline
 
 /// Tells receivers what happens: at least once, for up to a day, also across restarts.
 ///

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 import Catalogue
 import ConfigurationFile
 import Glibc
 internal import HTTPRequests
 import NIOCore
 import NIOPosix
-import Timeline
 
 /// Makes the attempts of one webhook, one at a time.
 ///

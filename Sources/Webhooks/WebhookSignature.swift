@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Digests
 import FoundationEssentials
 
@@ -11,6 +12,6 @@ public enum WebhookSignature {
     /// The value of the signature's header.
     public static func header(secret: String, timestamp: String, body: [UInt8]) -> String {
         let signed = Array(timestamp.utf8) + [UInt8(ascii: ".")] + body
-        return "v1=" + hexadecimal(MessageAuthentication.sha256(signed, key: Array(secret.utf8)))
+        return "v1=" + Hexadecimal.text(of: MessageAuthentication.sha256(signed, key: Array(secret.utf8)))
     }
 }

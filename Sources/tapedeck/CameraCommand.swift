@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Foundation
 import GStreamer
 import Logging
@@ -302,27 +303,6 @@ struct CameraCommand: AsyncParsableCommand {
     }
 }
 
-/// `1280x720`.
-struct PictureSize: ExpressibleByArgument {
-    var width: Int
-    var height: Int
-
-    init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-    }
-
-    init?(argument: String) {
-        let sides = argument.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-        guard sides.count == 2, let width = sides[0], let height = sides[1], (320...7680).contains(width),
-            (180...4320).contains(height), width % 2 == 0, height % 2 == 0
-        else { return nil }
-        self.init(width: width, height: height)
-    }
-
-    var defaultValueDescription: String { "\(self.width)x\(self.height)" }
-}
-
 /// `1500k`, `2M`, or bare bits a second.
 struct BitRate: ExpressibleByArgument {
     var bitsPerSecond: Int
@@ -332,18 +312,8 @@ struct BitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = Self.bits(argument, in: 50_000...50_000_000) else { return nil }
+        guard let bits = BitRateText.parseDecimal(argument), (50_000...50_000_000).contains(bits) else { return nil }
         self.init(bitsPerSecond: bits)
-    }
-
-    /// The bits a second of a text; nil if it is none, or out of a range.
-    fileprivate static func bits(_ argument: String, in range: ClosedRange<Double>) -> Int? {
-        let factors: [Character: Double] = ["k": 1000, "K": 1000, "m": 1_000_000, "M": 1_000_000]
-        let factor = argument.last.flatMap { factors[$0] }
-        guard let number = Double(factor == nil ? argument[...] : argument.dropLast()),
-            case let bits = number * (factor ?? 1), range.contains(bits)
-        else { return nil }
-        return Int(bits)
     }
 
     var defaultValueDescription: String { "\(self.bitsPerSecond / 1000)k" }
@@ -358,7 +328,7 @@ struct AudioBitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = BitRate.bits(argument, in: 6000...510_000) else { return nil }
+        guard let bits = BitRateText.parseDecimal(argument), (6000...510_000).contains(bits) else { return nil }
         self.init(bitsPerSecond: bits)
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Export
 import Foundation
 import Matroska
@@ -19,7 +20,7 @@ struct LiveTable {
         if tracks.isEmpty {
             rows.append(status.hasJoined ? "waiting for somebody to send" : "joining")
         }
-        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        let seconds = elapsed.seconds
         for track in tracks {
             let bytes = track.bytes - min(track.bytes, self.lastBytes[track.number] ?? 0)
             self.lastBytes[track.number] = track.bytes

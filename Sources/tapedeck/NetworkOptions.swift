@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Foundation
 import Media
 import Signalling
@@ -95,9 +96,8 @@ struct PortRange: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        let ends = argument.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first > 0, first <= last else { return nil }
-        self.init(ports: first...last)
+        guard let ports = PortRangeText.parse(argument, from: 1) else { return nil }
+        self.init(ports: ports)
     }
 
     var defaultValueDescription: String { "\(self.ports.lowerBound)-\(self.ports.upperBound)" }

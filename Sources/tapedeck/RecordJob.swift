@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Export
 import Foundation
 import GStreamer
@@ -82,7 +83,7 @@ struct RecordResult: Encodable {
                 durationSeconds: Double(track.durationNanoseconds) / 1e9,
                 gaps: track.gapCount,
                 firstUnitMilliseconds: recorded.first { $0.number == track.sourceTrack }?.firstUnitDelay.map {
-                    Double($0.components.seconds) * 1000 + Double($0.components.attoseconds) / 1e15
+                    $0.seconds * 1000
                 }
             )
         }

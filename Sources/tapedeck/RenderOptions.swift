@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
+import Basics
 import Foundation
 public import Supervision
 
@@ -28,7 +29,7 @@ struct RenderOptions: ParsableArguments {
     /// The settings of a layout, checked.
     func settings(_ layout: RenderSettings.Layout, output: String?) throws -> RenderSettings {
         let size = try self.size.map { text in
-            guard let size = RenderSettings.size(text) else {
+            guard let size = PictureSize(text) else {
                 throw ValidationError("'\(text)' is not a size: write for example 1280x720")
             }
             return size

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Foundation
 import Storage
 import Testing
-import Timeline
 
 /// What a page costs with 100 000 recordings: `make catalogue-figures`.
 ///

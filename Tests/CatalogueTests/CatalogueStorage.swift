@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import FoundationEssentials
 import GRDB
 import Storage
-import Timeline
 
 /// A storage directory of its own for each test, removed at its end.
 final class CatalogueStorage: Sendable {

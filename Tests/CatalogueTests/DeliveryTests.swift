@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Testing
-import Timeline
 
 @Suite struct DeliveryTests {
     private let storage: CatalogueStorage

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Storage
 import Testing
-import Timeline
 
 @Suite struct CataloguedExportTests {
     private let storage: CatalogueStorage

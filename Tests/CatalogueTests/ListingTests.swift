@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Storage
 import Testing
-import Timeline
 
 @Suite struct ListingTests {
     private let storage: CatalogueStorage

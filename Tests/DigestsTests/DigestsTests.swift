@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Digests
 import Testing
 
@@ -44,16 +45,16 @@ struct DigestsTests {
     func authenticatesAsTheStandardsSay() {
         let message = Array("what do ya want for nothing?".utf8)
         #expect(
-            hexadecimal(MessageAuthentication.sha256(message, key: Array("Jefe".utf8)))
+            Hexadecimal.text(of: MessageAuthentication.sha256(message, key: Array("Jefe".utf8)))
                 == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         )
         #expect(
-            hexadecimal(MessageAuthentication.sha1(message, key: Array("Jefe".utf8)))
+            Hexadecimal.text(of: MessageAuthentication.sha1(message, key: Array("Jefe".utf8)))
                 == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
         )
         let long = Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8)
         #expect(
-            hexadecimal(MessageAuthentication.sha256(long, key: [UInt8](repeating: 0xAA, count: 131)))
+            Hexadecimal.text(of: MessageAuthentication.sha256(long, key: [UInt8](repeating: 0xAA, count: 131)))
                 == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         )
         #expect(MessageAuthentication.sha256([], key: []).count == 32)
@@ -62,7 +63,7 @@ struct DigestsTests {
     /// RFC 1321 appendix A.5.
     @Test
     func md5IsThatOfTheStandard() {
-        #expect(hexadecimal(md5([])) == "d41d8cd98f00b204e9800998ecf8427e")
-        #expect(hexadecimal(md5(Array("message digest".utf8))) == "f96b697d7cb7938d525a2f31aaf161d0")
+        #expect(Hexadecimal.text(of: md5([])) == "d41d8cd98f00b204e9800998ecf8427e")
+        #expect(Hexadecimal.text(of: md5(Array("message digest".utf8))) == "f96b697d7cb7938d525a2f31aaf161d0")
     }
 }

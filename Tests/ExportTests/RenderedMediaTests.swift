@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Export
 import Foundation
 import Matroska
@@ -60,7 +61,12 @@ private func probe(_ path: String) throws -> [ProbedStream] {
     func rendersAGridOfConstantSizeAndRate(_ wanted: (file: String, video: String, audio: String)) throws {
         let recording = try self.twoPeople()
         let output = recording.storagePath + "/" + wanted.file
-        let settings = try RenderSettings(layout: .grid, size: (640, 360), framesPerSecond: 20, output: output)
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 640, height: 360),
+            framesPerSecond: 20,
+            output: output
+        )
         var fractions: [Double] = []
         let report = try self.render(recording, settings, output: output) {
             fractions.append($0.fraction)
@@ -89,7 +95,11 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .audio("alice", Array(media.opus.prefix(100))),
             .video("bob", .vp8, media.vp8),
         ])
-        let settings = try RenderSettings(layout: .grid, size: (640, 360), framesPerSecond: 20)
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 640, height: 360),
+            framesPerSecond: 20
+        )
         let report = try self.render(recording, settings)
         // Two tiles of 314 side by side; the frame is drawn along their inner edge.
         for (milliseconds, expected) in [(1_000, [true, false]), (3_600, [false, false])] {
@@ -130,7 +140,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func aRangeHasTheLengthThatWasAskedFor() throws {
         let recording = try self.twoPeople()
-        let settings = try RenderSettings(layout: .grid, size: (320, 180))
+        let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180))
         let report = try self.render(
             recording,
             settings,
@@ -159,7 +169,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .video("trudy", .vp8, noise),
             .audio("alice", media.opus),
         ])
-        let settings = try RenderSettings(layout: .grid, size: (320, 180), codec: .vp8)
+        let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180), codec: .vp8)
         let report = try self.render(recording, settings)
         #expect(try probe(report.output).count == 2)
         #expect(report.tracks[0].units > 90)
@@ -170,7 +180,8 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         struct Interrupted: Error {}
         let recording = try self.twoPeople()
         for settings in [
-            try RenderSettings(layout: .grid, size: (320, 180)), try RenderSettings(layout: .audio, format: .wav),
+            try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180)),
+            try RenderSettings(layout: .audio, format: .wav),
         ] {
             #expect(throws: Interrupted.self) {
                 try self.render(recording, settings) { _ in throw Interrupted() }

@@ -17,20 +17,21 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "fuzz",
     targets: [
+        .target(name: "Basics", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
-        .target(name: "SDP", swiftSettings: settings),
-        .target(name: "Timeline", swiftSettings: settings),
+        .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
         // In the place of swift-crypto.
         .target(name: "Digests", swiftSettings: settings),
-        .target(name: "Storage", dependencies: ["Digests", "Matroska", "Timeline"], swiftSettings: settings),
-        .target(name: "Export", dependencies: ["Matroska", "Storage", "Timeline"], swiftSettings: settings),
-        .target(name: "Signalling", swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Signalling"], swiftSettings: settings),
+        .target(name: "Storage", dependencies: ["Basics", "Digests", "Matroska", "Timeline"], swiftSettings: settings),
+        .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "DataChannels", "Export", "Matroska", "SDP", "Session", "Signalling", "Storage", "Timeline",
+                "Basics", "DataChannels", "Export", "Matroska", "SDP", "Session", "Signalling", "Storage", "Timeline",
             ],
             // libFuzzer brings the `main`.
             swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]

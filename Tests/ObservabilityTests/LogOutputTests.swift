@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Glibc
 import Logging
 import Synchronization
 import Testing
-import Timeline
 
 @testable import Observability
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
-import Signalling
 import Testing
 
 @testable import RoomServer

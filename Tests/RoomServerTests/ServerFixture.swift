@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Logging
-import Signalling
 import Testing
 
 @testable import RoomServer

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import FoundationEssentials
 import Storage
 import Testing
-import Timeline
 
 @Suite struct RecordingFolderTests {
     private let storage: TemporaryStorage

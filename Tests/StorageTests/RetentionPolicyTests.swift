@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Storage
 import Testing
-import Timeline
 
 @Suite struct RetentionPolicyTests {
     private static let day: Int64 = 86_400_000_000_000

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import ConfigurationFile
 import FoundationEssentials
@@ -8,7 +9,6 @@ import NIOCore
 import Storage
 import Supervision
 import Synchronization
-import Timeline
 
 @testable import Webhooks
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Digests
 import FoundationEssentials
@@ -8,7 +9,6 @@ import NIOHTTP1
 import Storage
 import Supervision
 import Testing
-import Timeline
 
 @testable import Webhooks
 

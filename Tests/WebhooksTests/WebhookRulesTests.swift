@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import NIOCore
 import Testing
-import Timeline
 
 @testable import Webhooks
 

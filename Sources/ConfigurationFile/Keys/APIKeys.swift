@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The keys of `api`.
 enum APIKeys {
     static let listen = Key("listen", .listen)
@@ -54,9 +56,7 @@ extension ValueType where Value == [UInt8] {
     fileprivate static let sha256 = ValueType(
         accepted: "64 hexadecimal digits in quotes, as `printf %s TOKEN | sha256sum` prints"
     ) { text in
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == 64, text.utf8.count == 64 else { return nil }
-        return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        text.utf8.count == 64 ? Hexadecimal.bytes(of: text) : nil
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import PipelineCatalogue
 
 /// The keys of one of a room's `outputs`.
@@ -65,7 +66,7 @@ extension ValueType where Value == String {
     fileprivate static let outputHost = ValueType(
         accepted: "a host name or an address, such as 127.0.0.1, \"::1\" or 239.1.2.3"
     ) { text in
-        HostAndPort.isHost(text[...]) || NetworkAddress(text) != nil ? text.lowercased() : nil
+        HostAndPort.isHost(text[...]) || IPAddress(text) != nil ? text.lowercased() : nil
     }
 
     /// A file of ours that receivers read.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The keys of `rtsp`.
 enum RTSPKeys {
     static let listen = Key("listen", .listen)
@@ -45,15 +47,10 @@ struct GroupRange: Sendable, Hashable {
     init?(_ text: String) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(ends.count), let first = ends.first, let last = ends.last else { return nil }
-        guard let family = NetworkAddress(first)?.family, NetworkAddress(last)?.family == family,
-            Self.isGroup(first), Self.isGroup(last)
+        guard let lowest = IPAddress(first), let highest = IPAddress(last), lowest.family == highest.family,
+            lowest.isMulticast, highest.isMulticast
         else { return nil }
         (self.first, self.last) = (first.lowercased(), last.lowercased())
-    }
-
-    private static func isGroup(_ address: String) -> Bool {
-        guard !address.contains(":") else { return address.lowercased().hasPrefix("ff") }
-        return address.split(separator: ".").first.flatMap { UInt8($0) }.map { (224...239).contains($0) } ?? false
     }
 }
 
@@ -116,7 +113,7 @@ extension RTSPConfiguration {
         self.rooms = reader.values(RTSPKeys.rooms, count: 0...1024) ?? []
         self.participants = reader.value(RTSPKeys.participants) ?? self.participants
         self.maximumClients = reader.value(RTSPKeys.maximumClients) ?? self.maximumClients
-        if !APIConfiguration.isLoopback(self.host), self.users.isEmpty,
+        if !IPAddress.isLoopback(host: self.host), self.users.isEmpty,
             !reader.has("users") || reader.isEmptyList("users")
         {
             reader.add(

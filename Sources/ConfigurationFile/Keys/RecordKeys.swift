@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The keys of a room's `record`.
 enum RecordKeys {
     static let video = Key("video", .boolean)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Signalling
+internal import Basics
 
 /// The keys of a room.
 enum RoomKeys {

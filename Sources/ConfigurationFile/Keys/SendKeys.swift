@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import PipelineCatalogue
 
 /// The keys of a room's `send`.
@@ -33,28 +34,11 @@ enum SendKeys {
     )
 }
 
-/// Width and height in pixels.
-struct PictureSize: Hashable, Sendable {
-    var width: Int
-    var height: Int
-
-    /// Reads `1280x720`; nil unless both are even, from 320 to 7680 and from 180 to 4320.
-    init?(_ text: String) {
-        let sides = text.split(separator: "x", omittingEmptySubsequences: false)
-        guard sides.count == 2, sides.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
-            let width = Int(sides[0]), let height = Int(sides[1]), (320...7680).contains(width),
-            (180...4320).contains(height), width % 2 == 0, height % 2 == 0
-        else { return nil }
-        self.width = width
-        self.height = height
-    }
-}
-
 extension ValueType where Value == PictureSize {
     /// A picture's size.
     fileprivate static let pictureSize = ValueType(
         accepted: "WIDTHxHEIGHT, even numbers from 320x180 to 7680x4320, such as 1280x720",
-        text: { PictureSize($0) }
+        text: { PictureSize($0).flatMap { $0.isSendable ? $0 : nil } }
     )
 }
 

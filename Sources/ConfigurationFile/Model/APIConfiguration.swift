@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Somebody who may use the HTTP interface.
 public struct APIToken: Sendable, Hashable {
     /// What a token lets its bearer do.
@@ -70,10 +72,5 @@ public struct APIConfiguration: Sendable, Hashable {
     public init() {}
 
     /// Whether only programs of this machine can reach it.
-    public var isLoopback: Bool { Self.isLoopback(self.host) }
-
-    /// Whether an address or host name is one of this machine's loopback.
-    static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && NetworkAddress(host)?.family == .ipv4)
-    }
+    public var isLoopback: Bool { IPAddress.isLoopback(host: self.host) }
 }

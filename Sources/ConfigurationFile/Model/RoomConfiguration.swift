@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 public import Signalling
 
 /// One room: where it is, when we are in it, and what we do there.

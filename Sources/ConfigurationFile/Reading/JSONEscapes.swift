@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What JSON writes in another way than YAML.
 enum JSONEscapes {
     /// A JSON text with each escaped surrogate pair (RFC 8259 section 7) as YAML's one escape; other texts as they are.
@@ -20,8 +22,7 @@ enum JSONEscapes {
                 let low = Self.unit(bytes, index + 6), (0xDC00..<0xE000).contains(low)
             {
                 let scalar = 0x1_0000 + (high - 0xD800) << 10 + (low - 0xDC00)
-                let digits = String(scalar, radix: 16)
-                result += "\\U\(String(repeating: "0", count: 8 - digits.count))\(digits)".utf8
+                result += "\\U\(Hexadecimal.text(scalar))".utf8
                 index += 12
             } else {
                 result += bytes[index...index + 1]
@@ -38,7 +39,7 @@ enum JSONEscapes {
         }
         var unit: UInt32 = 0
         for byte in bytes[index + 2..<index + 6] {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
             unit = unit << 4 | UInt32(digit)
         }
         return unit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Signalling
+internal import Basics
 
 /// A value of a configuration's text, with its place: what YAML and JSON have in common.
 struct SourceNode {

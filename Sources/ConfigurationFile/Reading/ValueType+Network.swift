@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Foundation
 internal import Signalling
 
@@ -17,7 +18,7 @@ struct HostAndPort: Hashable, Sendable {
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { return nil }
             host = text[..<end].dropFirst()
-            guard NetworkAddress(String(host))?.family == .ipv6 else { return nil }
+            guard IPAddress(host)?.family == .ipv6 else { return nil }
             let rest = text[end...].dropFirst()
             guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
             portText = rest.isEmpty ? nil : rest.dropFirst()
@@ -40,7 +41,7 @@ struct HostAndPort: Hashable, Sendable {
     static func isHost(_ text: Substring) -> Bool {
         guard (1...253).contains(text.utf8.count) else { return false }
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) {
-            return NetworkAddress(String(text)) != nil
+            return IPAddress(text) != nil
         }
         return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
@@ -109,7 +110,7 @@ extension ValueType where Value == WebURL {
 extension ValueType where Value == String {
     /// A local address.
     static let address = ValueType(accepted: "an IPv4 or IPv6 address, such as 192.0.2.7") { text in
-        NetworkAddress(text) == nil ? nil : text.lowercased()
+        IPAddress(text) == nil ? nil : text.lowercased()
     }
 
     /// A web origin (RFC 6454 section 6.2).
@@ -120,7 +121,7 @@ extension ValueType where Value == String {
     /// A host name or address, or all hosts of a domain.
     static let hostPattern = ValueType(accepted: "a host or address, or *.DOMAIN, such as *.example.org") { text in
         let host = text.hasPrefix("*.") ? text.dropFirst(2) : text[...]
-        guard HostAndPort.isHost(host) || NetworkAddress(text) != nil else { return nil }
+        guard HostAndPort.isHost(host) || IPAddress(text) != nil else { return nil }
         return text.lowercased()
     }
 
@@ -137,9 +138,7 @@ extension ValueType where Value == ClosedRange<UInt16> {
     /// Local ports.
     static let portRange = ValueType(accepted: "two ports from 1024 to 65535 with a dash, such as 40000-49999") {
         text in
-        let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first >= 1024, first <= last else { return nil }
-        return first...last
+        PortRangeText.parse(text, from: 1024)
     }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// How a scalar is read.
 struct ValueType<Value: Sendable>: Sendable {
     /// What is accepted, for messages.

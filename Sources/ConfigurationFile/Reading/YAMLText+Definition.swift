@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Signalling
+internal import Basics
 
 extension YAMLText {
     /// The tree of a definition that was kept; texts in it count as texts in quotes do.

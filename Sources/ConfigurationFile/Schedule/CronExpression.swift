@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A time table in the five fields of cron (POSIX `crontab`): minute, hour, day of month, month, day of week.
 ///
 /// A field is `*`, a number, a range `1-5`, a step `*/15` or `8-18/2`, or a list of these with commas. Months and days

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import Foundation
 
 /// Windows of time that begin by the clock on the wall of a time zone: when we are in a room.

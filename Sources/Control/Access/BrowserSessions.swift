@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Who logged in with a browser: a random cookie stands for a token, so that pages, pictures and players need not know
 /// it.
 struct BrowserSessions: Sendable {
@@ -23,7 +25,7 @@ struct BrowserSessions: Sendable {
     /// Begins a session; the cookie's value, 256 random bits.
     mutating func open(for token: APIToken, now: Duration) -> String {
         var random = SystemRandomNumberGenerator()
-        let value = (0..<4).map { _ in hexadecimal(random.next() as UInt64) }.joined()
+        let value = (0..<4).map { _ in Hexadecimal.text(random.next() as UInt64) }.joined()
         self.sessions[TokenHash(of: value)] = Session(token: token.hash, end: now + Self.lifetime)
         return value
     }
@@ -43,9 +45,4 @@ struct BrowserSessions: Sendable {
     mutating func close(_ cookie: String) {
         self.sessions[TokenHash(of: cookie)] = nil
     }
-}
-
-private func hexadecimal(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
 }

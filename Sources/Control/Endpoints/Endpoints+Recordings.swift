@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import HTTPTypes
 import Hummingbird
 import NIOPosix
@@ -25,7 +26,7 @@ extension Endpoints {
         case .export(let id):
             let export = try await self.backend.export(id, try RequestBodies.export(call.body))
             return Reply(json: export, status: .accepted)
-                .with(.location, "/v1/recordings/\(id.percentEncoded())/exports")
+                .with(.location, "/v1/recordings/\(PercentCoding.encode(id))/exports")
         default:
             throw Problem(.notFound, "There is no such recording endpoint.")
         }
@@ -77,7 +78,7 @@ extension Endpoints {
             ("limit", String(query.limit)), ("cursor", cursor), ("room", query.room), ("text", query.text),
             ("from", query.from), ("to", query.to),
         ]
-        let text = items.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded())" } }
+        let text = items.compactMap { name, value in value.map { "\(name)=\(PercentCoding.encode($0))" } }
         return "/v1/recordings?" + text.joined(separator: "&")
     }
 }

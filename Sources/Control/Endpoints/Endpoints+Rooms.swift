@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -23,7 +24,7 @@ extension Endpoints {
         case .addRoom:
             let new = try RequestBodies.NewRoom(call.body)
             let room = try await self.backend.addRoom(new.name, definition: new.definition)
-            return Reply(json: room, status: .created).with(.location, "/v1/rooms/\(room.name.percentEncoded())")
+            return Reply(json: room, status: .created).with(.location, "/v1/rooms/\(PercentCoding.encode(room.name))")
         case .showRoom(let name):
             return Reply(json: try await self.backend.room(name))
         case .changeRoom(let name):

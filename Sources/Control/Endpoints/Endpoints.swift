@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 internal import EmbeddedFiles
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import Observability
-import Signalling
 
 /// What every endpoint does, once a request is let in: asks the backend, and puts its answer into words.
 struct Endpoints: Sendable {

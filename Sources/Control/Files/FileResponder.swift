@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -100,7 +101,7 @@ struct FileResponder: Sendable {
             )
         )
         let quoted = "attachment; filename=\"\(plain)\""
-        return plain == name ? quoted : quoted + "; filename*=UTF-8''" + name.percentEncoded()
+        return plain == name ? quoted : quoted + "; filename*=UTF-8''" + PercentCoding.encode(name)
     }
 
     /// The media type by the name's extension.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Timeline
+import Basics
 
 /// A time as header fields write it (RFC 9110 section 5.6.7), to the second.
 struct HTTPDate: Sendable, Hashable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Signalling
 
 /// Reads the body of a request as its endpoint wants it.
 struct BodyReader: Sendable {

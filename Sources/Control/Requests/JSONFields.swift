@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Signalling
+import Basics
 
 /// The members of a JSON object, taken one by one; `finish` reports everything that is wrong at once, members included
 /// that nobody took.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import PipelineCatalogue
-import Signalling
 import Supervision
 
 /// The bodies of requests, as values; every initialiser throws `invalid` with everything that is wrong.
@@ -91,12 +91,12 @@ enum RequestBodies {
         let codec = fields.choice("codec", RenderSettings.Codec.allCases.map(\.rawValue))
         let format = fields.choice("format", RenderSettings.SoundFormat.allCases.map(\.rawValue))
         let loudness = fields.number("loudness")
-        let numbers = size.flatMap(RenderSettings.size)
-        if size != nil, numbers == nil { fields.complain("size", "must be a text like 1280x720") }
+        let picture = size.flatMap { PictureSize($0) }
+        if size != nil, picture == nil { fields.complain("size", "must be a text like 1280x720") }
         do {
             _ = try RenderSettings(
                 layout: layout,
-                size: numbers,
+                size: picture,
                 framesPerSecond: fps,
                 codec: codec.flatMap(RenderSettings.Codec.init),
                 format: format.flatMap(RenderSettings.SoundFormat.init),

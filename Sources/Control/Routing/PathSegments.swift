@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// The path of a request target (RFC 3986 section 3.3), split and then percent-decoded once.
 ///
 /// What comes out is data: it may hold slashes, dots and anything else but control characters.
@@ -22,7 +24,7 @@ enum PathSegments {
     }
 
     private static func decode(segment: some Collection<UInt8>) throws(Problem) -> String {
-        guard let bytes = percentDecoded(segment) else {
+        guard let bytes = PercentCoding.bytes(of: segment) else {
             throw Problem(.badRequest, "The path has a percent sign that is not followed by two hexadecimal digits.")
         }
         // Validation refuses overlong forms, surrogates and cut sequences (RFC 3629 section 3).
@@ -36,32 +38,5 @@ enum PathSegments {
             throw Problem(.badRequest, "A part of the path has control characters.")
         }
         return text
-    }
-}
-
-/// The bytes that a percent-encoded text stands for (RFC 3986 section 2.1); `nil` if an encoding is broken.
-func percentDecoded(_ text: some Collection<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count)
-    var rest = text.makeIterator()
-    while let byte = rest.next() {
-        guard byte == UInt8(ascii: "%") else {
-            bytes.append(byte)
-            continue
-        }
-        guard let high = rest.next().flatMap(hexadecimalDigit), let low = rest.next().flatMap(hexadecimalDigit) else {
-            return nil
-        }
-        bytes.append(high << 4 | low)
-    }
-    return bytes
-}
-
-private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Timeline
+import Basics
 
 /// The query of a request target: names and values, percent-decoded, in order.
 ///
@@ -78,7 +78,6 @@ struct Query {
     private static func quoted(_ name: String) -> String { "\"\(name.prefix(64))\"" }
 
     private static func decode(_ bytes: some Collection<UInt8>) -> String? {
-        let spaced = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-        return percentDecoded(spaced).flatMap { String(validating: $0, as: UTF8.self) }
+        PercentCoding.bytes(of: bytes, taking: .plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// How the HTTP interface listens, whom it lets in, and what it takes.
 public struct ControlConfiguration: Sendable {
     /// Files of the server's identity, PEM.
@@ -91,14 +93,6 @@ public struct ControlConfiguration: Sendable {
 
     /// Whether only this host can connect.
     public var isLoopback: Bool {
-        self.host == "localhost" || self.host == "::1" || self.host.isLoopbackIPv4
-    }
-}
-
-extension String {
-    /// Whether this is an IPv4 address of 127.0.0.0/8 (RFC 1122 section 3.2.1.3).
-    var isLoopbackIPv4: Bool {
-        let parts = self.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts.first == "127" && parts.allSatisfy { UInt8($0) != nil }
+        IPAddress.isLoopback(host: self.host)
     }
 }

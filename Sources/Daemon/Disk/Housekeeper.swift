@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import ConfigurationFile
 import Logging
@@ -7,7 +8,6 @@ import Observability
 import ServiceLifecycle
 import Storage
 import Supervision
-import Timeline
 
 /// Watches the disk and deletes what is too old or too much.
 ///
@@ -26,7 +26,7 @@ actor Housekeeper: Service {
     private var forecast = DiskForecast()
     private var hasFailed = false
     private let start = ContinuousClock.now
-    private var uptimeNanoseconds: Int64 { Int64((ContinuousClock.now - self.start) / .nanoseconds(1)) }
+    private var uptimeNanoseconds: Int64 { (ContinuousClock.now - self.start).nanoseconds }
 
     /// A housekeeper for the keeper's storage.
     init(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Logging
 import Observability
 import Storage
 import Supervision
 import Synchronization
-import Timeline
 
 /// Numbers what happens, logs it, and hands it to whoever listens.
 ///

@@ -8,7 +8,6 @@ import Observability
 import ServiceLifecycle
 import Storage
 import Supervision
-import Timeline
 
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
 actor RecordingKeeper: Service {

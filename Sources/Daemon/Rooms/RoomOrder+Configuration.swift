@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import Supervision
 
@@ -69,8 +70,8 @@ extension RecordOrder {
         case .bytes(let bytes): self.segmentBytes = bytes
         case nil: break
         }
-        self.prerollMilliseconds = record.preroll > .zero ? Int(record.preroll / .milliseconds(1)) : nil
-        self.synchroniseMilliseconds = Int(storage.synchroniseEvery / .milliseconds(1))
+        self.prerollMilliseconds = record.preroll > .zero ? Int(record.preroll.milliseconds) : nil
+        self.synchroniseMilliseconds = Int(storage.synchroniseEvery.milliseconds)
         self.tags = record.tags.isEmpty ? nil : record.tags
         self.notes = record.notes
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import Control
 import Foundation
 import Storage
 import Supervision
-import Timeline
 import Webhooks
 
 /// What the HTTP interface asks of the daemon, answered by those who know.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import ConfigurationFile
 import Control
@@ -7,7 +8,6 @@ import Foundation
 import Observability
 import Storage
 import Supervision
-import Timeline
 
 /// The part of the interface that is about rooms.
 extension Supervisor {
@@ -181,7 +181,7 @@ extension Supervisor {
     private func resource(_ name: String) -> RoomResource? {
         guard let entry = self.book.entries[name], let room = self.fleet.rooms[name] else { return nil }
         let age = self.now - room.since
-        let since = UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 - age.wholeNanoseconds)
+        let since = UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 - age.nanoseconds)
         var resource = RoomResource(
             name: name,
             url: Redaction.url(entry.definition.address.description),
@@ -224,12 +224,5 @@ extension FleetRoom.Phase {
         case .backingOff: .backingOff
         case .failed: .failed
         }
-    }
-}
-
-extension Duration {
-    /// Nanoseconds, for spans that a daemon lives.
-    fileprivate var wholeNanoseconds: Int64 {
-        self.components.seconds &* 1_000_000_000 &+ self.components.attoseconds / 1_000_000_000
     }
 }

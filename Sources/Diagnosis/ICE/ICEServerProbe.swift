@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -74,7 +75,7 @@ enum ICEServerProbe {
             let pipeline = channel.pipeline.syncOperations
             if url.transport == .udp { try pipeline.addHandler(DatagramOpener()) }
             if let tls {
-                let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+                let isAddress = IPAddress(host) != nil
                 try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : host))
             }
             try pipeline.addHandler(ICEServerConversation(server, outcome))

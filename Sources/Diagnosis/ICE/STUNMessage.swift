@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Digests
 
 /// A message of STUN and TURN (RFC 8489 section 5), as far as asking a server once needs it.
@@ -107,12 +108,10 @@ struct STUNMessage: Sendable, Hashable {
         guard let value = self.attributes[attribute], value.count >= 8 else { return nil }
         let mask = Self.cookie + self.transaction
         let port = Self.number(zip(value[2..<4], mask).map { $0 ^ $1 })
-        let address = zip(value.dropFirst(4), mask).map { $0 ^ $1 }
-        switch (value[1], address.count) {
-        case (1, 4): return "\(address.map(String.init).joined(separator: ".")):\(port)"
-        case (2, 16):
-            let groups = stride(from: 0, to: 16, by: 2).map { Self.number(address[$0...($0 + 1)]) }
-            return "[\(groups.map { String($0, radix: 16) }.joined(separator: ":"))]:\(port)"
+        guard let address = IPAddress(bytes: zip(value.dropFirst(4), mask).map { $0 ^ $1 }) else { return nil }
+        switch (value[1], address.family) {
+        case (1, .ipv4): return "\(address):\(port)"
+        case (2, .ipv6): return "[\(address)]:\(port)"
         default: return nil
         }
     }

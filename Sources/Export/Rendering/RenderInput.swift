@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 public import Matroska
 public import Storage
-public import Timeline
+import Timeline
 
 /// What is rendered: the participants of a recording and their units, in time from the beginning of the range.
 ///

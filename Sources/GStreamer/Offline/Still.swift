@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CGStreamer
 internal import CTapedeck
 
@@ -10,7 +11,7 @@ public enum Still {
     /// Blocks for `limit` and the time that the pipeline takes to come down: a thread of its own, never one of media.
     public static func convert(_ bytes: [UInt8], through launch: String, limit: Duration) -> [UInt8]? {
         var size = 0
-        let nanoseconds = UInt64(max(0, limit.timeInterval) * 1e9)
+        let nanoseconds = UInt64(max(0, limit.nanoseconds))
         guard let result = CTapedeck_convert_one(launch, bytes, bytes.count, nanoseconds, &size) else { return nil }
         defer { g_free(result) }
         return Array(UnsafeBufferPointer(start: result, count: size))

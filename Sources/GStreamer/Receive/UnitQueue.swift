@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CTapedeck
 
 /// The bounded queue between the streaming threads of all tracks of a session and its recorder thread.
@@ -28,7 +29,7 @@ public final class UnitQueue: @unchecked Sendable {
         _ body: (ReceivedItem, UnsafeRawBufferPointer) -> Void
     ) -> Bool {
         var item = CTapedeckItem()
-        let microseconds = Int64(timeout.timeInterval * 1_000_000)
+        let microseconds = Int64(timeout.seconds * 1_000_000)
         guard CTapedeck_queue_pop(self.pointer, &item, microseconds) else { return false }
         defer { CTapedeck_item_release(&item) }
         let bytes = UnsafeRawBufferPointer(start: item.data, count: item.size)

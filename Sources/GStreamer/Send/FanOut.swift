@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CGStreamer
 internal import CTapedeck
 
@@ -122,7 +123,7 @@ public final class FanOut: @unchecked Sendable {
 
 extension Duration {
     /// Nanoseconds, a minute at most.
-    fileprivate var boundedNanoseconds: Int64 { Int64(min(max(self, .zero), .seconds(60)) / .nanoseconds(1)) }
+    fileprivate var boundedNanoseconds: Int64 { min(max(self, .zero), .seconds(60)).nanoseconds }
 }
 
 extension Pipeline {

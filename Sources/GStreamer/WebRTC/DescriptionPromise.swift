@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CGStreamer
 internal import CTapedeck
 internal import Dispatch
@@ -24,7 +25,7 @@ func awaitReply(
             once.resume(with: .failure(GStreamerError(.interrupted, "\(what): no promise")))
             return
         }
-        DispatchQueue.global().asyncAfter(deadline: .now() + deadline.timeInterval) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
             once.resume(with: .failure(GStreamerError(.timedOut, "\(what) got no reply within \(deadline)")))
         }
         ask(promise)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CGStreamer
 internal import CTapedeck
 internal import Synchronization
@@ -51,7 +52,7 @@ public final class WebRTCBin: Sendable {
         self.gathersPackets = queue != nil
         self.usesRelays = !settings.turnServers.isEmpty
         try self.element.set("bundle-policy", "max-bundle")
-        try self.element.set("latency", "\(Int(settings.latency.timeInterval * 1000))")
+        try self.element.set("latency", "\(settings.latency.milliseconds)")
         self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
         self.pipeline.add(self.element)
         try self.configureAgent(settings, onEvent: onEvent)

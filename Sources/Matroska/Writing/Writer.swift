@@ -226,10 +226,10 @@ public struct Writer: Sendable {
         return cluster
     }
 
-    /// The size of the oldest cluster that has ended, once: its page is in memory still, and need not be read again when the
-    /// recording ends. A cluster whose patch is not applied keeps its unknown size, which every reader accepts.
+    /// The size of the oldest cluster that has ended, once; `nil` in most calls, as one cluster ends in a second.
     ///
-    /// For after a block is written; `nil` in most calls, as one cluster ends in a second.
+    /// For after a block is written: the cluster's page is in memory still, and need not be read again when the recording
+    /// ends. A cluster whose patch is not applied keeps its unknown size, which every reader accepts.
     public mutating func takeClusterPatch() -> Patch? {
         guard let patch = self.sizePatch(cluster: self.sizedClusters) else { return nil }
         self.sizedClusters += 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Signalling
+internal import Basics
 
 /// What a person wrote, in a message as an app sends it.
 enum ChatText {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Dispatch
 internal import Foundation
 internal import NameResolution
@@ -98,14 +99,6 @@ final class HostResolver: Sendable {
     private static func lookUp(_ host: String) -> [String] {
         let found = try? HostName.addresses(of: host, isForDatagrams: true, ofUsedFamilies: true)
         return Array((found ?? []).filter { !$0.contains("%") }.prefix(16))
-    }
-}
-
-extension String {
-    /// Whether it is an IPv4 or IPv6 address, without brackets.
-    var isNetworkAddress: Bool {
-        var bytes = in6_addr()
-        return inet_pton(AF_INET, self, &bytes) == 1 || inet_pton(AF_INET6, self, &bytes) == 1
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 public import Logging
 internal import Observability
@@ -149,7 +150,7 @@ public final class ICEServerBook: Sendable {
 
     private func addresses(of server: WebRTCServer) async -> [String] {
         let host = server.url.host
-        if host.isNetworkAddress { return [host] }
+        if IPAddress(host) != nil { return [host] }
         if let known = self.state.withLock({ $0.addresses[host] }), ContinuousClock.now - known.at < Self.memory {
             return known.found
         }

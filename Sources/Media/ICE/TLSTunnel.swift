@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -74,7 +75,7 @@ final class TLSTunnel: Sendable {
         }
         guard !isFull else { return near.eventLoop.makeFailedFuture(ChannelError.outputClosed) }
         near.closeFuture.whenComplete { _ in state.connections.withLock { $0 -= 1 } }
-        let isAddress = (try? SocketAddress(ipAddress: server.host, port: 0)) != nil
+        let isAddress = IPAddress(server.host) != nil
         let connected = ClientBootstrap(group: near.eventLoop)
             .connectTimeout(.seconds(5))
             .channelOption(.autoRead, value: false)

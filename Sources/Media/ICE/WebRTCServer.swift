@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import Signalling
 
 /// A STUN or TURN server with what it takes to use it.
@@ -43,7 +44,7 @@ public struct WebRTCServer: Sendable, Hashable {
         let host = address.contains(":") ? "[\(address)]" : address
         guard self.url.kind == .turn else { return "stun://\(host):\(port)" }
         let transport = isTunnelled ? .tcp : self.url.transport
-        let user = "\(RoomURL.PercentCoding.encode(self.username)):\(RoomURL.PercentCoding.encode(self.credential))"
+        let user = "\(PercentCoding.encode(self.username)):\(PercentCoding.encode(self.credential))"
         return "turn://\(user)@\(host):\(port)?transport=\(transport.rawValue)"
     }
 }

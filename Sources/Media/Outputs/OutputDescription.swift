@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import FoundationEssentials
 internal import Matroska
 
@@ -35,7 +36,7 @@ struct OutputDescription: Sendable, Hashable {
     func text(withKeys: Bool) -> String {
         let family = self.address.contains(":") ? "IP6" : "IP4"
         // The scope of a group of IPv6 is in its address; that of IPv4 is its time to live.
-        let scope = family == "IP4" && Self.isGroup(self.address) ? "/\(self.timeToLive)" : ""
+        let scope = family == "IP4" && IPAddress(self.address)?.isMulticast ?? false ? "/\(self.timeToLive)" : ""
         var text = [
             "v=0", "o=tapedeck \(self.sessionID) \(self.version) IN \(family) \(self.address)",
             "s=\(Self.line(self.title))", "c=IN \(family) \(self.address)\(scope)", "t=0 0",
@@ -83,20 +84,12 @@ struct OutputDescription: Sendable, Hashable {
 
     /// Six hexadecimal digits; it comes from the peer.
     private static func profile(_ text: String) -> String? {
-        text.utf8.count == 6 && text.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit } ? text : nil
+        text.utf8.count == 6 && Hexadecimal.bytes(of: text) != nil ? text : nil
     }
 
     private static func line(_ text: String) -> String {
         let line = String(text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : $0 })
         return line.isEmpty ? "-" : line
-    }
-
-    /// Whether an IPv4 address is one of a group (RFC 5771).
-    static func isGroup(_ address: String) -> Bool {
-        guard let first = address.split(separator: ".").first.flatMap({ UInt8($0) }), !address.contains(":") else {
-            return address.lowercased().hasPrefix("ff")
-        }
-        return (224...239).contains(first)
     }
 }
 

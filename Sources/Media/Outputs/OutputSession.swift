@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 internal import Matroska
 
@@ -192,6 +193,6 @@ struct OutputSession {
 extension RTPOutputSettings {
     /// Routers that a packet may pass.
     fileprivate func timeToLive(to address: String) -> Int {
-        self.timeToLive ?? (OutputDescription.isGroup(address) ? 1 : 64)
+        self.timeToLive ?? (IPAddress(address)?.isMulticast ?? false ? 1 : 64)
     }
 }

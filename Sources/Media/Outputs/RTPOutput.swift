@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
@@ -31,7 +32,7 @@ struct RTPOutput {
         self.target = settings
         self.room = room
         self.places = OutputPlaces(count: settings.participants)
-        self.address = settings.host.isNetworkAddress ? settings.host : nil
+        self.address = IPAddress(settings.host) != nil ? settings.host : nil
         // What an earlier life left behind says what is not true any more.
         for place in 0..<settings.participants {
             settings.descriptionFile(place: place).map(Self.removeDescription)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 public import Session
 
@@ -60,14 +61,5 @@ public struct RecorderSettings: Sendable, Hashable {
             emptyLimit: self.emptyLimit.map { UInt64(clamping: $0.nanoseconds) },
             now: UInt64(clamping: Runtime.monotonicNanoseconds)
         )
-    }
-}
-
-extension Duration {
-    /// Whole nanoseconds, clamped to 64 bits.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Glibc
 public import Logging
 import Synchronization
-import Timeline
 
 /// Where a process' log lines go, and in what format; makes its loggers.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Glibc
 import Logging
-import Timeline
 
 /// One log line before it is written in some format.
 ///

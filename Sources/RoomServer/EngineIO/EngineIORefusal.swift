@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Signalling
 
 /// Why an Engine.IO request is refused with HTTP 400, numbered as on the wire.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// A request target in origin form (RFC 9112 section 3.2.1): path and query.
 struct HTTPTarget: Hashable, Sendable {
     /// The path as sent, not decoded.
@@ -27,30 +29,7 @@ struct HTTPTarget: Hashable, Sendable {
     ///
     /// What is not an encoding stays as it is.
     private static func decode(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2)
-            if byte == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy(\.isHexadecimalDigit),
-                let value = UInt8(Substring(digits), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimalDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
+        let bytes = PercentCoding.bytes(of: text.utf8, taking: [.plusIsSpace, .brokenSequences])
+        return String(decoding: bytes ?? [], as: UTF8.self)
     }
 }

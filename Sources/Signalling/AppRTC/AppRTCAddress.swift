@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// A room on an AppRTC room server: `apprtc+https://host/r/room`.
     ///
@@ -44,18 +46,18 @@ extension RoomURL {
         ///
         /// - Throws: `SignallingError` with code `invalidURL`.
         public init(_ parts: RoomURLParts) throws(SignallingError) {
-            let path = RoomURL.PercentCoding.ascii(parts.path)
+            let path = PercentCoding.ascii(parts.path)
             var components = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
             let component = components.popLast() ?? ""
             guard !component.isEmpty else { throw Self.error("room: missing; it is the last part of the path") }
-            guard let room = RoomURL.PercentCoding.decode(component), Self.isIdentifier(room) else {
+            guard let room = PercentCoding.decode(component), Self.isIdentifier(room) else {
                 throw Self.error(
                     "room: \"\(RoomURLParts.excerpt(component))\" is not a name of letters, digits, - and _, at most "
                         + "\(Self.maximumRoomLength) of them"
                 )
             }
             if components.last == "r" { components.removeLast() }
-            guard components.allSatisfy({ !$0.isEmpty && RoomURL.PercentCoding.decode($0) != nil }) else {
+            guard components.allSatisfy({ !$0.isEmpty && PercentCoding.decode($0) != nil }) else {
                 throw Self.error("path: an empty part or a wrong % sequence before the room")
             }
             self.init(
@@ -66,7 +68,7 @@ extension RoomURL {
                 room: room
             )
             var query: [String] = []
-            for item in RoomURL.PercentCoding.ascii(parts.rawQuery).split(separator: "&") {
+            for item in PercentCoding.ascii(parts.rawQuery).split(separator: "&") {
                 guard item.prefix(while: { $0 != "=" }) == "insecure" else {
                     query.append(String(item))
                     continue

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The STUN and TURN servers in an AppRTC server's answers.
 enum AppRTCICEServers {
     /// Most servers taken from one answer.

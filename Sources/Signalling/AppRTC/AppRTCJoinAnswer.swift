@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The answer to `POST /join/{room}`.
 ///
 /// Servers in other languages write booleans and objects where the original writes strings with JSON; both are taken.

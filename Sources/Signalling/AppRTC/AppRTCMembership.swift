@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What names us in a room: enough to leave it, also for a later process.
 struct AppRTCMembership: Sendable, Hashable {
     /// The room's name.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// What the two members of an AppRTC room tell each other.
 enum AppRTCMessage: Sendable, Hashable {
     /// A description or a candidate.

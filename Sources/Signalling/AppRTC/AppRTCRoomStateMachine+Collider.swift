@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A member's WebSocket, and the servers for ICE that are asked for while it opens.
 extension AppRTCRoomStateMachine {
     /// For so long the collider keeps a client whose WebSocket is gone; a little less than the 10 s that it says.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What a member says and hears.
 extension AppRTCRoomStateMachine {
     /// Waits between the tries to post one message.

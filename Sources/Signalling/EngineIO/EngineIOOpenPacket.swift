@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The server's handshake: the text of an open packet.
 public struct EngineIOOpenPacket: Sendable, Hashable {
     /// The session's name in every later request.
@@ -60,8 +62,6 @@ public struct EngineIOOpenPacket: Sendable, Hashable {
     }
 
     private static func milliseconds(_ duration: Duration) -> Int {
-        let hour = Duration.seconds(3600)
-        let parts = max(.zero, min(duration, hour)).components
-        return Int(parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000)
+        Int(max(.zero, min(duration, .seconds(3600))).milliseconds)
     }
 }

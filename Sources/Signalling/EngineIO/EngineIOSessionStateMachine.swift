@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One Engine.IO session of a client: handshake, version, heartbeat, upgrade, close.
 ///
 /// Pure: the driver performs requests, frames and timers, and reports what came of them. After `.finished` every

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// A VideoRoom on a Janus server.
     public struct Janus: RoomAddress {
@@ -74,10 +76,10 @@ extension RoomURL {
 
         /// The URL in its shortest form; it parses back to an equal value.
         public var description: String {
-            var query = ["room=\(RoomURL.PercentCoding.encode(self.room))"]
+            var query = ["room=\(PercentCoding.encode(self.room))"]
             if self.hasStringIDs { query.append("ids=string") }
-            if let token { query.append("token=\(RoomURL.PercentCoding.encode(token))") }
-            if let secret = self.apiSecret { query.append("apisecret=\(RoomURL.PercentCoding.encode(secret))") }
+            if let token { query.append("token=\(PercentCoding.encode(token))") }
+            if let secret = self.apiSecret { query.append("apisecret=\(PercentCoding.encode(secret))") }
             if !self.verifiesCertificate { query.append("insecure") }
             let host = self.host.contains(":") ? "[\(self.host)]" : self.host
             let isUsual = self.port == Self.defaultPort(self.transport, isSecure: self.isSecure)

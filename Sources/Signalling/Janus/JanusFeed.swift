@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One publisher of the room, and our subscription to it: a handle of its own, so that it is a call of its own.
 ///
 /// ```

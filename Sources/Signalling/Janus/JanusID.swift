@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The id of a room or of a publisher: a number, or a text where the server is configured so (`string_ids`).
 enum JanusID: Hashable, Sendable {
     case number(Int)

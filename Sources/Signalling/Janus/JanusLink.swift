@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The way to the server during one attempt: one WebSocket, or requests one at a time and a long poll beside them.
 ///
 /// Requests over HTTP wait for each other, because two on their way could overtake each other.
@@ -72,9 +74,9 @@ struct JanusLink: Sendable {
         self.polls += 1
         var url = self.url([session])
         url.target += "?maxev=10&rid=\(self.polls)"
-        if let token = self.address.token { url.target += "&token=\(RoomURL.PercentCoding.encode(token))" }
+        if let token = self.address.token { url.target += "&token=\(PercentCoding.encode(token))" }
         if let secret = self.address.apiSecret {
-            url.target += "&apisecret=\(RoomURL.PercentCoding.encode(secret))"
+            url.target += "&apisecret=\(PercentCoding.encode(secret))"
         }
         return [.request(HTTPRequest(Self.poll, method: "GET", url: url, timeout: Self.pollLimit))]
     }

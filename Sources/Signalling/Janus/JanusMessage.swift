@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One message of a Janus server.
 struct JanusMessage: Sendable, Hashable {
     /// What a message is.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The publishers of the room, each received on a handle of its own.
 extension JanusRoomStateMachine {
     /// Feeds in an order that does not change from run to run.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What we send, on the handle that made us a member.
 extension JanusRoomStateMachine {
     private static let withdrawalLimit = Duration.milliseconds(500)

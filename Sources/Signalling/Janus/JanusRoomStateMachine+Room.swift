@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What the plugin says.
 extension JanusRoomStateMachine {
     /// The plugin answers, or tells of the room.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The way into the room, and out of it.
 extension JanusRoomStateMachine {
     static let plugin = "janus.plugin.videoroom"

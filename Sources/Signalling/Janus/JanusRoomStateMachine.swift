@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A member of a Janus VideoRoom: one session with a handle of ours, on which we publish, and one for each publisher that
 /// we receive.
 ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Cuts the bytes of one connection into messages: a vertical bar ends each.
 struct LANFraming: Sendable, Hashable {
     /// Longest message taken, in bytes.

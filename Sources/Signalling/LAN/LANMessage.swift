@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The JSON objects that bare TCP peers exchange.
 enum LANMessage {
     /// Why a message was not taken; the raw value is a constant sentence.

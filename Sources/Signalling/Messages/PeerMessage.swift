@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// What peers tell each other in every protocol: a description or a candidate.
 public enum PeerMessage: Sendable, Hashable {
     /// A session description that asks.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// A room on a SkyRTC server.
     public struct SkyRTC: RoomAddress {
@@ -54,9 +56,9 @@ extension RoomURL {
         /// The URL in its shortest form; it parses back to an equal value.
         public var description: String {
             var query: [String] = []
-            if let name = self.name { query.append("room=\(RoomURL.PercentCoding.encode(name))") }
+            if let name = self.name { query.append("room=\(PercentCoding.encode(name))") }
             if self.dialect != .classic { query.append("dialect=\(self.dialect.rawValue)") }
-            if let user = self.user { query.append("user=\(RoomURL.PercentCoding.encode(user))") }
+            if let user = self.user { query.append("user=\(PercentCoding.encode(user))") }
             if let size = self.createdSize { query.append("create=\(size)") }
             if !self.verifiesCertificate { query.append("insecure") }
             let isDefaultPort = self.port == (self.isSecure ? 443 : 80)
@@ -153,7 +155,7 @@ extension RoomURL.SkyRTC {
     /// The WebSocket of a user of the call dialect, as a phone: servers cannot send to users that have only a PC.
     func callURL(user: String) -> WebURL {
         var url = self.meshURL
-        url.target = (self.folder == "" ? "/ws" : self.folder) + "/\(RoomURL.PercentCoding.encode(user))/0"
+        url.target = (self.folder == "" ? "/ws" : self.folder) + "/\(PercentCoding.encode(user))/0"
         return url
     }
 

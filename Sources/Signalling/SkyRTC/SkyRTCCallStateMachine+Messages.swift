@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What others say to us, and we to them.
 extension SkyRTCCallStateMachine {
     /// How we refuse a call while we are in another: an ordinal of the phones' list of reasons, "busy".

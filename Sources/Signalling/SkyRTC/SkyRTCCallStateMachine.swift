@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One user of a server of the call dialect: in the room of the URL, in a room that somebody called us to, or waiting.
 ///
 /// - `idle`: no attempt yet. `connecting`: the WebSocket opens.

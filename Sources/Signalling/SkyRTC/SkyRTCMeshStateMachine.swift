@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One membership of one room of the classic dialect, over as many connections as it takes.
 ///
 /// - `idle`: no attempt yet. `connecting`: the WebSocket opens. `joining`: `__join` is sent.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// One message of a SkyRTC server or client: `{"eventName":…,"data":{…}}`.
 ///
 /// Names are matched without underscores and case, because dialects differ in both.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A Socket.IO room: the machine of its connection and that of its membership, fed and asked as one.
 ///
 /// Each attempt is one Engine.IO session. Whatever ends it, the attempt or the run ends only after the session is closed, so
@@ -293,7 +295,7 @@ public struct SocketIOMachine: SignallingMachine {
 
     private func url(isWebSocket: Bool, _ version: EngineIOVersion, _ sessionID: String?) -> WebURL {
         let transport = isWebSocket ? "websocket" : "polling"
-        let session = sessionID.map { "&sid=" + RoomURL.PercentCoding.encode($0) } ?? ""
+        let session = sessionID.map { "&sid=" + PercentCoding.encode($0) } ?? ""
         return WebURL(
             isSecure: self.address.isSecure,
             isWebSocket: isWebSocket,

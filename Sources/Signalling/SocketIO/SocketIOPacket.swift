@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// One Socket.IO packet: the text of an Engine.IO message.
 ///
 /// Grammar: `type [attachments "-"] [namespace ","] [ack-id] [json]`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What one room server calls the things that a client sends.
 ///
 /// What it sends itself is recognised by `SocketIORoomEventName` whatever its spelling.

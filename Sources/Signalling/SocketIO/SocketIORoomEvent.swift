@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A room server's event, read in every form that known servers give it.
 struct SocketIORoomEvent: Equatable {
     /// What the server says of the room's rules in the third argument of `joined` (our extension).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// The data of a relayed `message` event: a description or a candidate.
 public struct SocketIORoomMessage: Sendable, Hashable {
     /// What the message says.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One membership of one Socket.IO room, over as many connections as it takes.
 ///
 /// - `offline`: no connection. `connecting`: the connection is open, its namespace is not.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The lines of a trace: what one machine was told and what it said, as JSON objects, one a line, without secrets.
 ///
 /// The first line names the version, the protocol, the room URL and the options. Each further one has its time: `at` in
@@ -32,7 +34,7 @@ public struct SignallingTrace: Sendable {
         return url[mark...].dropFirst().split(separator: "&").compactMap { item in
             let redacted = TraceRedaction().redact(String(item))
             guard redacted != item, let equals = item.firstIndex(of: "=") else { return nil }
-            return RoomURL.PercentCoding.decode(item[equals...].dropFirst())
+            return PercentCoding.decode(item[equals...].dropFirst())
         }
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension TraceCoding {
     /// What happened on an XMPP stream.
     static func object(_ event: XMPPEvent) -> [String: JSONValue] {

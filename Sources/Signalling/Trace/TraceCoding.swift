@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What a machine takes and says, as JSON objects of a trace.
 ///
 /// Every object has `direction` (`in` to the machine, `out` of it), `transport` and `kind`; the rest depends on these.
@@ -117,10 +119,7 @@ enum TraceCoding {
 
     /// Whole milliseconds; machines have no finer waits.
     static func milliseconds(_ duration: Duration) -> JSONValue {
-        .integer(
-            Int(clamping: duration.components.seconds).multipliedReportingOverflow(by: 1000).partialValue
-                &+ Int(duration.components.attoseconds / 1_000_000_000_000_000)
-        )
+        .integer(Int(duration.milliseconds))
     }
 
     /// Text, or `{"latin1": …}`, where each character stands for the byte of the same number.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension TraceCoding {
     /// What happened to a machine, from an object of a trace; nil if it cannot be read.
     static func input(_ value: JSONValue) -> SignallingInput? {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Takes secrets out of text of any format: what follows the name of a secret, and values that are known to be one.
 ///
 /// Each byte of a secret becomes an `x`, so that lengths which stand on the wire stay right and redacting twice changes

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// Feeds the inputs of a trace to the protocol's machine, without any network, and compares what it says.
 public struct TraceReplay: Sendable {
     /// Why a file cannot be replayed; the sentence is for a person.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One header field (RFC 9110 section 5).
 public struct HTTPField: Sendable, Hashable {
     /// The name; compared without regard to case.

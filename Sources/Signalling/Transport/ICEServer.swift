@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// A STUN or TURN server that a signalling server offers (W3C webrtc-pc section 4.2.4, `RTCIceServer`).
 public struct ICEServer: Hashable, Sendable {
     /// `stun:`, `turn:` or `turns:` URLs (RFC 7064, RFC 7065).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// One WebSocket message (RFC 6455 section 5.6).
 public enum WebSocketMessage: Sendable, Hashable {
     /// A text message.

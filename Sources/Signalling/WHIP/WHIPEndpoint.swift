@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The URL that takes offers, in both directions of the protocol (RFC 9725 section 4.2).
 public struct WHIPEndpoint: Hashable, Sendable, CustomStringConvertible {
     private static let maximumNameBytes = 256
@@ -26,7 +28,7 @@ public struct WHIPEndpoint: Hashable, Sendable, CustomStringConvertible {
         }
         let path = parts.path.isEmpty ? "/" : parts.path
         let component = path.split(separator: "/").last ?? ""
-        guard let decoded = RoomURL.PercentCoding.decode(component) else {
+        guard let decoded = PercentCoding.decode(component) else {
             throw RoomURLParts.error(
                 "path: a wrong % sequence in \"\(RoomURLParts.excerpt(component))\"",
                 example: example

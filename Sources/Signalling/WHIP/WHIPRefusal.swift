@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Which way media go over a WHIP or WHEP session.
 public enum WHIPDirection: Sendable, Hashable {
     /// We publish (RFC 9725).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// Calls by chat messages of XMPP: an account of ours, and who may call it or is called.
     public struct XMPP: RoomAddress {
@@ -61,7 +63,7 @@ extension RoomURL {
         public var description: String {
             var text = "xmpp://"
             if let mark = self.account.bare.lastIndex(of: "@") {
-                text += RoomURL.PercentCoding.encode(String(self.account.bare[..<mark])) + "@"
+                text += PercentCoding.encode(String(self.account.bare[..<mark])) + "@"
             }
             text += self.account.domain
             var query: [String] = []
@@ -85,7 +87,7 @@ extension RoomURL {
             XMPPRoomStateMachine(self, options)
         }
 
-        private static func encode(_ text: String) -> String { RoomURL.PercentCoding.encode(text, keeping: "@*,:/[]") }
+        private static func encode(_ text: String) -> String { PercentCoding.encode(text, keeping: "@*,:/[]") }
 
         private static func unbracketed(_ domain: String) -> String {
             domain.hasPrefix("[") && domain.hasSuffix("]") ? String(domain.dropFirst().dropLast()) : domain

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What the body of a chat message means.
 public enum XMPPCallMessage: Sendable, Hashable {
     /// Somebody begins a call, and names the room that it is booked in.

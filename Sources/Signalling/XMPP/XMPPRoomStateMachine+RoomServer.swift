@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Calls booked at an AppRTC room server: nothing goes through it but what it kept for us.
 extension XMPPRoomStateMachine {
     private static let joinPrefix = "join "

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Calls by chat messages of XMPP: pure, driven by `MachineClient`.
 ///
 /// ```
@@ -68,9 +70,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
         self.seed = options.seed
         self.wantsCall = address.isCaller
         // The same after a crash, so that the server takes the dead stream away, and another for each room of an account.
-        // FNV-1a: the same in every process, unlike Swift's own hash.
-        let hash = "\(address)".utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        self.resource = "tapedeck-" + String(hash, radix: 16)
+        self.resource = "tapedeck-" + String(fnv1a("\(address)".utf8), radix: 16)
     }
 
     /// Takes one thing that happened, and says what to do, in order.

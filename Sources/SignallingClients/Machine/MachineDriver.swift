@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import HTTPRequests
 internal import Logging
 internal import NIOCore
@@ -123,10 +124,10 @@ final class MachineDriver<Machine: SignallingMachine> {
                 metadata: .tagged([
                     .errorCode: "\(loss.code.rawValue)", .errorMessage: "\(loss.message)",
                     .attemptNumber: "\(self.schedule.failedAttempts + 1)",
-                    .attemptDelay: "\(Int(delay / .milliseconds(1)))",
+                    .attemptDelay: "\(delay.milliseconds)",
                 ])
             )
-            self.trace?.write(note: "the next attempt comes in \(Int(delay / .milliseconds(1))) ms: \(loss.message)")
+            self.trace?.write(note: "the next attempt comes in \(delay.milliseconds) ms: \(loss.message)")
             await self.wait(delay)
             if let verdict = self.verdict { return verdict.error }
         }

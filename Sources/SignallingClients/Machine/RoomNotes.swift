@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import FoundationEssentials
 internal import Storage
 
@@ -22,10 +23,8 @@ final class RoomNotes {
     ///   - directory: The folder; nil keeps nothing.
     ///   - room: The room's URL; its hash is the file's name, because URLs may hold what lets people in.
     init(directory: String?, room: String) {
-        // FNV-1a: the same in every process, unlike Swift's own hash.
-        let hash = room.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         self.folder = directory
-        self.name = String(hash, radix: 16)
+        self.name = String(fnv1a(room.utf8), radix: 16)
     }
 
     /// The text that we kept, or one that was kept by a client that is no more; nil if there is none that can be read.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -255,6 +256,6 @@ final class WebSocketConnection: Sendable {
 
     /// The name for SNI; addresses have none (RFC 6066 section 3).
     private var serverName: String? {
-        (try? SocketAddress(ipAddress: self.request.host, port: 0)) == nil ? self.request.host : nil
+        IPAddress(self.request.host) == nil ? self.request.host : nil
     }
 }

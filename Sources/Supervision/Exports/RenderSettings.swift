@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// How a recording is rendered, checked.
 public struct RenderSettings: Sendable, Hashable {
     /// What is made.
@@ -78,7 +80,7 @@ public struct RenderSettings: Sendable, Hashable {
     ///   - output: the file's path; its suffix names the kind of file.
     public init(
         layout: Layout,
-        size: (width: Int, height: Int)? = nil,
+        size: PictureSize? = nil,
         framesPerSecond: Int? = nil,
         codec: Codec? = nil,
         format: SoundFormat? = nil,
@@ -90,10 +92,10 @@ public struct RenderSettings: Sendable, Hashable {
             throw Invalid(message: "size, fps and codec are of pictures: the audio layout has none")
         }
         if isGrid, format != nil { throw Invalid(message: "format is of the audio layout; a grid takes a codec") }
-        let size = size ?? (1280, 720)
+        let size = size ?? PictureSize(width: 1280, height: 720)
         for side in [size.width, size.height] where !Self.sides.contains(side) || !side.isMultiple(of: 2) {
             throw Invalid(
-                message: "\(size.width)x\(size.height) is not a size: even numbers from \(Self.sides.lowerBound) to "
+                message: "\(size) is not a size: even numbers from \(Self.sides.lowerBound) to "
                     + "\(Self.sides.upperBound), for example 1280x720"
             )
         }
@@ -131,13 +133,6 @@ public struct RenderSettings: Sendable, Hashable {
             }
             self.container = asked ?? suffix ?? .opus
         }
-    }
-
-    /// `1280x720` as numbers; `nil` if the text is no size.
-    public static func size(_ text: String) -> (width: Int, height: Int)? {
-        let parts = text.split(separator: "x", omittingEmptySubsequences: false)
-        guard parts.count == 2, let width = Int(parts[0]), let height = Int(parts[1]) else { return nil }
-        return (width, height)
     }
 
     /// The file's name unless somebody asks for another.

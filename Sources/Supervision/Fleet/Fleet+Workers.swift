@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 extension Fleet {
     mutating func handle(_ event: WorkerEvent, of id: WorkerID, _ now: Duration) {
         // Lines of a process that was killed are late.
@@ -122,7 +124,7 @@ extension Fleet {
         self.rooms[name]?.isKicked = true
         if let seconds = room.order.afterKickSeconds {
             // Up to a tenth more: many recorders of one server do not come back at the same instant.
-            let until = now + .seconds(seconds) * (1 + self.chance() / 10)
+            let until = now + Duration.seconds(seconds).varied(by: 1000...1100, random: self.chance())
             self.rooms[name]?.enter(.backingOff(until: until), reason: reason, now: now)
         } else {
             self.rooms[name]?.enter(.failed, reason: reason, now: now)

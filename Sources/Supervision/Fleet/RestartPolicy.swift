@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// When a room is tried again after its worker ended unexpectedly.
 ///
 /// The first time at once, since every second is a second of the call; then with a wait that doubles, less a random
@@ -55,10 +57,10 @@ public struct RestartPolicy: Sendable, Hashable {
     }
 
     private func delay(_ random: Double) -> Duration {
-        guard !self.isCrashLoop else { return self.settings.crashLoopDelay * (1 - random / 4) }
+        guard !self.isCrashLoop else { return self.settings.crashLoopDelay.varied(by: 750...1000, random: 1 - random) }
         guard self.failures > 1 else { return .zero }
-        let doubled = self.settings.firstDelay * (1 << min(self.failures - 2, 16))
-        return min(doubled, self.settings.maximumDelay) * (1 - random / 2)
+        return Backoff(first: self.settings.firstDelay, longest: self.settings.maximumDelay, variation: 500...1000)
+            .delay(failures: self.failures - 1, random: 1 - random)
     }
 
     /// Forgets every failure: somebody changed the room or asked for it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Paths of RTSP URLs: `/ROOM` for who speaks, `/ROOM/PARTICIPANT`.
 public enum RTSPPath {
     /// Longest name of a participant in a path, in bytes before escaping; others have no path of their own.
@@ -7,6 +9,6 @@ public enum RTSPPath {
 
     /// The path of a room, and of one participant in it: one spelling for each name.
     public static func path(room: String, participant: String? = nil) -> String {
-        ([room] + [participant].compactMap { $0 }).map { "/" + $0.percentEncoded(keeping: "=") }.joined()
+        ([room] + [participant].compactMap { $0 }).map { "/" + PercentCoding.encode($0, keeping: "=") }.joined()
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 extension Certificate.Verdict {
     /// The verdict as people say it.
     public var title: String {

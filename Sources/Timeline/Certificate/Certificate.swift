@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// What a recording is worth: what came, what is missing, and whether its files are those that were written.
 ///
 /// A value without I/O: the target `Export` makes it of a folder. What was not looked at is absent, never zero.

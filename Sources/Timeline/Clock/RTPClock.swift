@@ -35,3 +35,5 @@ private func scaled(_ value: Int64, from: Int64, to: Int64) -> Int64 {
     guard !overflow, !carried else { return value < 0 ? .min : .max }
     return sum
 }
+
+let nanosecondsPerSecond: Int64 = 1_000_000_000

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// A journal whose parts were written by several processes, brought onto the clock of its first part.
 ///
 /// Parts of the same run of the same kernel are on the same monotonic clock. Any other is placed by UTC, but never

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// Whether a track carries pictures or sound.
 public enum MediaKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// Pictures.

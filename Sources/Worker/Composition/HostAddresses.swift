@@ -4,11 +4,6 @@ internal import Foundation
 
 /// The addresses of this host.
 public enum HostAddresses {
-    /// Whether a host name or address is this machine's own.
-    public static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
-    }
-
     /// Addresses of every interface that is up, loopback included, link-local ones left out.
     public static var all: [String] {
         var first: UnsafeMutablePointer<ifaddrs>?

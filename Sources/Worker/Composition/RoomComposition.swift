@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import GStreamer
 public import Logging
 public import Media
@@ -34,7 +35,7 @@ public enum RoomComposition {
         var settings = WebRTCSettings()
         settings.portRange = network.portRange
         settings.hostAddresses = network.hostAddresses
-        if network.hostAddresses.isEmpty, HostAddresses.isLoopback(url.address.host) {
+        if network.hostAddresses.isEmpty, IPAddress.isLoopback(host: url.address.host, shortened: true) {
             settings.hostAddresses = HostAddresses.all
         }
         settings.relaysOnly = network.relaysOnly

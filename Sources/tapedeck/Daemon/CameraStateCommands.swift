@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Supervision
 
 /// The room whose camera is changed, and how the daemon is found.
@@ -12,7 +13,7 @@ struct RoomCameraOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 
     fileprivate func change(_ change: CameraChange) async throws {
-        try await self.daemon.client().patch("/v1/rooms/\(self.room.percentEncoded())/camera", change)
+        try await self.daemon.client().patch("/v1/rooms/\(PercentCoding.encode(self.room))/camera", change)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Supervision
 
 /// `tapedeck mark`.
@@ -25,6 +26,6 @@ struct MarkCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        try await self.daemon.client().post("/v1/rooms/\(self.room.percentEncoded())/mark", Body(text: self.text))
+        try await self.daemon.client().post("/v1/rooms/\(PercentCoding.encode(self.room))/mark", Body(text: self.text))
     }
 }

@@ -183,8 +183,6 @@ import Testing
         #expect(Self.description([format], address: "239.1.2.3").contains("c=IN IP4 239.1.2.3/4\r\n"))
         #expect(Self.description([format], address: "ff02::7").contains("c=IN IP6 ff02::7\r\n"))
         #expect(Self.description([format], address: "::1").contains("IN IP6 ::1\r\n"))
-        #expect(OutputDescription.isGroup("224.0.0.1") && OutputDescription.isGroup("FF02::1"))
-        #expect(!OutputDescription.isGroup("223.9.9.9") && !OutputDescription.isGroup("2001:db8::1"))
     }
 
     /// Names and profiles come from peers: they must not add lines.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 @testable import Signalling
 
 /// A member of one room and its session, fed with the wire of either dialect.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 @testable import Signalling
 
 /// What the XMPP suites write and read on the wire.

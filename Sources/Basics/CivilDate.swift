@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A day of the proleptic Gregorian calendar, without a time zone.
-struct CivilDate: Hashable {
+public struct CivilDate: Sendable, Hashable {
     /// Days since 1970-01-01.
-    let number: Int
-    let month: Int
-    let day: Int
+    public let number: Int
+    /// The year.
+    public let year: Int
+    /// 1 to 12.
+    public let month: Int
+    /// 1 to 31.
+    public let day: Int
 
     /// The day with that number; numbers far beyond four-digit years are not meant.
-    init(number: Int) {
+    public init(number: Int) {
         self.number = number
         // Eras of 400 years begin on 1 March, so that leap days come last.
         let shifted = number + 719_468
@@ -19,16 +23,26 @@ struct CivilDate: Hashable {
         let monthFromMarch = (5 * dayOfYear + 2) / 153
         self.day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         self.month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        self.year = era * 400 + yearOfEra + (self.month <= 2 ? 1 : 0)
+    }
+
+    /// A day by its name, from the year 1 on; one beyond the end of its month, such as 31 February, is in the next.
+    public init(year: Int, month: Int, day: Int) {
+        let marchYear = month <= 2 ? year - 1 : year
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        self.init(
+            number: 365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
+        )
     }
 
     /// 0 (Sunday) to 6.
-    var weekday: Int {
+    public var weekday: Int {
         let remainder = (self.number + 4) % 7
         return remainder < 0 ? remainder + 7 : remainder
     }
 
     /// Days of a month from 1 to 12 in a leap year.
-    static func longestMonth(_ month: Int) -> Int {
+    public static func longestMonth(_ month: Int) -> Int {
         switch month {
         case 2: 29
         case 4, 6, 9, 11: 30

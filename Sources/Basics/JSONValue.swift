@@ -2,7 +2,7 @@
 
 internal import FoundationEssentials
 
-/// A JSON text (RFC 8259) of unknown shape, as room messages are.
+/// A JSON text (RFC 8259) of unknown shape, as room messages and requests are.
 public enum JSONValue: Sendable, Hashable {
     /// The literal null.
     case null
@@ -28,7 +28,9 @@ public enum JSONValue: Sendable, Hashable {
     /// A room message has about ten.
     public static let maximumValues = 20_000
     /// Longest text taken, in bytes.
-    public static let maximumBytes = EngineIOLimits.maximumPayloadBytes
+    ///
+    /// A session description is below 64 KiB, and no message of a signalling server is larger.
+    public static let maximumBytes = 1_000_000
 
     /// Why a text was not taken.
     public enum ParsingError: Error, Sendable, Hashable {
@@ -155,15 +157,12 @@ public enum JSONValue: Sendable, Hashable {
             case "\t": text += "\\t"
             case "\u{20}"..."\u{7e}": text.unicodeScalars.append(scalar)
             default:
-                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter { Self.escape(unit, to: &text) }
+                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                    text += "\\u" + Hexadecimal.text(unit)
+                }
             }
         }
         text += "\""
-    }
-
-    private static func escape(_ unit: UInt16, to text: inout String) {
-        let digits = String(unit, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }
 

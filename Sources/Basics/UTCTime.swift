@@ -58,9 +58,15 @@ public struct UTCTime: Sendable, Hashable, Comparable {
             nanosecond = fraction
             for _ in digits.count..<9 { nanosecond *= 10 }
         }
-        let days = daysSince1970(year: year, month: month, day: day)
+        let days = CivilDate(year: year, month: month, day: day).number
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
         self.nanosecondsSince1970 = Int64(seconds) &* nanosecondsPerSecond &+ Int64(nanosecond)
+    }
+
+    /// A later point; the last one there is rather than none.
+    public func adding(_ duration: Duration) -> UTCTime {
+        let (sum, isBeyond) = self.nanosecondsSince1970.addingReportingOverflow(duration.nanoseconds)
+        return UTCTime(nanosecondsSince1970: isBeyond ? .max : sum)
     }
 
     /// Earlier before later.
@@ -71,7 +77,7 @@ public struct UTCTime: Sendable, Hashable, Comparable {
     private var fields: (year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, nanosecond: Int) {
         let (seconds, nanosecond) = floorDivide(self.nanosecondsSince1970, nanosecondsPerSecond)
         let (days, secondOfDay) = floorDivide(seconds, 86_400)
-        let date = civilDate(daysSince1970: Int(days))
+        let date = CivilDate(number: Int(days))
         let second = Int(secondOfDay)
         return (date.year, date.month, date.day, second / 3600, second / 60 % 60, second % 60, Int(nanosecond))
     }
@@ -94,7 +100,7 @@ extension UTCTime: Codable {
     }
 }
 
-let nanosecondsPerSecond: Int64 = 1_000_000_000
+private let nanosecondsPerSecond: Int64 = 1_000_000_000
 
 private func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value)
@@ -113,24 +119,4 @@ private func number(_ digits: ArraySlice<UInt8>) -> Int? {
 private func floorDivide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-}
-
-/// Days of the proleptic Gregorian calendar, counted in years that begin in March so that the leap day comes last.
-private func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    let marchYear = month <= 2 ? year - 1 : year
-    let marchMonth = (month + 9) % 12
-    let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
-    return 365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
-}
-
-private func civilDate(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
-    let days = daysSince1970 + 719_468
-    let era = days / 146_097
-    let dayOfEra = days % 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
 }
