@@ -154,7 +154,7 @@ let package = Package(
         .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"], swiftSettings: settings),
         .target(
             name: "XMPPStream",
-            dependencies: ["CStrophe", "NameResolution", "Signalling"],
+            dependencies: ["Basics", "CStrophe", "NameResolution", "Signalling"],
             swiftSettings: settings
         ),
         .target(

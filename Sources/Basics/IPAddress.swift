@@ -50,6 +50,13 @@ public struct IPAddress: Sendable, Hashable {
     }
 }
 
+extension IPAddress {
+    /// A host as URLs write it: an IPv6 address in brackets (RFC 3986 section 3.2.2), anything else as it is.
+    public static func bracketed(_ host: String) -> String {
+        host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+    }
+}
+
 extension IPAddress: CustomStringConvertible {
     /// The text form, of IPv6 with all eight groups.
     public var description: String {

@@ -2,7 +2,7 @@
 
 /// Percent-encoding (RFC 3986 section 2.1).
 public enum PercentCoding {
-    /// What a reader takes apart from correct sequences.
+    /// What a reader takes besides correct sequences.
     public struct Leniency: OptionSet, Sendable {
         /// The bits.
         public let rawValue: Int

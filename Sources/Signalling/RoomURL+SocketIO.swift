@@ -64,7 +64,7 @@ extension RoomURL {
 
         /// Host and port as a `Host` header has them (RFC 9110 section 7.2).
         public var hostAndPort: String {
-            let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+            let host = IPAddress.bracketed(self.host)
             return self.port == Self.defaultPort(isSecure: self.isSecure) ? host : "\(host):\(self.port)"
         }
 

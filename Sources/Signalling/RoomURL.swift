@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The one string that names a room anywhere: command line, configuration, API.
 ///
 /// The scheme chooses the protocol. A new protocol is one folder and one line in `protocols`.
@@ -131,7 +133,7 @@ extension RoomAddress {
 
     /// Host and port, as messages and logs name the server: `host:port`.
     public var serverAddress: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        "\(IPAddress.bracketed(self.host)):\(self.port)"
     }
 }
 

@@ -105,7 +105,7 @@ struct WebhookSender {
         request.body = [UInt8](delivery.body)
         request.timeout = timeLimit
         request.readsBody = false
-        request.address = address.ipAddress.map { $0.contains(":") ? "[\($0)]" : $0 }
+        request.address = address.ipAddress.map { IPAddress.bracketed($0) }
         return request
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CStrophe
 internal import Foundation
 internal import Signalling
@@ -96,8 +97,7 @@ struct StropheNotes {
 
     private var address: String {
         let host = self.request.host ?? self.request.account.domain
-        return host.contains(":") && !host.hasPrefix("[")
-            ? "[\(host)]:\(self.request.port)" : "\(host):\(self.request.port)"
+        return "\(IPAddress.bracketed(host)):\(self.request.port)"
     }
 
     private func signInFailure(_ condition: String) -> SignallingError {

@@ -32,6 +32,11 @@ import Testing
         for count in [0, 3, 5, 15, 17] { #expect(IPAddress(bytes: [UInt8](repeating: 0, count: count)) == nil) }
     }
 
+    @Test func bracketsAreForIPv6() {
+        #expect(IPAddress.bracketed("::1") == "[::1]" && IPAddress.bracketed("[::1]") == "[::1]")
+        #expect(IPAddress.bracketed("192.0.2.7") == "192.0.2.7" && IPAddress.bracketed("example.org") == "example.org")
+    }
+
     @Test func knowsLoopback() {
         for host in ["localhost", "127.0.0.1", "127.255.255.254", "::1", "0:0:0:0:0:0:0:1"] {
             #expect(IPAddress.isLoopback(host: host))

@@ -85,7 +85,7 @@ struct WebURL: Hashable, Sendable {
 
     /// Scheme, host and port.
     var origin: String {
-        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+        let host = IPAddress.bracketed(self.host)
         return "\(self.scheme)://\(host)" + (self.port.map { ":\($0)" } ?? "")
     }
 }

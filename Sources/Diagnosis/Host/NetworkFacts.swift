@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import FoundationEssentials
 internal import GStreamer
 internal import Glibc
@@ -112,7 +113,7 @@ struct NetworkFacts: Sendable, Hashable {
             addresses: LocalAddresses.reachable(),
             mediaPorts: mediaPorts,
             freeMediaPorts: mediaPorts.count { LocalSocket.canBind(udp: $0) },
-            interface: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)",
+            interface: "\(IPAddress.bracketed(host)):\(port)",
             interfaceState: LocalSocket.state(host: host, port: port),
             hasAuthorities: FileManager.default.fileExists(atPath: "/etc/ssl/certs/ca-certificates.crt")
         )

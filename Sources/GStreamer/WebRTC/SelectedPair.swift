@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import CTapedeck
 
 /// The pair of candidates that ICE chose for media (RFC 8445 section 8).
@@ -87,5 +88,5 @@ private func text<Characters>(of characters: Characters) -> String {
 
 /// An address and a port as URLs have them.
 private func joined(_ address: String, _ port: UInt16) -> String {
-    address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    "\(IPAddress.bracketed(address)):\(port)"
 }

@@ -181,7 +181,7 @@ struct ResolvedServers: Sendable {
 
     /// Servers that share address and port cannot be told apart afterwards: all are named.
     mutating func note(_ url: ICEServerURL, at endpoint: (address: String, port: Int)) {
-        let host = endpoint.address.contains(":") ? "[\(endpoint.address)]" : endpoint.address
+        let host = IPAddress.bracketed(endpoint.address)
         let key = "\(host):\(endpoint.port)"
         self.names[key] = self.names[key].map { "\($0) or \(url)" } ?? "\(url)"
     }

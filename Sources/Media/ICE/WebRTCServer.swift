@@ -41,7 +41,7 @@ public struct WebRTCServer: Sendable, Hashable {
     ///
     /// - Parameter isTunnelled: whether the address is the near end of a tunnel, which takes plain TCP.
     func text(address: String, port: Int, isTunnelled: Bool = false) -> String {
-        let host = address.contains(":") ? "[\(address)]" : address
+        let host = IPAddress.bracketed(address)
         guard self.url.kind == .turn else { return "stun://\(host):\(port)" }
         let transport = isTunnelled ? .tcp : self.url.transport
         let user = "\(PercentCoding.encode(self.username)):\(PercentCoding.encode(self.credential))"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import FoundationEssentials
 
 /// Where the tracks of a room go as RTP, as they come, and who reads about it.
@@ -95,7 +96,7 @@ public struct RTPOutputSettings: Sendable, Hashable {
     /// What the output is called in logs and events, such as `rtp://192.0.2.7:5004`.
     public var name: String {
         if let label { return label }
-        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+        let host = IPAddress.bracketed(self.host)
         return "rtp://\(host):\(self.videoPort ?? self.audioPort ?? 0)"
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 public import Logging
 import NIOCore
 import NIOHTTP1
@@ -25,7 +26,7 @@ public final class RoomServer: Sendable {
 
         /// The page's URL.
         public var description: String {
-            "http://\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)/"
+            "http://\(IPAddress.bracketed(self.host)):\(self.port)/"
         }
     }
 

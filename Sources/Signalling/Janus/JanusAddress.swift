@@ -81,7 +81,7 @@ extension RoomURL {
             if let token { query.append("token=\(PercentCoding.encode(token))") }
             if let secret = self.apiSecret { query.append("apisecret=\(PercentCoding.encode(secret))") }
             if !self.verifiesCertificate { query.append("insecure") }
-            let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+            let host = IPAddress.bracketed(self.host)
             let isUsual = self.port == Self.defaultPort(self.transport, isSecure: self.isSecure)
             let path = self.path == Self.defaultPath(self.transport) ? "/" : self.path.isEmpty ? "/." : self.path
             return

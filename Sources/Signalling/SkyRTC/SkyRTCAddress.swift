@@ -62,7 +62,7 @@ extension RoomURL {
             if let size = self.createdSize { query.append("create=\(size)") }
             if !self.verifiesCertificate { query.append("insecure") }
             let isDefaultPort = self.port == (self.isSecure ? 443 : 80)
-            let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+            let host = IPAddress.bracketed(self.host)
             return (self.isSecure ? "skyrtc+wss://" : "skyrtc+ws://") + host + (isDefaultPort ? "" : ":\(self.port)")
                 + (self.path == "/" ? "" : self.path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
         }

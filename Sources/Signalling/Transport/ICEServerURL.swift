@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The URL of a STUN or TURN server (RFC 7064, RFC 7065): `stun:host:port`, `turn:host:port?transport=tcp`.
 public struct ICEServerURL: Hashable, Sendable, CustomStringConvertible {
     /// What the server does.
@@ -65,7 +67,7 @@ public struct ICEServerURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Host and port; brackets around IPv6.
     public var address: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        "\(IPAddress.bracketed(self.host)):\(self.port)"
     }
 
     /// The URL in its usual form: `turns:turn.example.org:5349`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// An absolute http, https, ws or wss URL (RFC 3986, RFC 6455 section 3), without user information and fragment.
 public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is https or wss.
@@ -76,12 +78,12 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Host and port as messages and logs name the server: `host:port`.
     public var address: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        "\(IPAddress.bracketed(self.host)):\(self.port)"
     }
 
     /// Host and port as a `Host` header has them (RFC 9110 section 7.2).
     public var hostAndPort: String {
-        let host = self.host.contains(":") ? "[\(self.host)]" : self.host
+        let host = IPAddress.bracketed(self.host)
         return self.port == Self.defaultPort(isSecure: self.isSecure) ? host : "\(host):\(self.port)"
     }
 

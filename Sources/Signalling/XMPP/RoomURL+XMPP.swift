@@ -109,7 +109,7 @@ extension RoomURL.XMPP {
         guard let user = parts.user else {
             throw Self.error("user information: missing; the name of our account stands before @")
         }
-        let domain = parts.host.contains(":") ? "[\(parts.host)]" : parts.host
+        let domain = IPAddress.bracketed(parts.host)
         guard let account = JID("\(user)@\(domain)"), account.resource == nil, account.domain == domain else {
             throw Self.error("user information: \"\(RoomURLParts.excerpt(user))\" is not the name of an account")
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import NIOCore
 internal import NIOPosix
 internal import Signalling
@@ -105,7 +106,7 @@ final class StreamConnection: Sendable {
     // MARK: - Dialling
 
     private func dial(_ host: String, _ port: Int, _ yield: @escaping @Sendable (StreamEvent) -> Void) async {
-        let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let address = "\(IPAddress.bracketed(host)):\(port)"
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(TimeAmount(self.connectTimeout))
             .channelOption(.autoRead, value: false)
@@ -150,7 +151,7 @@ final class StreamConnection: Sendable {
     // MARK: - Listening
 
     private func listen(_ host: String, _ port: Int, _ yield: @escaping @Sendable (StreamEvent) -> Void) async {
-        let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let address = "\(IPAddress.bracketed(host)):\(port)"
         // One loop for the port and its connections, which so become active in the order of their arrival.
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .serverChannelOption(.backlog, value: 8)
@@ -232,6 +233,6 @@ final class StreamConnection: Sendable {
 
     private static func text(_ address: SocketAddress) -> String {
         let host = address.ipAddress ?? ""
-        return host.contains(":") ? "[\(host)]:\(address.port ?? 0)" : "\(host):\(address.port ?? 0)"
+        return "\(IPAddress.bracketed(host)):\(address.port ?? 0)"
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import ConfigurationFile
 import Foundation
 import HTTPRequests
@@ -30,7 +31,7 @@ struct DaemonOptions: ParsableArguments {
         guard let path = self.config else { return DaemonClient(base: "http://127.0.0.1:8330", token: token) }
         do throws(ConfigurationError) {
             let api = try DaemonConfiguration.load(path: path).api
-            let host = api.host.contains(":") ? "[\(api.host)]" : api.host
+            let host = IPAddress.bracketed(api.host)
             var known: String?
             if case .plain(let secret)? = api.tokens.first?.credential { known = secret.value }
             return DaemonClient(base: "http\(api.tls == nil ? "" : "s")://\(host):\(api.port)", token: token ?? known)
