@@ -13,6 +13,8 @@ public struct SynchronisationSchedule: Sendable {
     }
 
     private var state = State.resting(since: 0, cost: 0)
+    /// How many rounds have begun.
+    public private(set) var rounds: UInt64 = 0
 
     /// A schedule whose first round is due at once.
     public init() {}
@@ -25,6 +27,7 @@ public struct SynchronisationSchedule: Sendable {
         let (share, overflow) = cost.multipliedReportingOverflow(by: Self.shareOfTime)
         guard now >= since, now - since >= max(interval, overflow ? .max : share) else { return false }
         self.state = .running(since: now)
+        self.rounds += 1
         return true
     }
 

@@ -321,11 +321,14 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
             ballast = disk / "ballast"
             with contextlib.suppress(FileNotFoundError):
                 ballast.unlink()
-            state = os.statvfs(disk)
-            size = state.f_bavail * state.f_frsize - free
-            if size > 0:
-                with ballast.open("wb") as file:
-                    os.posix_fallocate(file.fileno(), 0, size)
+            # The daemon writes meanwhile.
+            for spare in range(0, 10_000_000, 100_000):
+                state = os.statvfs(disk)
+                size = state.f_bavail * state.f_frsize - free - spare
+                with contextlib.suppress(OSError), ballast.open("wb") as file:
+                    if size > 0:
+                        os.posix_fallocate(file.fileno(), 0, size)
+                    return
 
         wait_until_growing(daemon, "standup", {"audio", "video"})
         fill(60_000_000)

@@ -55,8 +55,12 @@ def test_this_host_can_record(stage):
 
 
 def test_people_get_a_table(stage):
-    process = doctor(stage)
-    assert process.exit_code == 0, process.story()
+    # An encoder has four seconds for its picture, which a busy machine may not give it the first time.
+    for _ in range(10):
+        process = doctor(stage)
+        assert process.exit_code == 0, process.story()
+        if "vp8enc encoded a test picture" in process.output:
+            break
     for text in ("gstreamer", "peer connections", "encoders", "vp8enc encoded a test picture", "UDP ports", "free space"):
         assert text in process.output, process.story()
 
