@@ -156,6 +156,7 @@ struct RecorderTests {
         feed.push(sound, FedUnit.opus, at: 20, rateHz: 48_000)
         try await feed.settle { $0.folders.count == 2 }
         #expect(feed.recorder.pause() == .done)
+        try await feed.settle { !$0.finished.isEmpty }
         #expect(feed.finished.map(\.reason) == ["segment"])
         #expect(feed.recorder.resume() == .done)
         feed.push(video, FedUnit.frame(), at: 40)

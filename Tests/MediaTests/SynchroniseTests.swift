@@ -2,6 +2,7 @@
 
 import Foundation
 import Matroska
+import Session
 import Testing
 
 @testable import Media
