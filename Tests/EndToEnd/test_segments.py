@@ -37,6 +37,11 @@ def test_segments_follow_each_other_without_a_frame_lost(stage):
     ends = []
     for result in results:
         assert_plays(pathlib.Path(result["output"]))
+        stream, = media.streams(result["output"], "audio")
+        sound += len(media.packets(result["output"], stream["index"]))
+        if result is results[-1] and not media.streams(result["output"], "video"):
+            # It ended before the pictures came to a keyframe: their last ones are in the segment before.
+            continue
         found = [frame.counter for frame in media.frames(result["output"])]
         assert found[0] is not None and sum(counter is None for counter in found) < len(found) / 4, found
         # Pictures that are too poor to read are there all the same, each behind another.
@@ -45,8 +50,6 @@ def test_segments_follow_each_other_without_a_frame_lost(stage):
                 found[index] = found[index - 1] + 1
         counters += found
         ends += [found[0], found[-1]]
-        stream, = media.streams(result["output"], "audio")
-        sound += len(media.packets(result["output"], stream["index"]))
     # Every frame is in one of them, once.
     lost = losses(recorder)
     assert counters == sorted(set(counters)), counters
