@@ -33,8 +33,8 @@
 
 demo:
 	@.ci/install-packages demo
-	@$(MAKE) --no-print-directory build
-	.build/release/tapedeck demo
+	swift build --product tapedeck
+	.build/debug/tapedeck demo
 
 test:
 	@.ci/test
