@@ -11,8 +11,9 @@ import Timeline
 ///
 /// The folder goes below `TAPEDECK_FIGURES_STORAGE`; the call lasts `TAPEDECK_FIGURES_HOURS`. It has two participants
 /// with VP8 at about 300 kbit/s and 30 pictures a second, and Opus at 32 kbit/s.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_FIGURES_STORAGE"] != nil))
 struct ExportFigures {
+    private static let storage = ProcessInfo.processInfo.environment["TAPEDECK_FIGURES_STORAGE"]
+
     private struct Sender {
         var writer: TrackFileWriter
         var ssrc: UInt32
@@ -25,9 +26,10 @@ struct ExportFigures {
         var interval: Int64 { self.codec == .opus ? 20_000_000 : 33_333_333 }
     }
 
-    @Test func recordALongCall() throws {
+    @Test(.enabled(if: Self.storage != nil, "make export-figures runs it"))
+    func recordALongCall() throws {
         let environment = ProcessInfo.processInfo.environment
-        let storage = try #require(environment["TAPEDECK_FIGURES_STORAGE"])
+        let storage = try #require(Self.storage)
         let hours = environment["TAPEDECK_FIGURES_HOURS"].flatMap(Double.init) ?? 4
         let end = Int64(hours * 3_600) * 1_000_000_000
         let utc = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
