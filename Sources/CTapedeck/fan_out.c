@@ -181,7 +181,7 @@ static void distribute(CTapedeckFanOut *fan_out, GstBuffer *buffer, GstClockTime
 static GstClockTime sound_duration(const GstCaps *caps, uint64_t samples) {
     int rate = 0;
     if (caps == NULL || !gst_structure_get_int(gst_caps_get_structure(caps, 0), "rate", &rate) || rate <= 0) return 0;
-    return gst_util_uint64_scale(samples, GST_SECOND, (uint64_t)rate);
+    return GST_FRAMES_TO_CLOCK_TIME(samples, rate);
 }
 
 // Streaming thread of the source pipeline.

@@ -404,15 +404,6 @@ extension RoomRecorder {
 
     // MARK: Failures
 
-    /// Runs a write; its failure is kept, and the other tracks go on.
-    func attempt(_ body: () throws(StorageError) -> Void) {
-        do {
-            try body()
-        } catch {
-            self.failed(error)
-        }
-    }
-
     func failed(_ error: StorageError) {
         self.degraded(error.message)
         guard self.state.failure == nil else { return }
