@@ -100,20 +100,20 @@ def assert_readable(frames, story=""):
     assert unreadable <= MAXIMUM_UNREADABLE * len(frames), f"{unreadable} of {len(frames)} counters unreadable {story}"
 
 
-def assert_whole(path, process, sent=None, lost=None, least=15):
+def assert_whole(path, process, sent=None):
     """A call of test patterns, in which every frame decodes and nothing is missing but what `process` says was lost.
 
     With `sent`, a count of frames taken before the end, it is one sender's from its first frame on, and all these are
     there but for those under way.
     """
     assert_plays(path)
-    lost = losses(process) if lost is None else lost
+    lost = losses(process)
     story = f"{media.describe(path)}\n{process.story()}"
     videos, sounds = media.streams(path, "video"), media.streams(path, "audio")
     assert videos and sounds, story
     for stream in videos:
         if sent is None:
-            assert_counters(path, stream["index"], lost, story, least)
+            assert_counters(path, stream["index"], lost, story)
         else:
             assert_numbered(path, stream["index"], process, sent)
     for stream in sounds:
@@ -124,7 +124,7 @@ def assert_whole(path, process, sent=None, lost=None, least=15):
 
 
 def assert_counters(path, index, lost, story, least=15):
-    """The counters in the pictures rise, and none is missing but what was lost; the counters that can be read."""
+    """The counters in the pictures rise, and none is missing but what was lost; the frames."""
     frames = media.frames(path, index)
     counters = [frame.counter for frame in frames if frame.counter is not None]
     holes = media.lost_frames(frames)
@@ -133,16 +133,17 @@ def assert_counters(path, index, lost, story, least=15):
     assert len(counters) >= least, text
     assert all(count > 0 for _, count in holes), f"frames are there twice: {text}"
     assert sum(count for _, count in holes) <= lost.frames, f"frames are missing: {text}"
-    return counters
+    return frames
 
 
 def assert_numbered(path, index, process, sent=0):
     """The same from a sender's first frame to the last of those `sent`, but for those under way; how many there are."""
     story = f"{media.describe(path)}\n{process.story()}"
-    counters = assert_counters(path, index, losses(process), story)
+    frames = assert_counters(path, index, losses(process), story)
+    counters = [frame.counter for frame in frames if frame.counter is not None]
     assert counters[0] <= SLACK, f"frame {counters[0]} is the first\n{story}"
     assert counters[-1] >= sent - 1 - SLACK, f"frame {counters[-1]} is the last of {sent}\n{story}"
-    return len(media.packets(path, index))
+    return len(frames)
 
 
 def assert_count(count, sent, lost, story):

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from figures import assert_whole
-from harness import LIMIT, ROOT, SOME, interrupted, room_url, start_recorder, tracks, wait_for_media
+from harness import LIMIT, ROOT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
 
@@ -39,15 +39,13 @@ def test_who_stays_is_written_while_the_files_of_who_leaves_are_closed(stage, sl
     wait_for_media(recorder, storage, 4)
     leaves.end()
     recorder.wait_for("the farewell", lambda: "peer left" in recorder.messages)
-    before = {path: path.stat().st_size for path in tracks(storage)}
     journal, = storage.rglob("journal.jsonl")
 
     def closed():
         return journal.read_text().count('"track-closed"')
 
     # Each of the two files takes six seconds to close.
-    recorder.wait_for("more of who stays", lambda: sum(
-        path.stat().st_size > size + SOME[path.suffix] * 2 // 3 for path, size in before.items()) >= 2, LIMIT)
+    wait_for_more(recorder, storage)
     assert closed() < 2, recorder.story()
     recorder.wait_for("closed files", lambda: closed() == 2, LIMIT)
     stays.end()
