@@ -52,7 +52,8 @@ enum ExportVerification {
                 )
             }
             let last = expected.map(\.lastNanoseconds).max() ?? 0
-            try self.require((reader.durationNanoseconds ?? -1) >= last, output, "states a duration that is too short")
+            // Without a Duration all of it is at its beginning: zero is not valid (RFC 9559 section 5.1.2.10).
+            try self.require((reader.durationNanoseconds ?? 0) >= last, output, "states a duration that is too short")
             try self.require(reader.tornTailOffset.map { $0 >= output.file.count } ?? true, output, "has a torn end")
             return try file.sha256()
         } catch let error as MatroskaError {

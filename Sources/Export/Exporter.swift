@@ -281,7 +281,7 @@ public enum Exporter {
             // What was said after the last picture and sound.
             try writeLines(until: .max)
             try writer.setChapters(chapters(merge))
-            let finish = writer.finish()
+            let finish = writer.finish(endNanoseconds: merge.tallies.map(\.endNanoseconds).max() ?? 0)
             _ = try file.append(finish.append)
             try file.finish(finish.patches)
         } catch let error as MatroskaError {

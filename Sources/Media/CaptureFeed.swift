@@ -26,7 +26,7 @@ final class CaptureFeed: Sendable {
 
     private static let deviceRetryDelay = Duration.seconds(1)
     private static let streamRetryDelay = Duration.seconds(3)
-    /// How often it is looked whether a live source gives something.
+    /// How often it is looked whether a source gives something.
     private static let lookDelay = Duration.milliseconds(100)
     /// A device that gives nothing for this long, and for three frames, is replaced: the slate is there within a second.
     private static let devicePatience: UInt64 = 600_000_000
@@ -34,6 +34,11 @@ final class CaptureFeed: Sendable {
     private static let streamPatience: UInt64 = 5_000_000_000
     /// The first picture or sound of a device may take this long.
     private static let firstPatience: UInt64 = 3_000_000_000
+    /// A file that gives nothing for this long, though it neither ended nor failed, has failed: as one whose content was
+    /// exchanged while it was being opened.
+    private static let fileFirstPatience: UInt64 = 10_000_000_000
+    /// The same between two frames or sounds: pictures of a file may be far apart.
+    private static let filePatience: UInt64 = 60_000_000_000
     /// A device that gives nothing for this long behind its slate is opened again.
     private static let deviceLimit: UInt64 = 10_000_000_000
     /// Files: this often in a row without a single frame or sound, with growing waits, and it is given up.
@@ -51,7 +56,7 @@ final class CaptureFeed: Sendable {
         var slate: Pass?
         /// A slate with its elements loaded, for a device: loading them takes time when every moment is seen.
         var spareSlate: Pass?
-        /// Whether the current pass of a live source gives something.
+        /// Whether the current pass gives something.
         var liveness: CaptureLiveness?
         /// Where media of a hidden pass are counted.
         var unseen: (picture: FanOut, sound: FanOut)?
@@ -59,8 +64,6 @@ final class CaptureFeed: Sendable {
         var baseNanoseconds: UInt64 = 0
         /// Running time 0 of the current pass, on the clock.
         var playsFrom: UInt64?
-        /// Buffers that had come before the current pass.
-        var countBefore: UInt64 = 0
         var failures = 0
         var isReported = false
         var isStopped = false
@@ -179,6 +182,7 @@ final class CaptureFeed: Sendable {
 
     /// How long the source may give nothing; a camera's rate may be lower than the one that is asked for.
     private func patience(framesPerSecond rate: Double?) -> UInt64 {
+        if self.isFile { return Self.filePatience }
         guard self.isDevice else { return Self.streamPatience }
         let slowest = max(0.1, min(rate ?? .infinity, Double(self.settings.framesPerSecond)))
         return max(Self.devicePatience, UInt64(3_000_000_000 / slowest))
@@ -192,7 +196,6 @@ final class CaptureFeed: Sendable {
             var playing: Pass
             if let pass { playing = pass } else { playing = try self.makePass(&state) }
             pass = playing
-            state.countBefore = self.count
             // A live source may move its first time stamps to the instant at which it begins, picture and sound each for
             // itself: with a base time of long ago, flash and beep would not be on one grid.
             let base = self.isFile ? state.baseNanoseconds : UInt64(clamping: Runtime.monotonicNanoseconds)
@@ -209,21 +212,23 @@ final class CaptureFeed: Sendable {
             state.unseen = nil
             return GStreamerError(error.code, pass?.complaints.first ?? error.message)
         }
-        if self.isFile {
-            self.thread.enqueue { [weak self] in self?.prepareNext() }
-        } else if let pass {
-            state.liveness = CaptureLiveness(
-                isHidden: state.unseen != nil,
-                count: state.unseen == nil ? self.count : 0,
-                now: UInt64(clamping: Runtime.monotonicNanoseconds),
-                patience: pass.patience,
-                firstPatience: max(pass.patience, Self.firstPatience),
-                limit: self.isDevice ? Self.deviceLimit : nil
-            )
-            self.lookLater(at: pass.number)
-            if self.isDevice { self.thread.enqueue { [weak self] in self?.prepareSlate() } }
-        }
+        if let pass { self.watch(pass, &state) }
+        if self.isFile { self.thread.enqueue { [weak self] in self?.prepareNext() } }
+        if self.isDevice { self.thread.enqueue { [weak self] in self?.prepareSlate() } }
         return nil
+    }
+
+    /// Looks from now on whether the pass that has begun gives something.
+    private func watch(_ pass: Pass, _ state: inout State) {
+        state.liveness = CaptureLiveness(
+            isHidden: state.unseen != nil,
+            count: state.unseen == nil ? self.count : 0,
+            now: UInt64(clamping: Runtime.monotonicNanoseconds),
+            patience: pass.patience,
+            firstPatience: self.isFile ? Self.fileFirstPatience : max(pass.patience, Self.firstPatience),
+            limit: self.isDevice ? Self.deviceLimit : nil
+        )
+        self.lookLater(at: pass.number)
     }
 
     /// Where media go of which nobody sees anything.
@@ -278,12 +283,14 @@ final class CaptureFeed: Sendable {
         self.thread.enqueue(after: Self.lookDelay) { [weak self] in self?.look(at: number) }
     }
 
-    /// On `thread`, several times a second: hides a source that gives nothing, and shows it when it does.
+    /// On `thread`, several times a second: hides a source that gives nothing, and shows it when it does; a file that gives
+    /// nothing has nothing to show in its place, and is opened again.
     private func look(at number: Int) {
         let isStuck = self.state.withLock { state -> Bool in
             guard let pass = state.current, pass.number == number else { return false }
             switch self.finding(&state) {
             case .unchanged, nil: break
+            case .silent where self.isFile: return true
             case .silent: self.hide(pass, &state)
             case .gives: self.show(pass, &state)
             case .stuck: return true
@@ -367,9 +374,15 @@ final class CaptureFeed: Sendable {
             // Nobody waits for a device to close.
             if !self.isFile { self.showSlate(&state) }
             current.pipeline.stop()
-            let gaveSomething = state.liveness?.hasGiven ?? (self.count > state.countBefore)
+            let gaveSomething = state.liveness?.hasGiven == true
             (state.liveness, state.unseen) = (nil, nil)
-            if gaveSomething { state.failures = 0 }
+            if gaveSomething {
+                state.failures = 0
+            } else {
+                // What was opened in advance is the file as it was then.
+                state.next?.pipeline.stop()
+                state.next = nil
+            }
             guard self.isFile, gaveSomething else {
                 if gaveSomething { state.isReported = false }
                 return message ?? "it ended by itself"

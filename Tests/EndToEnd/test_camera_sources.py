@@ -13,7 +13,7 @@ import numpy as np
 import pattern
 import pytest
 from figures import assert_few_lost, assert_plays, assert_readable, assert_unbroken_sound, number
-from harness import interrupted, room_url, start_recorder
+from harness import interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
 WIDTH, HEIGHT, RATE = 640, 360, 30
@@ -246,6 +246,27 @@ def test_a_file_that_becomes_unreadable_is_given_up_and_the_call_goes_on(stage, 
     # The sound goes on.
     peer.wait_for_figure("audioFramesReceived", peer.figures("audioFramesReceived")[0] + 50)
     assert camera.process.poll() is None
+    assert camera.end() in (0, 130), camera.story()
+
+
+def test_a_file_that_gives_nothing_any_more_is_opened_again(stage, clips):
+    url = room_url(stage.room_server(5), ROOM)
+    clip, other = stage.folder / "clip.mp4", stage.folder / "other.mp4"
+    clip.write_bytes(clips["mp4"].read_bytes())
+    camera = stage.tapedeck("camera", url, "--json", *camera_flags("test", f"file:{clip}"))
+    _, recorder = start_recorder(stage, url)
+    wait_for_media(recorder, stage.folder / "storage")
+    # Its first sound is due in an hour: until then it neither ends nor fails.
+    media.run("ffmpeg", "-v", "error", "-i", clip, "-itsoffset", "3600", "-i", clip, "-map", "0:v", "-map", "1:a", "-c",
+              "copy", "-f", "matroska", other)
+    other.replace(clip)
+    camera.wait_for("the failure", lambda: "a source failed: it is tried again until it works" in camera.messages)
+    assert "it gives nothing" in camera.messages
+    other.write_bytes(clips["mp4"].read_bytes())
+    other.replace(clip)
+    wait_for_more(recorder, stage.folder / "storage")
+    assert "given up" not in camera.messages
+    interrupted(recorder)
     assert camera.end() in (0, 130), camera.story()
 
 

@@ -118,6 +118,21 @@ import Timeline
         #expect(try Command.complaints(about: report.output).isEmpty)
     }
 
+    /// As when a segment begins just before the room is left.
+    @Test(arguments: [true, false])
+    func exportsARecordingOfOneUnit(isSound: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        var plan = isSound ? Plan.audio("alice", media.opus) : Plan.video("alice", .vp8, media.vp8)
+        plan.missing = 1..<(isSound ? media.opus : media.vp8).count
+        let recording = try SimulatedRecording([plan])
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.isComplete)
+        #expect(report.tracks.map(\.units) == [1])
+        #expect(report.durationNanoseconds == (isSound ? 20_000_000 : 0))
+        #expect(try Command.complaints(about: report.output).isEmpty)
+        #expect(try Probe(report.output).times(0).count == 1)
+    }
+
     @Test func givesTheSameBytesAgain() throws {
         let recording = try SimulatedRecording(try Self.call())
         let first = try Exporter.run(folder: recording.folder)

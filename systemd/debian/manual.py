@@ -58,7 +58,7 @@ def description(command):
     lines, examples = [".SH DESCRIPTION", escape(command.get("abstract", ""))], []
     for paragraph in command.get("discussion", "").split("\n\n"):
         if paragraph.strip().startswith("Example"):
-            examples.append(paragraph.strip().removeprefix("Examples:").removeprefix("Example:").strip())
+            examples += [line.strip().removeprefix("Example:").strip() for line in paragraph.strip().splitlines()]
         elif paragraph.strip():
             lines += [".PP", escape(" ".join(paragraph.split()))]
     return lines, examples

@@ -35,10 +35,11 @@ struct SegmentLayout: Sendable {
     /// What completes a segment whose clusters end at `dataEnd`.
     ///
     /// The Segment size is the last patch. No cues are appended if the file has them elsewhere. Chapters go between
-    /// the clusters and the cues.
+    /// the clusters and the cues. It lasts at least `leastTicks`.
     func completion(
         index: SegmentIndex,
         dataEnd: UInt64,
+        leastTicks: Int64 = 0,
         hasCues: Bool = false,
         chapters: [Chapter] = []
     ) -> (append: [UInt8], patches: [Patch]) {
@@ -48,9 +49,10 @@ struct SegmentLayout: Sendable {
         let cues = hasCues ? [] : self.cues(index)
         append += cues
         var patches: [Patch] = []
-        if let slot = self.durationSlot, index.endTicks > 0 {
+        let endTicks = max(index.endTicks, leastTicks)
+        if let slot = self.durationSlot, endTicks > 0 {
             var bytes: [UInt8] = []
-            bytes.appendFloat(ElementID.duration, Double(index.endTicks))
+            bytes.appendFloat(ElementID.duration, Double(endTicks))
             patches.append(Patch(offset: slot, bytes: bytes))
         }
         if let reserve = self.seekReserve {

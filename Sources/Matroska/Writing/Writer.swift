@@ -252,12 +252,16 @@ public struct Writer: Sendable {
     /// place.
     ///
     /// Changes nothing, so it may be called again after a failure to write.
-    public func finish() -> Finish {
+    ///
+    /// - Parameter endNanoseconds: Where the media end, if that is known: the writer does not know how long the only block
+    ///   of a track lasts.
+    public func finish(endNanoseconds: Int64 = 0) -> Finish {
         let open = self.sizedClusters..<self.clusterStarts.count
         let patches = open.compactMap { self.sizePatch(cluster: $0, endsHere: true) }
         let completion = self.layout.completion(
             index: self.index,
             dataEnd: self.offset,
+            leastTicks: endNanoseconds / self.scale,
             chapters: self.lateChapters
         )
         return Finish(append: completion.append, patches: patches + completion.patches)

@@ -89,12 +89,11 @@ public struct SignallingTrace: Sendable {
         var members = members
         members["at"] = .number((seconds * 1_000_000).rounded() / 1_000_000)
         members["utc"] = .string(utc)
-        var line = self.redaction.redact(.object(members)).text
-        if line.utf8.count > JSONValue.maximumBytes {
-            let kept = members.filter { ["direction", "transport", "kind", "at", "utc"].contains($0.key) }
-            line =
-                JSONValue.object(kept.merging(["omittedBytes": .integer(line.utf8.count)]) { first, _ in first }).text
+        let size = JSONValue.object(members).text.utf8.count
+        if size > JSONValue.maximumBytes {
+            members = members.filter { ["direction", "transport", "kind", "at", "utc"].contains($0.key) }
+            members["omittedBytes"] = .integer(size)
         }
-        return line
+        return self.redaction.redact(.object(members)).text
     }
 }

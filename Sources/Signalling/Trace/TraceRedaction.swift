@@ -20,6 +20,12 @@ public struct TraceRedaction: Sendable {
         "password", "passwd", "pwd", "pin", "token", "secret", "credential", "authorization", "apikey", "api_key",
         "inline",
     ].map { Array($0.utf8) }
+    /// The same by their first byte, so that most bytes of a text are looked at once.
+    private static let namesByFirstByte: [[[UInt8]]] = {
+        var table = [[[UInt8]]](repeating: [], count: 256)
+        for name in Self.names { table[Int(name[0])].append(name) }
+        return table
+    }()
     /// Shortest known secret that is looked for everywhere.
     private static let shortestKnown = 4
     /// How much of the text before is kept to find a name that is cut.
@@ -36,6 +42,8 @@ public struct TraceRedaction: Sendable {
     }
 
     private let known: [[UInt8]]
+    /// By byte, whether a known secret or a name begins with it: most of a text does not.
+    private let isBeginning: [Bool]
     private let replacement: Replacement
     /// The end of what was given, from where the next piece is read again: a name, or a value with its name, may be cut.
     private var tail: [UInt8] = []
@@ -44,7 +52,11 @@ public struct TraceRedaction: Sendable {
 
     /// - Parameter known: Secrets that are taken out wherever they stand.
     public init(known: [String] = [], replacement: Replacement = .sameLength) {
-        self.known = known.map { Array($0.utf8) }.filter { $0.count >= Self.shortestKnown }
+        let known = known.map { Array($0.utf8) }.filter { $0.count >= Self.shortestKnown }
+        self.known = known
+        self.isBeginning = (0...UInt8.max).map { byte in
+            known.contains { $0[0] == byte } || !Self.namesByFirstByte[Int(byte | 0x20)].isEmpty
+        }
         self.replacement = replacement
     }
 
@@ -93,14 +105,15 @@ public struct TraceRedaction: Sendable {
         var lastEnd = 0
         self.held = []
         while start < bytes.count {
-            if let end = self.knownSecret(bytes, at: start) {
+            let isBeginning = self.isBeginning[Int(bytes[start])]
+            if isBeginning, let end = self.knownSecret(bytes, at: start) {
                 if end > index {
                     self.replace(bytes[max(start, index)..<end], &output)
                     index = end
                 }
                 start = end
                 lastEnd = end
-            } else if let (value, begin) = self.value(bytes, at: start) {
+            } else if isBeginning, let (value, begin) = self.value(bytes, at: start) {
                 if begin > index {
                     output += bytes[index..<begin]
                     index = begin
@@ -154,13 +167,8 @@ public struct TraceRedaction: Sendable {
 
     /// The value after a name of a secret that begins here, and where the value begins.
     private func value(_ bytes: [UInt8], at start: Int) -> (Value, Int)? {
-        let first = bytes[start] | 0x20
-        guard
-            let name = Self.names.first(where: { name in
-                name[0] == first && bytes.count - start >= name.count
-                    && zip(name, bytes[start...]).allSatisfy { $0 == $1 | 0x20 || ($0 == $1) }
-            })
-        else { return nil }
+        let names = Self.namesByFirstByte[Int(bytes[start] | 0x20)]
+        guard let name = names.first(where: { Self.stands($0, in: bytes, at: start) }) else { return nil }
         var index = start + name.count
         let closing = Self.quote(bytes, &index)
         Self.skipSpaces(bytes, &index)
@@ -172,6 +180,16 @@ public struct TraceRedaction: Sendable {
         var begin = index
         if let backslashes = Self.quote(bytes, &begin) { return (.quoted(backslashes: backslashes), begin) }
         return (closing == nil ? .bare : .number, index)
+    }
+
+    /// Whether a name in lower case stands at a place, in whatever case.
+    private static func stands(_ name: [UInt8], in bytes: [UInt8], at start: Int) -> Bool {
+        guard bytes.count - start >= name.count else { return false }
+        for index in name.indices {
+            let byte = bytes[start + index]
+            if byte | 0x20 != name[index], byte != name[index] { return false }
+        }
+        return true
     }
 
     /// Steps over a quotation mark with backslashes before it, and counts these.

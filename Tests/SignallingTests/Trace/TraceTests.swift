@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test func whatIsTooLargeIsLeftOut() {
-        let text = Self.trace([.stream(.received([UInt8](repeating: 0x61, count: 1_000_000)))])
+        let text = Self.trace([.stream(.received([UInt8](repeating: 0x7a, count: 1_000_000)))])
         #expect(text.contains("\"omittedBytes\":"))
         let failure = #expect(throws: TraceReplay.Failure.self) { try TraceReplay(text) }
         #expect(failure?.message.contains("too large") == true)
