@@ -96,18 +96,18 @@ extension Catalogue {
         try database.execute(
             sql: """
                 INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, options, state, progress,
-                    file, error, created_ns, started_ns, finished_ns)
+                    file, error, attempts, due_ns, created_ns, started_ns, finished_ns)
                 VALUES (:id, :recording, :layout, :participant, :from, :to, :options, :state, :progress, :file, :error,
-                    :created, :started, :finished)
+                    :attempts, :due, :created, :started, :finished)
                 ON CONFLICT (id) DO UPDATE SET state = :state, progress = :progress, file = :file, error = :error,
-                    started_ns = :started, finished_ns = :finished
+                    attempts = :attempts, due_ns = :due, started_ns = :started, finished_ns = :finished
                 """,
             arguments: [
                 "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
                 "participant": export.participant, "from": export.from, "to": export.to,
                 "options": try Self.text(export.options), "state": export.state.rawValue,
                 "progress": min(max(export.progress, 0), 1), "file": export.file,
-                "error": export.error, "created": export.created.nanosecondsSince1970,
+                "error": export.error, "attempts": export.attempts, "due": export.due?.nanosecondsSince1970, "created": export.created.nanosecondsSince1970,
                 "started": export.started?.nanosecondsSince1970, "finished": export.finished?.nanosecondsSince1970,
             ]
         )
@@ -165,6 +165,8 @@ extension ExportEntry {
         self.progress = row["progress"]
         self.file = row["file"]
         self.error = row["error"]
+        self.attempts = row["attempts"]
+        self.due = (row["due_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:))
         self.started = (row["started_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:))
         self.finished = (row["finished_ns"] as Int64?).map(UTCTime.init(nanosecondsSince1970:))
     }

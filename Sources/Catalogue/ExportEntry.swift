@@ -37,8 +37,12 @@ public struct ExportEntry: Sendable, Hashable {
     public var progress: Double
     /// The file, relative to the recording's folder when it is inside.
     public var file: String?
-    /// Why it failed.
+    /// Why it failed, or what it waits for.
     public var error: String?
+    /// How often it began and failed.
+    public var attempts = 0
+    /// One that waits does not begin before; nil: as soon as it is its turn.
+    public var due: UTCTime?
     /// When it was asked for.
     public var created: UTCTime
     /// When it began to run.

@@ -15,6 +15,10 @@ enum Schema {
         migrator.registerMigration("2 export options") {
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN options TEXT")
         }
+        migrator.registerMigration("3 export attempts") {
+            try $0.execute(sql: "ALTER TABLE exports ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
+            try $0.execute(sql: "ALTER TABLE exports ADD COLUMN due_ns INTEGER")
+        }
         return migrator
     }
 

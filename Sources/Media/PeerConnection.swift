@@ -90,9 +90,9 @@ public final class PeerConnection: Sendable {
             settings.stunServer = servers.stun
             settings.turnServers = servers.turn
             self.state.withLock { $0.relays = servers.names }
-            let bin = try await self.context.control.run("opening a peer connection") { [weak self, settings] in
+            try await self.context.control.run("opening a peer connection") { [weak self, settings] in
                 guard let self else { throw GStreamerError(.interrupted, "the connection is gone") }
-                return try WebRTCBin(
+                let bin = try WebRTCBin(
                     id: self.id.rawValue,
                     settings: settings,
                     certificate: self.context.certificate,
@@ -101,8 +101,13 @@ public final class PeerConnection: Sendable {
                     onEvent: { [weak self] event in self?.handle(event) },
                     onBus: { [weak self] event in self?.handle(event) }
                 )
+                // Whoever waited for it may have given up meanwhile: nothing stays that plays.
+                let isClosed = self.state.withLock { state in
+                    if !state.isClosed { state.bin = bin }
+                    return state.isClosed
+                }
+                if isClosed { bin.stop() }
             }
-            self.state.withLock { $0.bin = bin }
         }
     }
 
@@ -248,6 +253,13 @@ public final class PeerConnection: Sendable {
             recorder?.close(connection: id, reason: reason)
         }
         self.onEvent(.closed)
+    }
+
+    /// Whether media are agreed in either direction, so that RTP or reports about it should come.
+    var hasMedia: Bool {
+        self.state.withLock { state in
+            state.negotiation.negotiatedMedia.contains { $0.remoteDirection.sends || $0.ourDirection.sends }
+        }
     }
 
     /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first.

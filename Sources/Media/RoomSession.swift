@@ -196,8 +196,8 @@ public final class RoomSession: Sendable {
         for await event in self.signaller.events { self.input(.room(event)) }
     }
 
-    /// Once a second: a peer that sends neither RTP nor RTCP is reported, which webrtcbin does not notice in time
-    /// (docs/gstreamer.md, fact 18).
+    /// Once a second: a peer that sends neither RTP nor RTCP, though it should, is reported, which webrtcbin does not notice
+    /// in time (docs/gstreamer.md, fact 18).
     private func watchLiveness() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             if let outputs = self.context.outputs { self.context.control.enqueue { outputs.tick() } }
@@ -206,7 +206,9 @@ public final class RoomSession: Sendable {
                 state.connections.keys.compactMap { id -> (ConnectionID, LivenessPolicy.Transition)? in
                     guard let connection = state.connections[id] else { return nil }
                     let heard = connection.connection.lastHeardNanoseconds.map { UInt64(clamping: $0) }
-                    return state.connections[id]?.liveness?.update(lastHeardAt: heard, now: now).map { (id, $0) }
+                    let isExpected = connection.connection.hasMedia
+                    return state.connections[id]?.liveness?.update(lastHeardAt: heard, isExpected: isExpected, now: now)
+                        .map { (id, $0) }
                 }
             }
             for (id, transition) in transitions {

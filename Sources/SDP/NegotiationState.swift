@@ -123,6 +123,9 @@ public struct NegotiationState: Sendable {
         return users.count == 1 ? users.first : nil
     }
 
+    /// Whether webrtcbin takes all that the m-lines ever named: it forgets none that is gone.
+    var sourcesFit: Bool { self.innerLines.reduce(0) { $0 + $1.sources.count } <= SDPLimits.sources }
+
     /// Whether a text is an offer of ours that a server sent back to us.
     public func isEcho(of text: String) -> Bool {
         guard let description = try? SessionDescription(parsing: text) else { return false }
@@ -205,10 +208,10 @@ struct InnerLine: Sendable, Hashable {
     /// What our offer lists; empty when answering.
     var offered: [OuterFormat] = []
 
-    /// Remembers sources that were not known, up to the limit.
+    /// Remembers sources that were not known, up to one more than may be named.
     mutating func add(_ new: [RemoteSource]) {
         for source in new where !self.sources.contains(where: { $0.ssrc == source.ssrc }) {
-            guard self.sources.count < SDPLimits.sourcesPerMediaLine else { return }
+            guard self.sources.count <= SDPLimits.sources else { return }
             self.sources.append(source)
         }
     }

@@ -49,12 +49,16 @@ public enum SDPLimits {
     public static let bytes = 256 * 1024
     /// Lines of a whole description.
     public static let lines = 16_384
-    /// m-lines of a description, and m-lines that webrtcbin is ever given.
-    public static let mediaLines = 32
+    /// m-lines of a description, and m-lines that webrtcbin is ever given: a browser adds one for each track that was ever
+    /// sent, also for those that have ended.
+    public static let mediaLines = 128
     /// Formats on one m-line, counted before duplicates are dropped.
     public static let formatsPerMediaLine = 256
-    /// Synchronisation sources remembered for one m-line; later ones are ignored.
+    /// Synchronisation sources taken from one m-line of a description; later ones are ignored.
     public static let sourcesPerMediaLine = 64
+    /// Sources that the m-lines of one connection may name in the course of a call, retransmissions included; a
+    /// description that names more is worth a new connection.
+    public static let sources = 256
     /// Candidates taken from one description; later ones are ignored.
     public static let candidates = 256
     /// UTF-8 bytes of one candidate line.

@@ -5,7 +5,8 @@ import Basics
 /// Says when a peer falls silent and when it is heard again.
 ///
 /// Times are nanoseconds of one monotonic clock. RTCP counts as well as RTP: a peer that pauses all its tracks still
-/// sends reports.
+/// sends reports. Of a peer with whom no media are agreed, in either direction, nothing is expected: whether he is still
+/// there is for ICE to say.
 public struct LivenessPolicy: Sendable, Equatable {
     /// A change that the session has to know.
     public enum Transition: Hashable, Sendable {
@@ -31,7 +32,10 @@ public struct LivenessPolicy: Sendable, Equatable {
     /// Takes the newest arrival of RTP or RTCP on any track, nil if there was none yet.
     ///
     /// Called about once a second; says each change once.
-    public mutating func update(lastHeardAt: UInt64?, now: UInt64) -> Transition? {
+    ///
+    /// - Parameter isExpected: Whether the peer has something to send, be it reports about what we send.
+    public mutating func update(lastHeardAt: UInt64?, isExpected: Bool = true, now: UInt64) -> Transition? {
+        if !isExpected { self.lastHeard = max(self.lastHeard, now) }
         if let lastHeardAt, lastHeardAt > self.lastHeard { self.lastHeard = lastHeardAt }
         let isSilent = now > self.lastHeard && now - self.lastHeard >= self.limit
         guard isSilent != self.isSilent else { return nil }

@@ -24,6 +24,7 @@ import Testing
         var export = self.export()
         export.participant = "alice"
         (export.from, export.to) = (1.5, 20)
+        (export.attempts, export.due) = (2, CatalogueStorage.time(30))
         export.options = ["size": "640x360"]
         try await self.catalogue.save(export)
         #expect(try await self.catalogue.pendingExports() == [export])

@@ -2,11 +2,12 @@
 """A Chromium call on python-socketio 5 over WebSocket, recorded; and our own camera on the same server."""
 
 import json
+import time
 
 import media
 import pytest
 from figures import assert_all_counted, assert_plays, assert_synchronous
-from harness import interrupted, record, room_url, start_recorder, wait_for_silence
+from harness import interrupted, record, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_silence
 
 ROOM = "123123"
 
@@ -91,3 +92,26 @@ def test_a_call_put_on_hold_goes_on(stage):
     returns = [after for before, after in zip(times, times[1:]) if after - before > 1]
     assert len(returns) >= 2, f"{returns} {recorder.story()}"
     assert len([time for time in times if time >= returns[-1]]) >= 10, recorder.story()
+
+
+@pytest.mark.long
+def test_who_only_listens_is_left_in_peace_and_recorded_when_he_speaks(stage):
+    server = stage.room_server(5)
+    browser = stage.browser(server, ROOM, "--send", "--receive")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    wait_for_media(recorder, stage.folder / "storage")
+
+    def turn(direction):
+        browser.tell(f"set direction {direction}")
+        browser.wait_for(direction, lambda: any(fact.get("what") == f"direction {direction}" for fact in browser.facts))
+    turn("inactive")
+    # Silence ended a call after 29 s.
+    time.sleep(40)
+    sent, = browser.figures("framesSent")
+    turn("sendrecv")
+    browser.wait_for_figure("framesSent", sent + 60)
+    wait_for_more(recorder, stage.folder / "storage")
+    interrupted(recorder)
+    assert_plays(exported)
+    assert not any(text in recorder.messages for text in ("peer is silent", "call failed", "call reset")), recorder.story()
+    assert len([fact for fact in browser.facts if fact.get("event") == "connected"]) == 1

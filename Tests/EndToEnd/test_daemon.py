@@ -59,6 +59,11 @@ def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
         daemon.recordings())
     assert {recording["room"] for recording in found} == {"standup", "retro"}
     assert all(recording["state"] == "finished" and recording["bytes"] > 0 for recording in found)
+    # One whose folder somebody removed by hand is forgotten when it is deleted.
+    removed, kept = found
+    shutil.rmtree(daemon.storage / "recordings" / removed["room"])
+    assert daemon.request("DELETE", f"/v1/recordings/{removed['id']}")[0] == 204
+    assert [recording["id"] for recording in daemon.recordings()] == [kept["id"]]
 
 
 @pytest.mark.media

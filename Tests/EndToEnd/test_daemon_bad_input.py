@@ -415,6 +415,41 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
         assert "SQLite" not in daemon.process.messages or len(daemon.log("catalogue failed")) < 20
 
 
+def test_an_export_waits_for_space_and_is_tried_again_when_it_failed(stage):
+    with small_disk(stage.folder / "disk", "200m") as disk:
+        server = stage.room_server(5)
+        daemon = Daemon(stage, {"standup": {**room(server, "one"), "record": {"empty_after": "1s"}}},
+                        storage={"directory": str(disk / "storage"), "minimum_free": "20MB"})
+        camera = stage.tapedeck("camera", room_url(server, "one"), "--size", "320x180")
+        daemon.wait_for_recording("standup")
+        folder, = (disk / "storage" / "recordings" / "standup").iterdir()
+        identifier = daemon.room("standup")["status"]["recording"]["id"]
+        # Sound is still recorded, and there is no space for an export beside that.
+        ballast = disk / "ballast"
+        state = os.statvfs(disk)
+        with ballast.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, state.f_bavail * state.f_frsize - 10_050_000)
+        assert camera.end() in (0, 130), camera.story()
+
+        def export():
+            return daemon.get(f"/v1/recordings/{identifier}/exports")["exports"][0]
+        daemon.wait_for("the wait for space", lambda: daemon.log("an export waits for free space"))
+        waiting = export()
+        assert waiting["state"] == "queued" and "free space" in waiting["error"] and waiting["attempts"] == 0, waiting
+        # No file takes the place of a folder.
+        (folder / "call.mkv").mkdir()
+        ballast.unlink()
+        daemon.wait_for("a failure", lambda: export()["attempts"])
+        failed = export()
+        assert failed["state"] == "queued" and failed["error"] and failed["nextAttempt"], failed
+        (folder / "call.mkv").rmdir()
+        daemon.wait_for("the export", lambda: export()["state"] == "done")
+        assert export()["attempts"] == failed["attempts"] and "error" not in export(), export()
+        assert_plays(folder / "call.mkv")
+        assert [line for line in daemon.log("export.failed") if "next" in line], daemon.process.story()
+        assert daemon.process.end() == 0, daemon.process.story()
+
+
 def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     server = stage.room_server(5)
     daemon, failure = preloaded_daemon(stage, monkeypatch, "write_failure", {"standup": room(server, "one")})

@@ -84,6 +84,12 @@ def test_the_service_is_stopped_in_order_and_started_again():
     assert service["TimeoutStopSec"] == ["3min"] and service["WatchdogSec"] == ["30s"]
 
 
+def test_the_kernel_says_which_run_of_it_this_is():
+    """Parts of a recording are put on one clock by /proc/sys/kernel/random/boot_id, which ProcSubset=pid hides."""
+    for name in SERVICES:
+        assert "ProcSubset" not in settings(name) and settings(name)["ProtectProc"] == ["invisible"]
+
+
 def test_folders_and_files_are_closed_to_others():
     for name in SERVICES:
         service = settings(name)

@@ -168,6 +168,33 @@ struct HostilePeerTests {
         #expect(recorder.tracks.isEmpty && recorder.failure == nil)
     }
 
+    /// As when the thread that builds connections is held up by a device: what comes too late is ended at once.
+    @Test
+    func aConnectionThatIsBuiltTooLateLeavesNothingPlaying() async throws {
+        let control = ControlThread(name: "control")
+        let context = try TestSession.context(control: control)
+        let open = { @Sendable (id: UInt64) in
+            PeerConnection(id: ConnectionID(id), peer: Self.mallory, context: context, logger: TestSession.logger) { _ in }
+        }
+        // What is loaded once and stays.
+        let first = open(1)
+        await first.open()
+        await first.close(reason: "over")
+        try Runtime.startCountingObjects()
+        let before = Runtime.liveObjectCount
+        let isHeldUp = DispatchSemaphore(value: 0)
+        control.enqueue { isHeldUp.wait() }
+        do {
+            let late = open(2)
+            // Returns when its limit of 5 s is over.
+            await late.open()
+            async let closing: Void = late.close(reason: "it did not open")
+            isHeldUp.signal()
+            await closing
+        }
+        #expect(await self.eventually { Runtime.liveObjectCount <= before })
+    }
+
     /// Whether a command is an answer that refuses every m-line (RFC 3264 section 6).
     private static func takesNothing(_ command: RoomCommand) -> Bool {
         guard case .answer(_, let sdp) = command else { return false }

@@ -120,6 +120,47 @@ private final class CapturedOutput {
         #expect(lines.allSatisfy { Set($0.suffix(100)).count == 1 })
     }
 
+    /// The pipe is a blocking one, as standard error is: a `less` that is not scrolled must not stop whoever logs.
+    @Test(.timeLimit(.minutes(2))) func whoeverLogsNeverWaitsForWhoReads() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let time = try #require(UTCTime(iso8601: "2026-11-21T03:12:26Z"))
+        let output = LogOutput(
+            format: .text,
+            level: .info,
+            descriptor: ends[1],
+            journal: nil,
+            now: { time },
+            onLine: { _ in }
+        )
+        let logger = output.logger()
+        let padding = String(repeating: "x", count: 1000)
+        for number in 0..<1000 { logger.info("\(number) \(padding)") }
+        // Now somebody reads: first what waited, then how much is missing, then what is new.
+        var text = ""
+        func read(until sign: String) {
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            while !text.contains(sign) {
+                let count = Glibc.read(ends[0], &bytes, bytes.count)
+                guard count > 0 else { return }
+                text += String(decoding: bytes.prefix(count), as: UTF8.self)
+            }
+        }
+        read(until: "log lines were lost")
+        read(until: "detail=")
+        read(until: "\n")
+        logger.info("the last")
+        read(until: "the last")
+        let lines = text.split(separator: "\n")
+        let numbers = lines.compactMap { $0.split(separator: " ").dropFirst(3).first.flatMap { Int($0) } }
+        #expect(numbers == Array(0..<numbers.count))
+        // The pipe takes 64 KiB, and memory 256.
+        #expect(numbers.count > 250)
+        #expect(lines.dropLast().last?.hasSuffix("log lines were lost: nobody took them detail=\(1000 - numbers.count)") == true)
+        #expect(lines.allSatisfy { $0.hasPrefix("2026") })
+    }
+
     @Test func formatFollowsStandardError() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

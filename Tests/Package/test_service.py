@@ -148,6 +148,8 @@ def test_an_upgrade_and_a_crash_in_mid_call_lose_no_recording(machine, stage, pa
     machine.wait_for("exports", lambda: all((folder / "call.mkv").exists() for folder in machine.recordings("upgraded")))
     for folder in machine.recordings("upgraded"):
         assert_plays(folder / "call.mkv")
+        # The sandbox lets it know the run of the kernel, by which parts are on one clock.
+        assert '"boot":"' in (folder / "journal.jsonl").read_text()
     assert "recording.repaired" in machine.journal()
 
 

@@ -121,7 +121,7 @@ import Testing
         var state = try makeState()
         _ = try state.exchange(base.text)
         var last: OnOffer?
-        for round in 0..<40 {
+        for round in 0..<200 {
             var offer = base
             offer.lines = offer.lines.map {
                 $0.value.hasPrefix("group:BUNDLE") ? .attribute("group", "BUNDLE 0 r\(round)") : $0
@@ -134,5 +134,33 @@ import Testing
             _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner))
         }
         #expect(last == .rebuild(.noRoom))
+    }
+
+    /// As from a camera that is replaced again and again: webrtcbin keeps every source, so a new connection comes before
+    /// the first that it would drop.
+    @Test func newSourcesForEverEndInARebuild() throws {
+        let base = try SessionDescription(parsing: Fixture.load("chromium-1-audio-video.offer").text)
+        var state = try makeState()
+        var last: OnOffer?
+        var named: Set<UInt32> = []
+        for round in UInt32(0)..<400 {
+            var offer = base
+            offer.media[1].lines = offer.media[1].lines.filter { !$0.value.hasPrefix("ssrc") }
+            offer.media[1].lines.append(.attribute("ssrc", "\(1000 + round) cname:camera"))
+            last = try state.offerReceived(offer.text)
+            if case .apply(let inner)? = last { _ = try state.answerCreated(inner: SimulatedWebRTCBin().answer(inner)) }
+            guard case .rebuild? = last else {
+                named.formUnion(state.negotiatedMedia.flatMap(\.remoteSources).map(\.ssrc))
+                continue
+            }
+            break
+        }
+        #expect(last == .rebuild(.noRoom))
+        #expect(named.count == SDPLimits.sources)
+        var fresh = try makeState()
+        guard case .apply = try fresh.offerReceived(base.text) else {
+            Issue.record("the new connection does not take it")
+            return
+        }
     }
 }

@@ -79,6 +79,19 @@ import Testing
         #expect(!policy.isSilent)
     }
 
+    @Test func ofWhoOnlyListensNothingIsExpected() {
+        var policy = LivenessPolicy(startedAt: 0)
+        var changes: [UInt64: LivenessPolicy.Transition] = [:]
+        // The camera is on from 600 s to 620 s, and then nothing is heard though it should be.
+        for now in UInt64(1)...640 {
+            let heard: UInt64? = now < 600 ? nil : min(now, 620) * Self.second
+            changes[now] = policy.update(lastHeardAt: heard, isExpected: now >= 599, now: now * Self.second)
+        }
+        #expect(changes == [630: .silent])
+        // Whoever is put on hold while he is silent is heard again.
+        #expect(policy.update(lastHeardAt: 620 * Self.second, isExpected: false, now: 641 * Self.second) == .heard)
+    }
+
     @Test func aPeerThatNeverSendsIsSilentAfterTheLimit() {
         var policy = LivenessPolicy(startedAt: 0, limit: .milliseconds(1500))
         #expect(policy.update(lastHeardAt: nil, now: 1_499_999_999) == nil)

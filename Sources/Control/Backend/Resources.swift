@@ -323,8 +323,12 @@ public struct ExportResource: Sendable, Hashable, Codable {
     public var progress: Double
     /// The file's name relative to the recording's folder, when it is done.
     public var file: String?
-    /// Why it failed.
+    /// Why it failed, or what it waits for.
     public var error: String?
+    /// How often it began and failed.
+    public var attempts: Int
+    /// When it is tried again, in UTC; nil unless it waits for that.
+    public var nextAttempt: String?
 
     /// An export with each part given.
     public init(
@@ -334,7 +338,9 @@ public struct ExportResource: Sendable, Hashable, Codable {
         state: State,
         progress: Double,
         file: String? = nil,
-        error: String? = nil
+        error: String? = nil,
+        attempts: Int = 0,
+        nextAttempt: String? = nil
     ) {
         self.id = id
         self.recording = recording
@@ -343,6 +349,8 @@ public struct ExportResource: Sendable, Hashable, Codable {
         self.progress = progress
         self.file = file
         self.error = error
+        self.attempts = attempts
+        self.nextAttempt = nextAttempt
     }
 }
 

@@ -96,7 +96,7 @@ actor Housekeeper: Service {
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
-        await self.keeper.note(DiskFigures(freeBytes: freeBytes, secondsUntilFull: seconds))
+        await self.keeper.note(DiskFigures(freeBytes: freeBytes, minimumFreeBytes: self.governor.minimumFree, secondsUntilFull: seconds))
         let details = ["free_bytes": "\(freeBytes)"]
         switch self.governor.measured(freeBytes: freeBytes) {
         case .none:
@@ -138,6 +138,8 @@ struct WriteFailure: Sendable {
 /// How the disk is.
 struct DiskFigures: Sendable, Hashable {
     var freeBytes: Int64 = 0
+    /// What should stay free.
+    var minimumFreeBytes: Int64 = 0
     var secondsUntilFull: Double?
 }
 

@@ -12,12 +12,15 @@ final class ExportProgress: Sendable {
         var fraction = 0.0
         var file: String?
         var error: String?
+        var isRetriable = true
     }
 
     private let state = Mutex(State())
 
     var file: String? { self.state.withLock { $0.file } }
     var error: String? { self.state.withLock { $0.error } }
+    /// Whether another try may end otherwise; also for a job that ended without a word.
+    var isRetriable: Bool { self.state.withLock { $0.isRetriable } }
     var fraction: Double { self.state.withLock { $0.fraction } }
 
     /// Takes a line of the job.
@@ -33,8 +36,9 @@ final class ExportProgress: Sendable {
             case .finished(let result):
                 state.file = result.output
                 return false
-            case .failed(let message, _):
+            case .failed(let message, let isRetriable):
                 state.error = message
+                state.isRetriable = isRetriable
                 return false
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 import ConfigurationFile
 import Foundation
@@ -25,8 +26,13 @@ actor RecordingKeeper: Service {
     private let roomOrders: [String: [ExportOrder]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
-    /// How the disk is, as the housekeeper last measured.
-    private(set) var disk = DiskFigures()
+    /// How the disk is, as the housekeeper last measured; nil before it did.
+    private(set) var disk: DiskFigures?
+    private let policy = ExportPolicy()
+    /// When there may be space for exports that wait for it.
+    private var waitsForSpace: [String: UTCTime] = [:]
+    /// When the next export that waits for a time or for space is due.
+    private var nextDue: UTCTime?
     /// Exports that run.
     private var running: Set<String> = []
     private let wakes: AsyncStream<Void>
@@ -142,7 +148,12 @@ actor RecordingKeeper: Service {
         }
     }
 
-    func note(_ figures: DiskFigures) { self.disk = figures }
+    /// About once a second.
+    func note(_ figures: DiskFigures) {
+        let isFirst = self.disk == nil
+        self.disk = figures
+        if isFirst || self.nextDue.map({ $0 <= .now() }) == true { self.wake.yield() }
+    }
 
     // MARK: Deletion
 
@@ -295,17 +306,63 @@ actor RecordingKeeper: Service {
 
     private func hasExports() async -> Bool {
         guard self.running.isEmpty else { return true }
-        return ((try? await self.catalogue.pendingExports()) ?? []).contains { $0.state == .queued }
+        return ((try? await self.catalogue.pendingExports()) ?? []).contains { self.mayBegin($0, at: .now()) }
+    }
+
+    private func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
+        export.state == .queued && self.due(export).map { $0 <= now } ?? true
+    }
+
+    /// When an export that waits for a time or for space may begin.
+    private func due(_ export: ExportEntry) -> UTCTime? {
+        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.max()
     }
 
     private func nextExports() async -> [ExportEntry] {
         var pending: [ExportEntry] = []
         await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
         self.metrics.exportQueue(length: pending.count)
-        let free = max(0, self.exportJobs - self.running.count)
-        let next = pending.filter { $0.state == .queued && !self.running.contains($0.id) }.prefix(free)
-        for export in next { self.running.insert(export.id) }
-        return Array(next)
+        let now = UTCTime.now()
+        let ids = Set(pending.map(\.id))
+        self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
+        var next: [ExportEntry] = []
+        for export in pending where self.mayBegin(export, at: now) && !self.running.contains(export.id) {
+            guard self.running.count < self.exportJobs else { break }
+            // Before anything is waited for: another turn must not begin it too.
+            self.running.insert(export.id)
+            if await self.putOff(export, at: now) {
+                self.running.remove(export.id)
+            } else {
+                next.append(export)
+            }
+        }
+        self.nextDue = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        return next
+    }
+
+    /// Puts an export off if there is no space for it.
+    private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
+        guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else { return false }
+        let missing = self.policy.missingBytes(
+            recordingBytes: recording.bytes,
+            freeBytes: disk.freeBytes,
+            minimumFreeBytes: disk.minimumFreeBytes
+        )
+        let hasWaited = self.waitsForSpace.updateValue(now.adding(self.policy.spaceInterval), forKey: export.id) != nil
+        guard missing > 0 else {
+            self.waitsForSpace[export.id] = nil
+            return false
+        }
+        // Said once: the catalogue is on the same disk.
+        guard !hasWaited else { return true }
+        var waiting = export
+        waiting.error = "it waits for free space: \(missing) bytes more are needed"
+        self.logger.warning(
+            "an export waits for free space",
+            metadata: .tagged([.recordingID: "\(export.recording)", .detail: "\(missing) bytes more are needed"])
+        )
+        await self.attempt("put an export off") { [waiting] in try await self.catalogue.save(waiting) }
+        return true
     }
 
     private func perform(_ queued: ExportEntry) async {
@@ -315,6 +372,7 @@ actor RecordingKeeper: Service {
         }
         var export = queued
         export.state = .running
+        export.error = nil
         export.started = .now()
         let recording = export.recording.rawValue
         let details = ["export": export.id, "layout": export.layout]
@@ -333,25 +391,40 @@ actor RecordingKeeper: Service {
             export.finished = .now()
             export.file = progress.file.map { Self.relative($0, to: folder) }
             export.progress = failure == nil ? 1 : export.progress
-            export.state = failure == nil ? .done : .failed
             export.error = progress.error ?? failure
+            export.state = .done
+            if failure != nil { self.fail(&export, isRetriable: progress.isRetriable) }
             try await self.catalogue.save(export)
             await self.refresh(folder, state: .finished)
         } catch {
-            export.state = .failed
+            export = queued
             export.error = "\(error)"
+            self.fail(&export, isRetriable: (error as? StorageError)?.isRetriable ?? false)
             await self.attempt("note a failed export") { [export] in try await self.catalogue.save(export) }
         }
-        self.metrics.exportEnded(export.state == .failed ? .failed : .done, after: ContinuousClock.now - started)
-        if export.state == .failed {
-            self.bus.publish(
-                .exportFailed,
-                recording: recording,
-                details.merging(["reason": export.error ?? ""]) { $1 }
-            )
+        self.metrics.exportEnded(export.state == .done ? .done : .failed, after: ContinuousClock.now - started)
+        if export.state != .done {
+            var details = details.merging(["reason": export.error ?? "", "attempt": "\(export.attempts)"]) { $1 }
+            details["next"] = export.due?.iso8601
+            self.bus.publish(.exportFailed, recording: recording, details)
         } else {
             self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
         }
+    }
+
+    /// An export failed: it is tried again later, or given up.
+    private func fail(_ export: inout ExportEntry, isRetriable: Bool) {
+        export.attempts += 1
+        let random = Double.random(in: 0...1)
+        guard let wait = self.policy.wait(afterAttempts: export.attempts, isRetriable: isRetriable, random: random) else {
+            export.state = .failed
+            export.finished = .now()
+            return
+        }
+        export.state = .queued
+        export.progress = 0
+        (export.started, export.finished) = (nil, nil)
+        export.due = UTCTime.now().adding(wait)
     }
 
     private static func relative(_ path: String, to folder: String) -> String {

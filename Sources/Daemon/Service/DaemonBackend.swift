@@ -93,7 +93,8 @@ struct DaemonBackend: ControlBackend {
     }
 
     func deleteRecording(_ id: String) async throws(ControlError) {
-        let (entry, _) = try await self.found(id)
+        // Also one whose folder somebody removed by hand: it is forgotten.
+        let entry = try await self.entry(id)
         guard await self.keeper.active[entry.id] == nil else {
             throw ControlError(.conflict, "the recording \(id) goes on")
         }
@@ -202,8 +203,8 @@ struct DaemonBackend: ControlBackend {
             roomsByPhase: fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 },
             activeRecordings: await self.keeper.active.count,
             pendingExports: (try? await self.keeper.catalogue.pendingExports().count) ?? 0,
-            freeBytes: await self.keeper.disk.freeBytes,
-            secondsUntilFull: await self.keeper.disk.secondsUntilFull,
+            freeBytes: await self.keeper.disk?.freeBytes ?? 0,
+            secondsUntilFull: await self.keeper.disk?.secondsUntilFull,
             workers: fleet.workers.count
         )
     }
@@ -217,13 +218,17 @@ struct DaemonBackend: ControlBackend {
 
     // MARK: Helpers
 
-    private func found(_ id: String) async throws(ControlError) -> (RecordingEntry, RecordingFolder) {
+    private func entry(_ id: String) async throws(ControlError) -> RecordingEntry {
         guard let known = RecordingID(rawValue: id) else {
             throw ControlError(.notFound, "there is no such recording")
         }
+        return try await Self.translated { try await self.keeper.catalogue.recording(known) }
+    }
+
+    private func found(_ id: String) async throws(ControlError) -> (RecordingEntry, RecordingFolder) {
+        let entry = try await self.entry(id)
         return try await Self.translated {
-            let entry = try await self.keeper.catalogue.recording(known)
-            return (entry, try RecordingFolder.open(entry.folder, in: self.keeper.catalogue.storage))
+            (entry, try RecordingFolder.open(entry.folder, in: self.keeper.catalogue.storage))
         }
     }
 

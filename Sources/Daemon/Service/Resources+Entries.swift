@@ -76,7 +76,9 @@ extension ExportResource {
             state: State(entry.state),
             progress: entry.progress,
             file: entry.file,
-            error: entry.error
+            error: entry.error,
+            attempts: entry.attempts,
+            nextAttempt: entry.state == .queued ? entry.due?.iso8601 : nil
         )
     }
 }

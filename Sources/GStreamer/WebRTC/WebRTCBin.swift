@@ -55,9 +55,14 @@ public final class WebRTCBin: Sendable {
         try self.element.set("latency", "\(settings.latency.milliseconds)")
         self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
         self.pipeline.add(self.element)
-        try self.configureAgent(settings, onEvent: onEvent)
-        try self.configureRTPBin(settings)
-        try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
+        do {
+            try self.configureAgent(settings, onEvent: onEvent)
+            try self.configureRTPBin(settings)
+            try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
+        } catch {
+            self.pipeline.stop()
+            throw error
+        }
     }
 
     /// The pipeline in the DOT language.

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Glibc
 public import Logging
-import Synchronization
 
 /// Where a process' log lines go, and in what format; makes its loggers.
 ///
-/// Safe to use from any thread; lines are never mixed. A line that nobody takes is lost: logging stops nothing.
+/// Safe to use from any thread; lines are never mixed. Lines that nobody takes are lost and counted: logging stops
+/// nothing.
 public final class LogOutput: Sendable {
     private let format: LogFormat
     private let level: Logger.Level
-    private let descriptor: Int32
+    private let lines: LineWriter
     private let journal: DatagramSocket?
     private let onLine: @Sendable (Logger.Level) -> Void
     private let now: @Sendable () -> UTCTime
-    /// Held while a line is written.
-    private let turn = Mutex(())
 
     /// An output to standard error or the journal.
     ///
@@ -42,7 +39,10 @@ public final class LogOutput: Sendable {
     ) {
         self.format = format
         self.level = level
-        self.descriptor = descriptor
+        self.lines = LineWriter(descriptor: descriptor) { count in
+            let record = LogRecord(lossOf: count, at: now())
+            return Self.text(of: record, format)
+        }
         self.journal = journal
         self.now = now
         self.onLine = onLine
@@ -61,35 +61,16 @@ public final class LogOutput: Sendable {
     fileprivate func write(_ event: LogEvent, label: String, metadata: Logger.Metadata) {
         self.onLine(event.level)
         let record = LogRecord(event, label: label, metadata: metadata, time: self.now())
-        switch self.format {
-        case .text: self.write(record.text())
-        case .json: self.write(JSONLogLine(record).text())
-        case .journal:
-            // The journal takes standard error too, line by line with the priority in front (sd-daemon(3)).
-            if self.journal?.send(record.journalEntry()) != true {
-                self.write("<\(record.level.syslogPriority)>\(record.messageWithMetadata)\n")
-            }
-        }
+        // The journal takes standard error too, line by line with the priority in front (sd-daemon(3)).
+        if self.format == .journal, self.journal?.send(record.journalEntry()) == true { return }
+        self.lines.write(Self.text(of: record, self.format))
     }
 
-    private func write(_ text: String) {
-        var text = text
-        self.turn.withLock { _ in
-            text.withUTF8 { bytes in
-                var written = 0
-                while written < bytes.count {
-                    let count = Glibc.write(
-                        self.descriptor,
-                        bytes.baseAddress?.advanced(by: written),
-                        bytes.count - written
-                    )
-                    if count > 0 {
-                        written += count
-                    } else if count == 0 || errno != EINTR {
-                        return
-                    }
-                }
-            }
+    private static func text(of record: LogRecord, _ format: LogFormat) -> String {
+        switch format {
+        case .text: record.text()
+        case .json: JSONLogLine(record).text()
+        case .journal: "<\(record.level.syslogPriority)>\(record.messageWithMetadata)\n"
         }
     }
 }

@@ -50,6 +50,16 @@ struct LogRecord: Sendable {
         self.line = event.line
     }
 
+    /// What is written in the place of lines that nobody took.
+    init(lossOf count: Int, at time: UTCTime) {
+        self.time = time
+        self.level = .warning
+        self.label = "tapedeck"
+        self.message = "log lines were lost: nobody took them"
+        self.metadata = [(LogKey.detail.rawValue, "\(count)")]
+        (self.source, self.file, self.function, self.line) = ("Observability", #fileID, #function, #line)
+    }
+
     /// The system's wall clock.
     static func now() -> UTCTime {
         var time = timespec()

@@ -134,7 +134,7 @@ const changes = {
     transceiver.isScreen = true;
   },
   "add channel": (pc) => { pc.chat = pc.createDataChannel("later"); },
-  "remove screen": (pc) => pc.getTransceivers().find((transceiver) => transceiver.isScreen),
+  "remove screen": (pc) => pc.getTransceivers().findLast((transceiver) => transceiver.isScreen),
   "remove camera": (pc) => pc.getTransceivers()
     .find(({ isScreen, sender }) => !isScreen && sender.track?.kind === "video"),
   // Without a new description: the sender stays.
@@ -145,7 +145,7 @@ const changes = {
 
 const senderOf = (pc, kind) => pc.getSenders().find(({ track }) => track?.kind === kind);
 
-// What changes the media of a call under way; only another codec needs a new description.
+// What changes the media of a call under way; another codec or direction needs a new description.
 const settings = {
   "scale": async (pc, factor) => {
     const sender = senderOf(pc, "video");
@@ -155,6 +155,9 @@ const settings = {
   },
   "camera": (pc, state) => { trackOf("video").enabled = state === "on"; },
   "microphone": (pc, state) => { trackOf("audio").enabled = state === "on"; },
+  "direction": (pc, direction) => {
+    for (const transceiver of pc.getTransceivers()) transceiver.direction = direction;
+  },
   "codec": async (pc, codec) => {
     options.codec = codec;
     preferCodec(pc);
@@ -165,7 +168,7 @@ async function set(name, value) {
   return inOrder(async () => {
     for (const connection of connections.values()) {
       await settings[name](connection.pc, value);
-      if (name === "codec") await offer(connection);
+      if (name === "codec" || name === "direction") await offer(connection);
       report({ event: "set", what: `${name} ${value}`, at: Date.now() / 1000 });
     }
   })();
