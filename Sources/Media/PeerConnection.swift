@@ -4,6 +4,7 @@ internal import Dispatch
 public import GStreamer
 public import Logging
 internal import Observability
+internal import Recording
 internal import SDP
 public import Session
 public import Signalling
@@ -240,12 +241,9 @@ public final class PeerConnection: Sendable {
         for tap in taps { tap.close() }
         self.logChat()
         self.state.withLock { $0.taps.removeAll() }
-        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
-        let id = self.id.rawValue
-        // Closing files waits for the disk: the control thread is the place for it.
-        _ = try? await self.context.control.run("closing files") {
-            outputs?.remove(connection: id)
-            recorder?.close(connection: id, reason: reason)
+        let (sinks, id) = (self.context.sinks, self.id.rawValue)
+        _ = try? await self.context.control.run("closing tracks") {
+            for sink in sinks { sink.close(connection: id, reason: reason) }
         }
         self.onEvent(.closed)
     }
@@ -436,9 +434,9 @@ public final class PeerConnection: Sendable {
     }
 
     private func attach(_ stream: ReceivedStream, to bin: WebRTCBin) throws {
-        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
-        guard recorder != nil || outputs != nil, let format = stream.format,
-            let depayloader = Depayloader(format), let ssrc = format.ssrc
+        let sinks = self.context.sinks
+        guard !sinks.isEmpty, let format = stream.format, let depayloader = Depayloader(format),
+            let ssrc = format.ssrc
         else {
             try bin.discard(stream)
             return
@@ -456,23 +454,20 @@ public final class PeerConnection: Sendable {
             ssrc: ssrc,
             payloadType: format.payloadType,
             mid: media?.mid,
-            audioLevelID: media?.codec.audioLevelID,
-            setup: setup
+            connection: self.id.rawValue
         )
-        if let outputs {
-            outputs.add(
-                track,
-                profileLevelID: format.profileLevelID,
-                connection: self.id.rawValue,
-                fork: bin.fork(stream, ssrc: ssrc, isVideo: track.isVideo)
-            )
-        }
-        guard let recorder else {
+        let source = TrackSource(
+            track,
+            stream,
+            bin,
+            setup: setup,
+            profileLevelID: format.profileLevelID,
+            audioLevelID: media?.codec.audioLevelID
+        )
+        guard let tap = sinks.compactMap({ $0.open(source) }).first else {
             try bin.discard(stream)
             return
         }
-        let target = bin.keyframeTarget(of: stream)
-        let tap = recorder.open(track, connection: self.id.rawValue) { target.requestKeyframe() }
         self.state.withLock { $0.taps.append(tap) }
         try bin.receive(stream, through: depayloader.launch, into: tap)
         self.logger.info(

@@ -18,7 +18,7 @@ public struct PeerConnectionContext: Sendable {
     /// STUN and TURN servers; those of `settings` are not used.
     public var servers: ICEServerBook
     /// Where received tracks go; nil: they are received and thrown away.
-    public var recorder: RoomRecorder?
+    public var recorder: RecorderThread?
     /// Where received tracks are sent on; nil: nowhere.
     public var outputs: RTPOutputs?
     /// What is sent; nil: nothing.
@@ -32,7 +32,7 @@ public struct PeerConnectionContext: Sendable {
         settings: WebRTCSettings,
         servers: ICEServerBook = ICEServerBook(),
         baseTimeNanoseconds: UInt64,
-        recorder: RoomRecorder?,
+        recorder: RecorderThread?,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?
     ) {
@@ -45,6 +45,12 @@ public struct PeerConnectionContext: Sendable {
         self.recorder = recorder
         self.outputs = outputs
         self.camera = camera
+    }
+
+    /// What takes received tracks.
+    var sinks: [any TrackSink] {
+        let sinks: [(any TrackSink)?] = [self.outputs, self.recorder]
+        return sinks.compactMap { $0 }
     }
 
     /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which everybody reads.

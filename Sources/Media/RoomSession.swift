@@ -3,6 +3,7 @@
 internal import GStreamer
 public import Logging
 internal import Observability
+public import Recording
 public import Session
 public import Signalling
 internal import Synchronization
@@ -362,23 +363,21 @@ public final class RoomSession: Sendable {
         }
     }
 
-    /// Journals that a participant is gone; a file is written, so not on the session's own thread.
+    /// Tells the sinks that a participant is gone; files may be written, so not on the session's own thread.
     private func noteLeaving(_ peer: PeerID, _ reason: String) {
-        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
-        guard recorder != nil || outputs != nil else { return }
+        let sinks = self.context.sinks
+        guard !sinks.isEmpty else { return }
         self.context.control.enqueue {
-            recorder?.left(participant: peer.rawValue, reason: reason)
-            outputs?.left(participant: peer.rawValue)
+            for sink in sinks { sink.left(participant: peer.rawValue, reason: reason) }
         }
     }
 
-    /// Journals a name; a file is written, so not on the session's own thread.
+    /// Tells the sinks a name; files may be written, so not on the session's own thread.
     private func noteName(_ peer: PeerID, _ name: String) {
-        let (recorder, outputs) = (self.context.recorder, self.context.outputs)
-        guard recorder != nil || outputs != nil else { return }
+        let sinks = self.context.sinks
+        guard !sinks.isEmpty else { return }
         self.context.control.enqueue {
-            recorder?.named(participant: peer.rawValue, name)
-            outputs?.named(participant: peer.rawValue, name)
+            for sink in sinks { sink.named(participant: peer.rawValue, name) }
         }
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import GStreamer
 import Media
+import Recording
 import Session
 import Signalling
 import Testing
@@ -50,7 +51,7 @@ struct DirectionChangeTests {
         var settings = CameraSettings()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
         let camera = try TestSession.camera(settings)
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -90,19 +91,19 @@ struct DirectionChangeTests {
             let resumed = await self.answer(to: offer, version: 102 + round * 2, answerer, received)
             #expect(resumed.map(self.directions) == ["recvonly", "recvonly"])
         }
-        let before = recorder.tracks.map(\.units).min() ?? 0
+        let before = recorder.status.tracks.map(\.units).min() ?? 0
         #expect(await self.units(of: recorder, exceed: before + 10))
-        #expect(recorder.tracks.count == 2, "the same two tracks go on")
-        #expect(recorder.tracks.allSatisfy { $0.isOpen })
+        #expect(recorder.status.tracks.count == 2, "the same two tracks go on")
+        #expect(recorder.status.tracks.allSatisfy { $0.isOpen })
         await answerer.close(reason: "left")
         await offerer.close(reason: "left")
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
     }
 
-    private func units(of recorder: RoomRecorder, exceed limit: UInt64) async -> Bool {
+    private func units(of recorder: RecorderThread, exceed limit: UInt64) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
-        while recorder.tracks.count < 2 || recorder.tracks.contains(where: { $0.units <= limit }) {
+        while recorder.status.tracks.count < 2 || recorder.status.tracks.contains(where: { $0.units <= limit }) {
             guard ContinuousClock.now < deadline else { return false }
             try? await Task.sleep(for: .milliseconds(20))
         }

@@ -3,6 +3,7 @@
 import Foundation
 import GStreamer
 import Media
+import Recording
 import Session
 import Signalling
 import Storage
@@ -17,7 +18,7 @@ struct HostilePeerTests {
     /// What a test sees while recorder and camera are in their call.
     private struct Call {
         let room: SharedRoom
-        let recorder: RoomRecorder
+        let recorder: RecorderThread
         let recording: RoomSession
         let sending: RoomSession
 
@@ -25,7 +26,7 @@ struct HostilePeerTests {
 
         /// Units of the camera's tracks, fewest first.
         var units: [UInt64] {
-            self.recorder.tracks.filter { $0.participant == "camera" }.map(\.units).sorted()
+            self.recorder.status.tracks.filter { $0.participant == "camera" }.map(\.units).sorted()
         }
     }
 
@@ -43,7 +44,7 @@ struct HostilePeerTests {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let control = ControlThread(name: "control")
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -78,7 +79,7 @@ struct HostilePeerTests {
         }
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
-        #expect(recorder.failure == nil)
+        #expect(recorder.status.failure == nil)
     }
 
     @Test
@@ -94,7 +95,7 @@ struct HostilePeerTests {
             let units = call.units
             #expect(units.count == 2)
             #expect(units.allSatisfy { $0 > 5 })
-            let files = call.recorder.folder.flatMap {
+            let files = call.recorder.status.folder.flatMap {
                 try? FileManager.default.contentsOfDirectory(atPath: $0.tracksPath)
             }
             #expect(files?.count == 2, "\(files ?? [])")
@@ -135,7 +136,7 @@ struct HostilePeerTests {
 
     @Test
     func aConnectionThatRefusedItsOfferIsGone() async throws {
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(storage: "/nonexistent", room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -165,7 +166,7 @@ struct HostilePeerTests {
         #expect(reason.contains("SDES"))
         #expect(await self.eventually { gone == nil })
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
-        #expect(recorder.tracks.isEmpty && recorder.failure == nil)
+        #expect(recorder.status.tracks.isEmpty && recorder.status.failure == nil)
     }
 
     /// Whether a command is an answer that refuses every m-line (RFC 3264 section 6).
@@ -203,7 +204,7 @@ struct HostilePeerTests {
     @Test
     func noiseOfOnePeerLeavesTheOthersRecordingAlone() async throws {
         try await self.withCall { call in
-            let tracks = call.recorder.tracks.map(\.number)
+            let tracks = call.recorder.status.tracks.map(\.number)
             let inject = { (event: RoomEvent) in call.room.inject(event, into: Self.recorderName) }
             // Answers without offers, from strangers and from the camera.
             for index in 0..<20 {
@@ -242,8 +243,8 @@ struct HostilePeerTests {
             }
             let units = call.units
             #expect(await self.eventually { zip(call.units, units).allSatisfy { $0 > $1 + 20 } })
-            #expect(call.recorder.tracks.map(\.number) == tracks, "no track was opened anew")
-            #expect(call.recorder.tracks.allSatisfy { $0.isOpen })
+            #expect(call.recorder.status.tracks.map(\.number) == tracks, "no track was opened anew")
+            #expect(call.recorder.status.tracks.allSatisfy { $0.isOpen })
             // The recorder's queue holds the units of a minute.
             #expect(call.recorder.droppedUnits == 0)
             #expect(call.recording.status.connectedPeers == [PeerID("camera")])

@@ -2,6 +2,7 @@
 
 import Foundation
 import GStreamer
+import Recording
 import Session
 import Signalling
 import Storage
@@ -63,7 +64,7 @@ struct JoinLeaveTests {
         _ number: UInt64,
         _ sending: PeerConnectionContext,
         _ receiving: PeerConnectionContext,
-        _ recorder: RoomRecorder
+        _ recorder: RecorderThread
     ) async throws {
         let hasData = number.isMultiple(of: 2)
         let (offererEvents, offererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
@@ -97,12 +98,12 @@ struct JoinLeaveTests {
         }
         let deadline = ContinuousClock.now + .seconds(60)
         let name = "camera-\(number)"
-        while recorder.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2,
+        while recorder.status.tracks.filter({ $0.participant == name && $0.units > 0 }).count < 2,
             ContinuousClock.now < deadline
         {
             try await Task.sleep(for: .milliseconds(10))
         }
-        #expect(recorder.tracks.filter { $0.participant == name && $0.units > 0 }.count == 2)
+        #expect(recorder.status.tracks.filter { $0.participant == name && $0.units > 0 }.count == 2)
         if hasData { #expect(try await SpeakingPeer.write(["word"], on: offerer, sending.control)) }
         await answerer.close(reason: "left")
         await offerer.close(reason: "left")
@@ -117,7 +118,7 @@ struct JoinLeaveTests {
         var settings = CameraSettings()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
         let camera = try TestSession.camera(settings)
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )

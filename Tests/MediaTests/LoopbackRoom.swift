@@ -5,6 +5,7 @@ import GStreamer
 import Logging
 import Media
 import PipelineCatalogue
+import Recording
 import SDP
 import Session
 import Signalling
@@ -79,7 +80,7 @@ enum TestSession {
 
     static func context(
         control: ControlThread,
-        recorder: RoomRecorder? = nil,
+        recorder: RecorderThread? = nil,
         camera: CameraSource? = nil,
         preferred: PreferredCodec = .vp8,
         recordsChat: Bool = false

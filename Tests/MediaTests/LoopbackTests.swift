@@ -4,6 +4,7 @@ import CGStreamer
 import CTapedeck
 import Foundation
 import Matroska
+import Recording
 import SDP
 import Session
 import Storage
@@ -17,7 +18,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct LoopbackTests {
     private struct Outcome {
-        var recorder: RoomRecorder
+        var recorder: RecorderThread
         var storage: String
         var recording: RoomSession
         /// Jitter buffers of the recorder, when it was done, by whether they ask for packets that are missing.
@@ -32,11 +33,11 @@ struct LoopbackTests {
         cameraOffers: Bool,
         codec: PreferredCodec,
         alteration: @escaping @Sendable (String) -> String = { $0 },
-        until isDone: @escaping @Sendable (RoomRecorder, RoomSession) -> Bool
+        until isDone: @escaping @Sendable (RecorderThread, RoomSession) -> Bool
     ) async throws -> Outcome {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         let control = ControlThread(name: "control")
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -90,10 +91,10 @@ struct LoopbackTests {
     @Test(arguments: [true, false], [PreferredCodec.vp8, .h264, .vp9])
     func recordsTheCamera(cameraOffers: Bool, codec: PreferredCodec) async throws {
         let result = try await self.record(cameraOffers: cameraOffers, codec: codec) { recorder, _ in
-            recorder.tracks.count == 2 && recorder.tracks.allSatisfy { $0.units >= 30 }
+            recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.units >= 30 }
         }
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
-        let tracks = result.recorder.tracks
+        let tracks = result.recorder.status.tracks
         #expect(tracks.count == 2)
         let expected = [PreferredCodec.h264: Matroska.Codec.h264, .vp9: .vp9][codec] ?? .vp8
         #expect(tracks.contains { $0.codec == expected && $0.size ?? (0, 0) == (1280, 720) })
@@ -102,7 +103,7 @@ struct LoopbackTests {
             #expect(track.units >= 30)
             #expect(track.duration > .zero)
         }
-        #expect(result.recorder.failure == nil)
+        #expect(result.recorder.status.failure == nil)
     }
 
     /// Whoever offers, and whether the sender names its sources or not.
@@ -116,10 +117,12 @@ struct LoopbackTests {
                 descriptions.texts.withLock { $0.append(sdp) }
                 return namesSources ? sdp : sdp.replacing(/a=ssrc[^\r]*\r\n/, with: "")
             },
-            until: { recorder, _ in recorder.tracks.count == 2 && recorder.tracks.allSatisfy { $0.units > 0 } }
+            until: { recorder, _ in
+                recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.units > 0 }
+            }
         )
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
-        #expect(result.recorder.tracks.count == 2)
+        #expect(result.recorder.status.tracks.count == 2)
         // Sound is concealed, not repeated.
         #expect(result.reorderBuffers.sorted { !$0 && $1 } == [false, true])
         let sent = try SessionDescription(parsing: #require(descriptions.texts.withLock { $0.first }))
@@ -134,7 +137,7 @@ struct LoopbackTests {
         let ages = PacketAges()
         let result = try await self.record(cameraOffers: true, codec: .vp8) { recorder, session in
             ages.watch(session.connections.compactMap(\.bin))
-            return recorder.tracks.count == 2 && recorder.tracks.allSatisfy { $0.duration > .seconds(4) }
+            return recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
         }
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         let reads = try #require(result.reads.first)
@@ -143,7 +146,7 @@ struct LoopbackTests {
         #expect(ages.longest > .milliseconds(3))
         #expect(ages.longest < .seconds(1))
         #expect(ages.isNegative == false)
-        #expect(result.recorder.tracks.allSatisfy { $0.lostPackets == 0 })
+        #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
     }
 
     @Test
@@ -157,7 +160,7 @@ struct LoopbackTests {
             session.status.counters["peer_refused"] != nil
         }
         #expect(result.recording.status.counters["peer_refused"] == 1)
-        #expect(result.recorder.tracks.isEmpty)
+        #expect(result.recorder.status.tracks.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: result.storage))
     }
 }

@@ -5,17 +5,17 @@ import CTapedeck
 import Foundation
 import Logging
 import Matroska
+import Recording
 import Storage
 import Synchronization
 import Testing
-import Timeline
 
 @testable import GStreamer
 @testable import Media
 
 /// A recorder whose units are made by hand, in a storage directory of its own.
 final class RecorderFeed: Sendable {
-    let recorder: RoomRecorder
+    let recorder: RecorderThread
     let storage: String
     /// Now, on the clock of arrivals, when the feed was made.
     let start = Runtime.monotonicNanoseconds
@@ -41,7 +41,7 @@ final class RecorderFeed: Sendable {
         change(&settings)
         let told = Told()
         self.told = told
-        self.recorder = RoomRecorder(
+        self.recorder = RecorderThread(
             settings: settings,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) {
@@ -66,9 +66,10 @@ final class RecorderFeed: Sendable {
             clockRateHz: codec.kind == .video ? 90_000 : 48_000,
             channels: codec.kind == .video ? 0 : 2,
             ssrc: 7,
-            payloadType: 96
+            payloadType: 96,
+            connection: 1
         )
-        let tap = self.recorder.open(track, connection: 1) { [weak self] in
+        let tap = self.recorder.open(track) { [weak self] in
             self?.state.withLock { $0.requests += 1 }
         }
         return self.state.withLock { state in
@@ -84,7 +85,8 @@ final class RecorderFeed: Sendable {
         at milliseconds: Int64,
         rateHz: Int64 = 90_000,
         lost: UInt32 = 0,
-        truncated: Bool = false
+        truncated: Bool = false,
+        into queue: UnitQueue? = nil
     ) {
         guard let buffer = gst_buffer_new_memdup(bytes, gsize(bytes.count)) else { return }
         var item = CTapedeckItem()
@@ -97,7 +99,7 @@ final class RecorderFeed: Sendable {
         item.truncated = truncated
         item.size = bytes.count
         item.buffer = buffer
-        #expect(CTapedeck_queue_push(self.recorder.queue.pointer, &item))
+        #expect(CTapedeck_queue_push((queue ?? self.recorder.queue).pointer, &item))
         gst_mini_object_unref(UnsafeMutableRawPointer(buffer).assumingMemoryBound(to: GstMiniObject.self))
     }
 
@@ -106,7 +108,7 @@ final class RecorderFeed: Sendable {
         let deadline = ContinuousClock.now + .seconds(20)
         while !condition(self) {
             guard ContinuousClock.now < deadline else {
-                Issue.record("it did not happen: \(self.recorder.tracks), \(self.events)")
+                Issue.record("it did not happen: \(self.recorder.status.tracks), \(self.events)")
                 return
             }
             try await Task.sleep(for: .milliseconds(5))
@@ -125,16 +127,8 @@ final class RecorderFeed: Sendable {
         try await self.settle { $0.recorder.lastKeyframe(participant: participant)?.bytes == keyframe }
     }
 
-    /// Makes a segment longer by one unit, and waits until the recorder cuts it because of that: it asks for keyframes.
-    func cut(with track: UInt64, _ bytes: [UInt8], at milliseconds: Int64, written: UInt64) async throws {
-        try await self.settle { $0.written == written }
-        let before = self.keyframeRequests
-        self.push(track, bytes, at: milliseconds)
-        try await self.settle { $0.keyframeRequests > before }
-    }
-
     /// Units written so far, over all tracks of the present recording.
-    var written: UInt64 { self.recorder.tracks.reduce(0) { $0 + $1.units } }
+    var written: UInt64 { self.recorder.status.tracks.reduce(0) { $0 + $1.units } }
 
     var folders: [RecordingFolder] { (try? RecordingFolder.list(storage: self.storage)) ?? [] }
 }
@@ -148,35 +142,4 @@ enum FedUnit {
     static func frame(size: Int = 100) -> [UInt8] { [0x11, 0x02, 0x00] + [UInt8](repeating: 0x5A, count: size) }
 
     static let opus: [UInt8] = [0xFC, 1, 2, 3, 4, 5, 6, 7]
-}
-
-/// A recording as its files tell.
-struct ReadRecording {
-    var entries: [JournalEntry]
-    /// Times of the units of each track file, in RTP ticks.
-    var units: [String: [Int64]] = [:]
-
-    init(_ folder: RecordingFolder) throws {
-        self.entries = try Journal.read(folder).entries
-        for entry in self.entries {
-            guard case .trackOpened(let opened) = entry.record else { continue }
-            var reader = try Reader(File(folder.path + "/" + opened.file, .read))
-            var times: [Int64] = []
-            while let head = try reader.nextHead() {
-                let ticks = Double(head.timeNanoseconds) * Double(opened.clockRateHz) / 1e9
-                times.append(opened.firstRTPTime + Int64(ticks.rounded()))
-            }
-            self.units[opened.file] = times
-        }
-    }
-
-    var started: RecordingStarted? {
-        for entry in self.entries { if case .recordingStarted(let record) = entry.record { return record } }
-        return nil
-    }
-
-    /// RTP times of all units whose files have such a name.
-    func times(_ kind: String) -> [Int64] {
-        self.units.filter { $0.key.contains(kind) }.sorted { $0.key < $1.key }.flatMap(\.value)
-    }
 }
