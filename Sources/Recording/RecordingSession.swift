@@ -74,13 +74,13 @@ public struct RecordingSession: ~Copyable {
 
     /// What is going on.
     public var status: RecordingStatus {
-        let open = self.tracks.values.map { TrackStatus($0, isOpen: true) }
-        return RecordingStatus(
+        RecordingStatus(
             phase: self.machine.phase,
             folder: self.folder,
             current: self.recording.map { RecordingStatus.Current(folder: $0.folder, part: $0.part) },
             failure: self.failure,
-            tracks: (self.closed + open).sorted { $0.number < $1.number }
+            open: self.tracks.values.map { TrackStatus($0, isOpen: true) },
+            closed: self.closed
         )
     }
 

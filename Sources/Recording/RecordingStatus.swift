@@ -20,12 +20,17 @@ public struct RecordingStatus: Sendable {
     public var current: Current?
     /// The first error of the recording, if there was one: it is incomplete.
     public var failure: RecordingError?
+    /// Tracks that are open, in no order.
+    var open: [TrackStatus]
+    /// Those of the recording that are not any more; the session's own array, so that a status costs no copy of it.
+    var closed: [TrackStatus]
+
     /// Tracks that are open, and those of the recording that are not any more, by number.
-    public var tracks: [TrackStatus]
+    public var tracks: [TrackStatus] { (self.closed + self.open).sorted { $0.number < $1.number } }
 
     /// Of a session that has not begun.
     public init() {
-        self.init(phase: .off, tracks: [])
+        self.init(phase: .off, open: [], closed: [])
     }
 
     init(
@@ -33,12 +38,14 @@ public struct RecordingStatus: Sendable {
         folder: RecordingFolder? = nil,
         current: Current? = nil,
         failure: RecordingError? = nil,
-        tracks: [TrackStatus]
+        open: [TrackStatus],
+        closed: [TrackStatus]
     ) {
         self.phase = phase
         self.folder = folder
         self.current = current
         self.failure = failure
-        self.tracks = tracks
+        self.open = open
+        self.closed = closed
     }
 }

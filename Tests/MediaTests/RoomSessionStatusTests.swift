@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Recording
 import Session
 import Signalling
 import Testing
@@ -56,14 +55,5 @@ import Testing
         #expect(status.names.isEmpty)
         for number in 0..<300 { status.note(.peerNamed(PeerID("\(number)"), "x")) }
         #expect(status.names.count == 256)
-    }
-
-    @Test func theRecorderForgetsTheOldestNames() {
-        var names = ParticipantNames()
-        names.note("Ada", of: "a")
-        names.note("Ada L.", of: "a")
-        #expect(names["a"] == "Ada L.")
-        for number in 0..<256 { names.note("x", of: "\(number)") }
-        #expect(names["a"] == nil && names["255"] == "x")
     }
 }
