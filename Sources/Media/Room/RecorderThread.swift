@@ -59,7 +59,8 @@ public final class RecorderThread: Sendable {
 
     /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.
     public func soundLevel(of track: TrackStatus) -> SoundLevel? {
-        self.exchange.tracks.withLock { $0.open[track.id]?.tap.soundLevel }
+        guard track.isOpen else { return nil }
+        return self.exchange.tracks.withLock { $0.open[track.id]?.tap.soundLevel }
     }
 
     /// How long units have taken from their arrival into the file since the last call; nil if none were written.
@@ -185,6 +186,8 @@ public final class RecorderThread: Sendable {
         // What comes from now on is not written: a queue that media flow into would never be empty.
         guard self.exchange.tracks.withLock({ $0.end() }) else { return }
         self.exchange.end(reason: reason)
+        // They hold their peer connections.
+        self.exchange.tracks.withLock { $0.close { _ in true } }
     }
 }
 
