@@ -120,6 +120,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "Recording",
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
+        .target(
             name: "Export",
             dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
@@ -135,7 +140,8 @@ let package = Package(
             name: "Media",
             dependencies: [
                 "Basics", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
-                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline", logging,
+                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline",
+                logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -193,7 +199,7 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "Basics", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
-                "PipelineCatalogue", "Rendering", "Session", "Signalling", "SignallingClients", "Storage",
+                "PipelineCatalogue", "Recording", "Rendering", "Session", "Signalling", "SignallingClients", "Storage",
                 "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
@@ -272,8 +278,8 @@ let package = Package(
             dependencies: [
                 "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export",
                 "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing",
-                "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
-                "Supervision", "Timeline", "Webhooks", "Worker",
+                "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
+                "Storage", "Supervision", "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -352,8 +358,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Matroska", "Media", "PipelineCatalogue", "Signalling", "Storage", "Supervision", "Timeline", "Worker",
-                logging,
+                "Matroska", "Media", "PipelineCatalogue", "Recording", "Signalling", "Storage", "Supervision",
+                "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
         ),
@@ -377,8 +383,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "RecordingTests",
+            dependencies: ["Basics", "Matroska", "Recording", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ExportTests",
-            dependencies: ["Basics", "Export", "Matroska", "Rendering", "Storage", "Supervision", "Timeline"],
+            dependencies: [
+                "Basics", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision", "Timeline",
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
@@ -391,7 +404,7 @@ let package = Package(
             name: "MediaTests",
             dependencies: [
                 "CGStreamer", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska", "Media",
-                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings

@@ -107,7 +107,8 @@ extension Catalogue {
                 "participant": export.participant, "from": export.from, "to": export.to,
                 "options": try Self.text(export.options), "state": export.state.rawValue,
                 "progress": min(max(export.progress, 0), 1), "file": export.file,
-                "error": export.error, "attempts": export.attempts, "due": export.due?.nanosecondsSince1970, "created": export.created.nanosecondsSince1970,
+                "error": export.error, "attempts": export.attempts, "due": export.due?.nanosecondsSince1970,
+                "created": export.created.nanosecondsSince1970,
                 "started": export.started?.nanosecondsSince1970, "finished": export.finished?.nanosecondsSince1970,
             ]
         )

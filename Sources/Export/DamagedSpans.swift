@@ -26,7 +26,7 @@ struct DamagedSpans {
     /// No damage yet; `clockRateHz` is that of the track's RTP clock.
     init(clockRateHz: Int = 90_000) {
         self.tolerance = RTPClock(rateHz: clockRateHz).ticks(
-            nanoseconds: Int64(TrackFileWriter.timestampScaleNanoseconds)
+            nanoseconds: Int64(TrackDescription.timestampScaleNanoseconds)
         )
     }
 

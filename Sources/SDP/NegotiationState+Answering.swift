@@ -68,8 +68,8 @@ extension NegotiationState {
             if !isSameOrigin, known.ice != session.ice { return .rebuild(.newSession) }
             if self.hasLostTransport || next.hasStoppedTransport(of: self) { return .rebuild(.transportStopped) }
         }
-        guard next.innerLines.count <= SDPLimits.mediaLines, next.sourcesFit || self.remote == nil, next.payloadTypesAgree
-        else { return .rebuild(.noRoom) }
+        let fits = next.innerLines.count <= SDPLimits.mediaLines && (next.sourcesFit || self.remote == nil)
+        guard fits, next.payloadTypesAgree else { return .rebuild(.noRoom) }
         next.restartsICE = self.localICE != nil && self.remote.map { $0.ice != session.ice } ?? false
         next.remote = session
 

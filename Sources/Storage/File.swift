@@ -90,7 +90,7 @@ public final class File: Sendable, Source {
     }
 
     /// Writes two buffers one after the other at an offset, in one system call if the system takes all.
-    func write(
+    public func write(
         _ head: UnsafeRawBufferPointer,
         _ body: UnsafeRawBufferPointer,
         at offset: UInt64

@@ -6,6 +6,12 @@ public import Timeline
 
 /// A received track, as far as it is known before its first unit.
 public struct TrackDescription: Sendable, Hashable {
+    /// The unit of the block times in a track's file, in nanoseconds.
+    ///
+    /// Much finer than the distance of frames, and clusters of 1 s still fit its 16-bit offsets (RFC 9559, 10.2).
+    /// ffmpeg, mkvmerge and matroskademux take it as well as 1 ms.
+    public static let timestampScaleNanoseconds: UInt64 = 100_000
+
     /// The track's number in this recording, from 1.
     public var number: Int
     /// The room server's name for the sending peer; untrusted.
@@ -66,7 +72,7 @@ public struct TrackDescription: Sendable, Hashable {
     }
 
     /// The file's name in the recording's `tracks` folder, for example `001-alice-video.mkv`.
-    var fileName: String {
+    public var fileName: String {
         let number = String(self.number)
         let padded = String(repeating: "0", count: max(0, 3 - number.utf8.count)) + number
         let participant = Sanitiser.pathComponent(self.participant, fallback: "peer")

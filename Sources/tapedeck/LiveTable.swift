@@ -5,6 +5,7 @@ import Export
 import Foundation
 import Matroska
 import Media
+import Recording
 
 /// The table that a person watches while a call is recorded: a line per track, drawn once a second on a terminal.
 struct LiveTable {

@@ -5,6 +5,7 @@ import GStreamer
 import Matroska
 import Media
 import Probing
+import Recording
 import Rendering
 import Session
 import Signalling
@@ -40,7 +41,7 @@ struct ProbeJob: Sendable {
     private struct Stage {
         let control: ControlThread
         let camera: CameraSource
-        let recorder: RoomRecorder
+        let recorder: RecorderThread
         let notes: Notes
         /// Who sends, and who receives; the same if we are sent back.
         let sender: RoomSession
@@ -80,7 +81,7 @@ struct ProbeJob: Sendable {
             logger: self.stay.logger
         )
         let notes = Notes()
-        let recorder = RoomRecorder(
+        let recorder = RecorderThread(
             settings: RecorderSettings(
                 storage: folder,
                 room: self.stay.url.address.room,
@@ -136,7 +137,7 @@ struct ProbeJob: Sendable {
             }
             stage.endNanoseconds = Runtime.monotonicNanoseconds
             stage.firstFrameNanoseconds = stage.camera.firstFrameNanoseconds
-            stage.tracks = stage.recorder.tracks
+            stage.tracks = stage.recorder.status.tracks
             for session in sessions { session.stop() }
             var result = SessionOutcome.stopped
             for await outcome in group {
@@ -165,7 +166,8 @@ struct ProbeJob: Sendable {
     /// Decodes what was recorded, and judges it.
     private func report(of stage: Stage) throws -> ProbeReport {
         let written = stage.notes.all.map { TestSending.Note($0.track, $0.rtpTime, $0.nanoseconds) }
-        guard let folder = stage.recorder.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty else {
+        guard let folder = stage.recorder.status.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty
+        else {
             throw self.stay.nothingCame(
                 [stage.receiver.status, stage.sender.status],
                 media: "picture",

@@ -7,6 +7,7 @@ import GStreamer
 import Logging
 import Media
 import PipelineCatalogue
+import Recording
 import Session
 import Signalling
 import SignallingClients
@@ -134,7 +135,7 @@ struct RecordJob: Sendable {
         settings.segment = self.segment
         // One folder for each segment, which are rare; none may be dropped.
         let (segments, feed) = AsyncStream.makeStream(of: RecordingFolder.self, bufferingPolicy: .unbounded)
-        let recorder = RoomRecorder(settings: settings, logger: self.stay.logger) { event in
+        let recorder = RecorderThread(settings: settings, logger: self.stay.logger) { event in
             if case .finished(let folder, _, reason: "segment") = event { feed.yield(folder) }
         }
         let outputs =
@@ -158,8 +159,9 @@ struct RecordJob: Sendable {
         }
         feed.finish()
         let earlierProblems = try await earlier
-        guard let folder = recorder.folder, recorder.tracks.contains(where: { $0.units > 0 }) else {
-            if let failure = recorder.failure { throw failure }
+        let recorded = recorder.status
+        guard let folder = recorded.folder, recorded.tracks.contains(where: { $0.units > 0 }) else {
+            if let failure = recorded.failure { throw failure.cause }
             throw self.failure(end, outcome, session.status)
         }
         let report = try self.export(folder)
@@ -168,7 +170,7 @@ struct RecordJob: Sendable {
             report: report,
             problems: earlierProblems + self.problems(recorder),
             counters: session.status.counters,
-            recorded: recorder.tracks
+            recorded: recorded.tracks
         )
         result.outputs = sentOn
         return result
@@ -177,7 +179,7 @@ struct RecordJob: Sendable {
     /// Runs the session until something ends the recording.
     private func watch(
         _ session: RoomSession,
-        _ recorder: RoomRecorder,
+        _ recorder: RecorderThread,
         _ interrupts: Interrupts
     ) async -> (RoomStay.End, SessionOutcome) {
         async let outcome = session.run()
@@ -189,7 +191,7 @@ struct RecordJob: Sendable {
     /// Waits for a reason to stop, and draws the live table once a second.
     private func end(
         of session: RoomSession,
-        _ recorder: RoomRecorder,
+        _ recorder: RecorderThread,
         _ interrupts: Interrupts
     ) async -> RoomStay.End {
         var live = LiveTable()
@@ -198,9 +200,10 @@ struct RecordJob: Sendable {
             of: session,
             interrupts,
             media: {
-                tracks = recorder.tracks
+                let recorded = recorder.status
+                tracks = recorded.tracks
                 if tracks.contains(where: { $0.units > 0 }) { return .some }
-                return recorder.failure == nil ? .none : .failed
+                return recorded.failure == nil ? .none : .failed
             },
             meanwhile: { status, now in
                 if self.showsProgress { live.draw(tracks, status, at: now) }
@@ -216,9 +219,9 @@ struct RecordJob: Sendable {
         return self.stay.nothingCame([status], media: "media", silence: "the peers sent nothing that can be recorded")
     }
 
-    private func problems(_ recorder: RoomRecorder) -> [String] {
+    private func problems(_ recorder: RecorderThread) -> [String] {
         var problems: [String] = []
-        if let failure = recorder.failure { problems.append(failure.message) }
+        if let failure = recorder.status.failure { problems.append(failure.message) }
         if recorder.droppedUnits > 0 {
             problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow")
         }

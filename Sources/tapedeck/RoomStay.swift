@@ -66,7 +66,7 @@ struct RoomStay: Sendable {
     func session(
         _ options: SignallingOptions,
         control: ControlThread,
-        recorder: RoomRecorder? = nil,
+        recorder: RecorderThread? = nil,
         outputs: RTPOutputs?,
         camera: CameraSource?,
         recordsChat: Bool = false,

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Basics
-import Session
+import Recording
 
 /// How large a recording gets: a time from 2s, or a size from 1MB, in powers of 1000.
 struct SegmentArgument: ExpressibleByArgument, Sendable {

@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Recording
 import Storage
 import Testing
 import Timeline
@@ -82,7 +83,12 @@ struct ExportFigures {
             }
             let unit = units.unit(sender.codec, sender.index)
             let result = try unit.withUnsafeBytes {
-                try sender.writer.write($0, rtpTime: rtpTime, arrivalNanoseconds: sender.next + 40_000_000)
+                try sender.writer.write(
+                    $0,
+                    Bitstream.inspect(sender.codec, $0),
+                    rtpTime: rtpTime,
+                    arrivalNanoseconds: sender.next + 40_000_000
+                )
             }
             guard case .written = result else {
                 Issue.record("unit \(sender.index) of \(sender.codec) became \(result)")

@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Recording
 import Storage
 import Testing
 import Timeline
@@ -219,6 +220,7 @@ final class SimulatedRecording {
             let result = try unit.withUnsafeBytes {
                 try writer.write(
                     $0,
+                    Bitstream.inspect(plan.codec, $0),
                     rtpTime: plan.firstRTPTime + ticks,
                     arrivalNanoseconds: start + captured + plan.delayNanoseconds
                 )

@@ -25,13 +25,19 @@ let package = Package(
         // In the place of swift-crypto.
         .target(name: "Digests", swiftSettings: settings),
         .target(name: "Storage", dependencies: ["Basics", "Digests", "Matroska", "Timeline"], swiftSettings: settings),
+        .target(
+            name: "Recording",
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
         .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Basics", "DataChannels", "Export", "Matroska", "SDP", "Session", "Signalling", "Storage", "Timeline",
+                "Basics", "DataChannels", "Export", "Matroska", "Recording", "SDP", "Session", "Signalling", "Storage",
+                "Timeline",
             ],
             // libFuzzer brings the `main`.
             swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]

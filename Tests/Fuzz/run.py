@@ -43,7 +43,7 @@ def assemble():
     (PACKAGE / "Package.swift").symlink_to(HERE / "Package.swift")
     for file in [*(HERE / "Fuzz").iterdir(), TOP / "Tests" / "SignallingTests" / "CallBench.swift"]:
         (program / file.name).symlink_to(file)
-    for target in re.findall(r'\.target\(name: "(\w+)"', (HERE / "Package.swift").read_text()):
+    for target in re.findall(r'\.target\(\s*name: "(\w+)"', (HERE / "Package.swift").read_text()):
         # A folder of this package stands in the place of the main package's.
         own = HERE / target
         (program.parent / target).symlink_to(own if own.is_dir() else TOP / "Sources" / target)

@@ -88,7 +88,10 @@ import Testing
             }
         }
         #expect(code(self.head + String(repeating: "m=audio 9 RTP/SAVPF 0\r\n", count: SDPLimits.mediaLines)) == nil)
-        #expect(code(self.head + String(repeating: "m=audio 9 RTP/SAVPF 0\r\n", count: SDPLimits.mediaLines + 1)) == .tooLarge)
+        #expect(
+            code(self.head + String(repeating: "m=audio 9 RTP/SAVPF 0\r\n", count: SDPLimits.mediaLines + 1))
+                == .tooLarge
+        )
         #expect(code(self.head + String(repeating: "m=audio 9 RTP/SAVPF 0\r\n", count: 10_000)) == .tooLarge)
         #expect(code(self.head + String(repeating: "a=\r\n", count: SDPLimits.lines)) == .tooLarge)
         #expect(code(self.head + "a=" + String(repeating: "x", count: SDPLimits.bytes)) == .tooLarge)

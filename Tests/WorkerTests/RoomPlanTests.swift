@@ -2,6 +2,7 @@
 
 import Media
 import PipelineCatalogue
+import Recording
 import Signalling
 import Supervision
 import Testing

@@ -96,7 +96,13 @@ actor Housekeeper: Service {
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
-        await self.keeper.note(DiskFigures(freeBytes: freeBytes, minimumFreeBytes: self.governor.minimumFree, secondsUntilFull: seconds))
+        await self.keeper.note(
+            DiskFigures(
+                freeBytes: freeBytes,
+                minimumFreeBytes: self.governor.minimumFree,
+                secondsUntilFull: seconds
+            )
+        )
         let details = ["free_bytes": "\(freeBytes)"]
         switch self.governor.measured(freeBytes: freeBytes) {
         case .none:

@@ -342,7 +342,9 @@ actor RecordingKeeper: Service {
 
     /// Puts an export off if there is no space for it.
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
-        guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else { return false }
+        guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else {
+            return false
+        }
         let missing = self.policy.missingBytes(
             recordingBytes: recording.bytes,
             freeBytes: disk.freeBytes,
@@ -416,7 +418,8 @@ actor RecordingKeeper: Service {
     private func fail(_ export: inout ExportEntry, isRetriable: Bool) {
         export.attempts += 1
         let random = Double.random(in: 0...1)
-        guard let wait = self.policy.wait(afterAttempts: export.attempts, isRetriable: isRetriable, random: random) else {
+        guard let wait = self.policy.wait(afterAttempts: export.attempts, isRetriable: isRetriable, random: random)
+        else {
             export.state = .failed
             export.finished = .now()
             return

@@ -18,9 +18,10 @@ public struct WebRTCSettings: Sendable {
     public var turnServers: [String] = []
     /// Whether only relayed candidates are used: peers learn no address of this host.
     public var relaysOnly = false
-    /// Streams one connection may ever carry, those that are gone included: a bound against peers that change SSRC for
-    /// ever. More than a description may name before the connection is made anew (`SDPLimits.sources`), because a stream
-    /// beyond it is dropped without a word.
+    /// Streams one connection may ever carry, those that are gone included.
+    ///
+    /// A bound against peers that change SSRC for ever. More than a description may name before the connection is made
+    /// anew (`SDPLimits.sources`), because a stream beyond it is dropped without a word.
     public var maximumStreams = 320
 
     /// The defaults for recording.

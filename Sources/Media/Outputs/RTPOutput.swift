@@ -4,6 +4,7 @@ internal import Basics
 internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
+internal import Recording
 internal import Storage
 
 /// One output of a room: its places, and the participants that have them.

@@ -4,6 +4,7 @@ internal import GStreamer
 public import Logging
 internal import Matroska
 internal import Observability
+internal import Recording
 internal import Synchronization
 
 /// The RTP outputs of a room: received tracks sent on to other software, packet by packet as they come.
@@ -119,7 +120,7 @@ public final class RTPOutputs: Sendable {
 
     // MARK: Tracks
 
-    func add(_ track: ReceivedTrack, profileLevelID: String?, connection: UInt64, fork: RTPFork) {
+    func add(_ track: ReceivedTrack, profileLevelID: String?, fork: RTPFork) {
         self.state.withLock { state in
             guard !state.isFinished else { return }
             let format = OutputFormat(
@@ -130,7 +131,7 @@ public final class RTPOutputs: Sendable {
             )
             let added = OutputTrack(
                 id: state.nextTrack,
-                connection: connection,
+                connection: track.connection,
                 participant: track.participant,
                 format: format,
                 mid: track.mid,

@@ -49,7 +49,7 @@ public enum RoomComposition {
         url: RoomURL,
         network: NetworkSettings,
         control: ControlThread,
-        recorder: RoomRecorder?,
+        recorder: RecorderThread?,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?,
         preferred: PreferredCodec,

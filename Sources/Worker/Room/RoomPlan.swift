@@ -3,6 +3,7 @@
 internal import ConfigurationFile
 internal import Media
 internal import PipelineCatalogue
+internal import Recording
 internal import Session
 internal import Signalling
 internal import Supervision

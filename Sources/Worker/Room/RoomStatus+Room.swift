@@ -4,6 +4,7 @@ internal import GStreamer
 internal import Matroska
 internal import Media
 internal import Observability
+internal import Recording
 internal import Session
 internal import Signalling
 internal import Storage
@@ -18,22 +19,23 @@ extension RoomStatus {
     /// Control thread: jitter and round trips are read from the pipelines.
     init(
         _ session: RoomSessionStatus,
-        _ recorder: RoomRecorder,
+        _ recorder: RecorderThread,
         _ outputs: [RTPOutputStatus],
         _ camera: CameraSource?,
         jitter: (TrackStatus) -> Double?,
         roundTrip: (PeerID) -> Double?
     ) {
         self.init()
+        let recorded = recorder.status
         self.isJoined = session.isJoined
         self.recordingState =
-            switch recorder.phase {
+            switch recorded.phase {
             case .off: .off
             case .waiting: .waiting
             case .recording: .recording
             case .paused: .paused
             }
-        self.recording = recorder.current.map { RecordingReference($0.folder, part: $0.part) }
+        self.recording = recorded.current.map { RecordingReference($0.folder, part: $0.part) }
         let lag = recorder.takeLag()
         self.recordingLagMilliseconds = lag.map { $0.maximum / .milliseconds(1) }
         self.meanRecordingLagMilliseconds = lag.map { $0.mean / .milliseconds(1) }
@@ -48,7 +50,7 @@ extension RoomStatus {
             )
         }
         let isRecording = self.recording != nil
-        self.tracks = recorder.tracks.filter { $0.isOpen || isRecording }.suffix(Self.maximumTracks).map { track in
+        self.tracks = recorded.tracks.filter { $0.isOpen || isRecording }.suffix(Self.maximumTracks).map { track in
             Track(
                 number: track.number,
                 participant: track.participant,
@@ -61,7 +63,7 @@ extension RoomStatus {
                 lostPackets: track.lostPackets,
                 jitterMilliseconds: track.isOpen ? jitter(track) : nil,
                 keyframeRequests: track.keyframeRequests,
-                sound: track.sound.map(Sound.init),
+                sound: recorder.soundLevel(of: track).map(Sound.init),
                 isOpen: track.isOpen
             )
         }

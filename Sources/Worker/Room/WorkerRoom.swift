@@ -6,6 +6,7 @@ internal import Logging
 internal import Media
 internal import Observability
 internal import PipelineCatalogue
+internal import Recording
 internal import Session
 internal import Signalling
 internal import SignallingClients
@@ -24,7 +25,7 @@ final class WorkerRoom: Sendable {
     private static let finishLimit = Duration.seconds(60)
 
     let plan: RoomPlan
-    let recorder: RoomRecorder
+    let recorder: RecorderThread
     let outputs: RTPOutputs
     let control: ControlThread
     /// Decodes stills: nothing of a call waits for it.
@@ -72,7 +73,7 @@ final class WorkerRoom: Sendable {
         self.send = send
         self.control = ControlThread(name: "control")
         self.stills = ControlThread(name: "stills")
-        self.recorder = RoomRecorder(settings: plan.recorder, logger: logger) { event in
+        self.recorder = RecorderThread(settings: plan.recorder, logger: logger) { event in
             send(WorkerEvent(event, room: plan.name))
         }
         self.outputs = RTPOutputs(plan.outputs, room: plan.name, logger: logger) { event in
@@ -113,7 +114,7 @@ final class WorkerRoom: Sendable {
     ///
     /// Returns after every file is closed and everything is released.
     func run() async -> LeaveReason {
-        if let failure = self.recorder.failure, self.plan.recorder.continues != nil {
+        if let failure = self.recorder.status.failure, self.plan.recorder.continues != nil {
             let reason = "the recording does not go on, the next media start another: \(failure.message)"
             self.send(.commandFailed(room: self.plan.name, command: "join", reason: reason))
         }
@@ -350,7 +351,7 @@ final class WorkerRoom: Sendable {
     }
 
     private func order(
-        _ body: @escaping @Sendable (RoomRecorder) -> RecordingStateMachine.OnOrder
+        _ body: @escaping @Sendable (RecorderThread) -> RecordingStateMachine.OnOrder
     ) async throws -> String? {
         let recorder = self.recorder
         switch try await self.control.run("an order for the recorder", deadline: Self.finishLimit, { body(recorder) }) {

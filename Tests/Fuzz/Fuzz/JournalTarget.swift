@@ -3,6 +3,7 @@
 internal import Basics
 internal import Foundation
 internal import Matroska
+internal import Recording
 internal import Timeline
 
 @testable internal import Export
@@ -70,7 +71,12 @@ enum JournalTarget {
             )
             for unit in 0..<5 as Range<Int64> {
                 _ = try [UInt8](repeating: 0x78, count: 20).withUnsafeBytes {
-                    try writer.write($0, rtpTime: 960 * unit, arrivalNanoseconds: 20_000_000 * unit)
+                    try writer.write(
+                        $0,
+                        Bitstream.inspect(codec, $0),
+                        rtpTime: 960 * unit,
+                        arrivalNanoseconds: 20_000_000 * unit
+                    )
                 }
             }
             try writer.close(reason: "end", monotonicNanoseconds: 100_000_000)

@@ -3,6 +3,7 @@
 import Foundation
 import Logging
 import Matroska
+import Recording
 import Synchronization
 import Testing
 
@@ -63,10 +64,11 @@ import Testing
             channels: codec == .opus ? 2 : 0,
             ssrc: 7,
             payloadType: 100,
-            mid: nil
+            mid: nil,
+            connection: connection
         )
         let fork = RTPFork(watcher: RTCPWatcher(id: connection, queue: nil), ssrc: 7, isVideo: codec != .opus)
-        outputs.add(track, profileLevelID: nil, connection: connection, fork: fork)
+        outputs.add(track, profileLevelID: nil, fork: fork)
     }
 
     @Test func descriptionsComeChangeAndGo() throws {

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+public import GStreamer
+public import Logging
+internal import Observability
+internal import Recording
+internal import SDP
+public import Session
+public import Signalling
+internal import Synchronization
+
+/// One peer connection: webrtcbin, the negotiation around it, and the tracks on it.
+///
+/// Its owner calls one async method at a time, in the order of the session machine's actions. What happens by itself
+/// comes out through `onEvent`, from GStreamer's and the control thread.
+public final class PeerConnection: Sendable {
+    private let id: ConnectionID
+    let peer: PeerID
+    let context: PeerConnectionContext
+    let logger: Logger
+    let onEvent: @Sendable (ConnectionEvent) -> Void
+    let state: Mutex<State>
+
+    struct State {
+        var negotiation: NegotiationState
+        var bin: WebRTCBin?
+        var isClosed = false
+        /// When the first offer of either side was there, and what followed it.
+        var setup = SetupTimes()
+        var verdict = Verdict.pending
+        var isConnected = false
+        /// All of ours, in webrtcbin's text.
+        var localCandidates: [String] = []
+        /// The pair that ICE chose, and the TURN servers by address.
+        var pair: SelectedPair?
+        var relays: [String: String] = [:]
+        /// Multicast names of the peer that were looked up.
+        var namesLookedUp = 0
+        var isGathered = false
+        var waitsForGathering: OneShot<Void, Never>?
+        var descriptionSent = false
+        var waiting: [ReceivedStream] = []
+        var taps: [TrackTap] = []
+        var senders: [MediaKind: Sender] = [:]
+        var consumers: [CameraCodec: FanOut.Consumer] = [:]
+        var chat: ChatReceiver?
+        /// What its network takes; nil where the rate is fixed.
+        var rate: RateController?
+    }
+
+    struct Sender {
+        var branch: SendBranch
+        var codec: CameraCodec
+    }
+
+    /// What the comparison of the peer's certificate with its description said.
+    enum Verdict {
+        case pending
+        case genuine
+        case forged
+    }
+
+    /// A connection of which nothing runs yet.
+    public init(
+        id: ConnectionID,
+        peer: PeerID,
+        context: PeerConnectionContext,
+        logger: Logger,
+        onEvent: @escaping @Sendable (ConnectionEvent) -> Void
+    ) {
+        self.id = id
+        self.peer = peer
+        self.context = context
+        var logger = logger
+        logger[key: .peerID] = "\(peer)"
+        logger[key: .connectionID] = "\(id)"
+        self.logger = logger
+        self.onEvent = onEvent
+        let negotiation = NegotiationState(policy: context.policy, ourFingerprints: context.fingerprints)
+        self.state = Mutex(State(negotiation: negotiation, rate: context.camera?.rateController))
+    }
+
+    // MARK: Actions of the session machine
+
+    /// Builds and starts the pipeline.
+    public func open() async {
+        await self.perform("open") {
+            let servers = await self.context.servers.servers()
+            var settings = self.context.settings
+            settings.stunServer = servers.stun
+            settings.turnServers = servers.turn
+            self.state.withLock { $0.relays = servers.names }
+            try await self.context.control.run("opening a peer connection") { [weak self, settings] in
+                guard let self else { throw GStreamerError(.interrupted, "the connection is gone") }
+                let bin = try WebRTCBin(
+                    id: self.id.rawValue,
+                    settings: settings,
+                    certificate: self.context.certificate,
+                    queue: self.context.recorder?.queue,
+                    baseTimeNanoseconds: self.context.baseTimeNanoseconds,
+                    onEvent: { [weak self] event in self?.handle(event) },
+                    onBus: { [weak self] event in self?.handle(event) }
+                )
+                // Whoever waited for it may have given up meanwhile: nothing stays that plays.
+                let isClosed = self.state.withLock { state in
+                    if !state.isClosed { state.bin = bin }
+                    return state.isClosed
+                }
+                if isClosed { bin.stop() }
+            }
+        }
+    }
+
+    /// Makes our offer; `offerCreated` follows.
+    public func createOffer() async {
+        await self.perform("offer") {
+            guard let bin = self.bin else { return }
+            self.note(\.offer)
+            try await self.context.control.run("preparing an offer") { try self.prepareOffer(bin) }
+            let inner = try await bin.createOffer()
+            let (toSet, outer) = try self.state.withLock { try $0.negotiation.offerCreated(inner: inner) }
+            try await bin.setLocalDescription(.offer, toSet)
+            self.onEvent(.offerCreated(sdp: await self.withCandidates(outer)))
+        }
+    }
+
+    /// Applies an offer of the peer; `answerCreated`, `rebuildNeeded`, `offerDeclined` or `descriptionRefused` follows.
+    public func applyOffer(_ sdp: String) async {
+        await self.perform("answer") {
+            guard let bin = self.bin else { return }
+            self.note(\.offer)
+            let decision: OnOffer
+            do {
+                decision = try self.state.withLock { state throws(SDPError) in
+                    try state.negotiation.offerReceived(sdp)
+                }
+            } catch {
+                self.onEvent(.descriptionRefused(reason: "\(error)"))
+                return
+            }
+            switch decision {
+            case .reply(let outer):
+                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
+                self.onEvent(.answerCreated(sdp: outer))
+            case .rebuild(let reason):
+                self.onEvent(.rebuildNeeded(reason: reason.rawValue))
+            case .decline(let outer, let reason):
+                self.onEvent(.offerDeclined(sdp: outer, reason: reason))
+            case .apply(let inner):
+                let renewed = try await self.restartICE(bin)
+                try await bin.setRemoteDescription(.offer, inner)
+                try await self.context.control.run("preparing an answer") { try self.prepareAnswer(bin) }
+                let answer = try await bin.createAnswer()
+                let (toSet, outer) = try self.state.withLock {
+                    try $0.negotiation.answerCreated(inner: answer, ice: renewed)
+                }
+                try await bin.setLocalDescription(.answer, toSet)
+                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
+                self.resolveNames(in: sdp)
+                let described = await self.withCandidates(outer)
+                self.note(\.answer)
+                self.onEvent(.answerCreated(sdp: described))
+            }
+        }
+    }
+
+    /// Applies the peer's answer to our offer.
+    public func applyAnswer(_ sdp: String) async {
+        await self.perform("accept the answer") {
+            guard let bin = self.bin else { return }
+            self.noteAnswer()
+            let inner: String
+            do {
+                inner = try self.state.withLock { state throws(SDPError) in
+                    try state.negotiation.answerReceived(sdp)
+                }
+            } catch {
+                self.onEvent(.descriptionRefused(reason: "\(error)"))
+                return
+            }
+            try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
+            try await bin.setRemoteDescription(.answer, inner)
+            self.resolveNames(in: sdp)
+        }
+    }
+
+    /// Gives webrtcbin a candidate of the peer, or says in the log why not.
+    public func addCandidate(_ candidate: ICECandidate) async {
+        let (bin, decision) = self.state.withLock { state in
+            (
+                state.bin,
+                state.negotiation.innerCandidate(
+                    candidate.line,
+                    mLineIndex: candidate.mLineIndex,
+                    mid: candidate.mid
+                )
+            )
+        }
+        switch decision {
+        case .add(let mLineIndex, let line):
+            await self.add(line, mLineIndex: mLineIndex, to: bin)
+        case .resolve(let mLineIndex, let candidate):
+            self.resolve([candidate], mLineIndex: mLineIndex)
+        case .ignore(let reason):
+            self.logger.debug("candidate ignored", metadata: .tagged([.detail: "\(reason.rawValue)"]))
+        }
+    }
+
+    /// Waits, while it records, until nothing has come for 60 ms, 300 ms at most.
+    ///
+    /// A room tells that a peer left before the peer's last packets are here.
+    public func takeWhatIsOnItsWay() async {
+        guard self.context.recorder != nil else { return }
+        let deadline = ContinuousClock.now + .milliseconds(300)
+        while ContinuousClock.now < deadline, let heard = self.lastHeardNanoseconds,
+            Runtime.monotonicNanoseconds - heard < 60_000_000
+        {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Ends everything and releases it; `closed` follows.
+    ///
+    /// Safe to call once, in any state.
+    public func close(reason: String) async {
+        let (bin, consumers, taps, wait) = self.state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.bin = nil
+                state.consumers.removeAll()
+                state.waiting.removeAll()
+                state.senders.removeAll()
+            }
+            return (state.bin, Array(state.consumers.values), state.taps, state.waitsForGathering)
+        }
+        wait?.resume(with: .success(()))
+        for consumer in consumers { consumer.remove() }
+        do {
+            try await self.context.control.run("closing a peer connection") { bin?.stop() }
+        } catch {
+            self.logger.critical("peer connection did not come down", metadata: .tagged([.errorMessage: "\(error)"]))
+        }
+        // The agent's own thread gives back what TURN servers lent; without it they would hold it for minutes.
+        if let bin, bin.usesRelays { try? await Task.sleep(for: .milliseconds(200)) }
+        for tap in taps { tap.close() }
+        self.logChat()
+        self.state.withLock { $0.taps.removeAll() }
+        let (sinks, id) = (self.context.sinks, self.id.rawValue)
+        _ = try? await self.context.control.run("closing tracks") {
+            for sink in sinks { sink.close(connection: id, reason: reason) }
+        }
+        self.onEvent(.closed)
+    }
+
+    /// Whether media are agreed in either direction, so that RTP or reports about it should come.
+    var hasMedia: Bool {
+        self.state.withLock { state in
+            state.negotiation.negotiatedMedia.contains { $0.remoteDirection.sends || $0.ourDirection.sends }
+        }
+    }
+
+    /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first.
+    ///
+    /// Any thread.
+    public var lastHeardNanoseconds: Int64? {
+        let (bin, taps) = self.state.withLock { ($0.bin, $0.taps) }
+        let times = taps.compactMap(\.counters.lastPacketNanoseconds) + [bin?.lastReportNanoseconds].compactMap { $0 }
+        return times.max()
+    }
+
+    /// Interarrival jitter of a received track in milliseconds, if known.
+    ///
+    /// Control thread.
+    func jitterMilliseconds(ssrc: UInt32) -> Double? {
+        self.bin?.jitterMilliseconds(ssrc: ssrc)
+    }
+
+    /// Round trip in milliseconds, if known.
+    ///
+    /// Control thread.
+    var roundTripMilliseconds: Double? { self.bin?.roundTripMilliseconds }
+
+    /// The pipeline's name and its graph in the DOT language; nil while there is none.
+    ///
+    /// Control thread.
+    var graph: (name: String, dot: String)? {
+        self.bin.map { ("peer-\(self.id)", $0.graph) }
+    }
+
+    /// Buffers sent so far, by codec.
+    ///
+    /// Any thread.
+    public var sent: [CameraCodec: ConsumerCounters] {
+        self.state.withLock { $0.consumers.mapValues(\.counters) }
+    }
+
+    // MARK: Steps of the negotiation
+
+    var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+
+    /// A step is done for the first time.
+    private func note(_ step: any WritableKeyPath<SetupTimes, Int64?> & Sendable) {
+        let now = Runtime.monotonicNanoseconds
+        self.state.withLock { $0.setup[keyPath: step] = $0.setup[keyPath: step] ?? now }
+    }
+
+    /// An offer that stood for so long waited for somebody to come, who is not to blame for the delay.
+    private func noteAnswer() {
+        let now = Runtime.monotonicNanoseconds
+        self.state.withLock { state in
+            if let offer = state.setup.offer, now - offer > 15_000_000_000 { state.setup.offer = now }
+            state.setup.answer = state.setup.answer ?? now
+        }
+    }
+
+    func perform(_ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            guard !self.state.withLock({ $0.isClosed }) else { return }
+            self.onEvent(.negotiationFailed(reason: "\(what): \(error)"))
+        }
+    }
+
+    /// Waits for the first candidates, 500 ms at most, and puts them into the description; those
+    /// that come later are trickled.
+    private func withCandidates(_ outer: String) async -> String {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let wait = OneShot(continuation)
+            let isGathered = self.state.withLock { state in
+                state.waitsForGathering = wait
+                return state.isGathered || state.isClosed
+            }
+            if isGathered { wait.resume(with: .success(())) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume(with: .success(())) }
+        }
+        return self.state.withLock { state in
+            state.descriptionSent = true
+            state.waitsForGathering = nil
+            return state.negotiation.embedding(
+                candidates: state.localCandidates,
+                isComplete: state.isGathered,
+                in: outer
+            )
+        }
+    }
+
+    // MARK: What happens by itself
+
+    /// GStreamer's threads: no call into GStreamer, no waiting.
+    private func handle(_ event: WebRTCEvent) {
+        switch event {
+        case .localCandidate(let mLineIndex, let line):
+            self.trickle(mLineIndex: mLineIndex, line: line)
+        case .gatheringComplete:
+            let wait = self.state.withLock { state in
+                state.isGathered = true
+                return state.waitsForGathering
+            }
+            wait?.resume(with: .success(()))
+        case .iceState(.disconnected):
+            self.onEvent(.iceDisconnected)
+        case .iceState(.failed):
+            self.onEvent(.iceFailed)
+        case .iceState(.connected), .iceState(.completed):
+            self.note(\.ice)
+        case .iceState:
+            break
+        case .connectionState(.connected):
+            self.note(\.dtls)
+            self.context.control.enqueue { [weak self] in self?.connectionCameUp() }
+        case .connectionState:
+            break
+        case .pairSelected(let pair):
+            self.pairChanged(pair)
+        case .streamAppeared(let stream):
+            self.state.withLock { $0.waiting.append(stream) }
+            self.context.control.enqueue { [weak self] in self?.attachWaitingStreams() }
+        }
+    }
+
+    private func handle(_ event: BusEvent) {
+        switch event {
+        case .error(let element, let message, let debug):
+            guard !self.state.withLock({ $0.isClosed }) else { return }
+            self.logger.debug(
+                "pipeline error",
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message) \(debug ?? "")"])
+            )
+            self.onEvent(.negotiationFailed(reason: "\(element): \(message)"))
+        case .warning(let element, let message):
+            self.logger.debug(
+                "pipeline warning",
+                metadata: .tagged([.elementName: "\(element)", .errorMessage: "\(message)"])
+            )
+        case .endOfStream:
+            break
+        }
+    }
+
+    private func trickle(mLineIndex: Int, line: String) {
+        let outgoing = self.state.withLock { state -> ICECandidate? in
+            if mLineIndex == 0, state.localCandidates.count < Self.maximumCandidates {
+                state.localCandidates.append(line)
+            }
+            guard state.descriptionSent else { return nil }
+            return state.negotiation.outerCandidate(innerMLineIndex: mLineIndex, line: line).map {
+                ICECandidate(line: $0.line, mLineIndex: $0.mLineIndex, mid: $0.mid)
+            }
+        }
+        if let outgoing { self.onEvent(.localCandidate(outgoing)) }
+    }
+
+    // MARK: Control thread
+
+    private func connectionCameUp() {
+        guard let bin = self.bin, self.isGenuine(bin) else { return }
+        let isFirst = self.state.withLock { state in
+            defer { state.isConnected = true }
+            return !state.isConnected
+        }
+        self.attachWaitingStreams()
+        self.takeChat()
+        self.startSending(bin)
+        if isFirst {
+            self.logPath("media path chosen")
+            self.onEvent(.connected)
+        }
+    }
+
+    private func attachWaitingStreams() {
+        guard let bin = self.bin, self.isGenuine(bin) else { return }
+        let streams = self.state.withLock { state in
+            defer { state.waiting.removeAll() }
+            return state.waiting
+        }
+        for stream in streams {
+            do {
+                try self.attach(stream, to: bin)
+            } catch {
+                self.logger.error("track is not recorded", metadata: .tagged([.errorMessage: "\(error)"]))
+                try? bin.discard(stream)
+            }
+        }
+    }
+
+    private func attach(_ stream: ReceivedStream, to bin: WebRTCBin) throws {
+        let sinks = self.context.sinks
+        guard !sinks.isEmpty, let format = stream.format, let depayloader = Depayloader(format),
+            let ssrc = format.ssrc
+        else {
+            try bin.discard(stream)
+            return
+        }
+        let media = self.state.withLock {
+            $0.negotiation.media(forSSRC: ssrc, payloadType: UInt8(clamping: format.payloadType))
+        }
+        var setup = self.state.withLock { $0.setup }
+        setup.packet = stream.appearedNanoseconds
+        let track = ReceivedTrack(
+            participant: self.peer.rawValue,
+            codec: depayloader.codec,
+            clockRateHz: format.clockRateHz,
+            channels: depayloader.channels,
+            ssrc: ssrc,
+            payloadType: format.payloadType,
+            mid: media?.mid,
+            connection: self.id.rawValue
+        )
+        let source = TrackSource(
+            track,
+            stream,
+            bin,
+            setup: setup,
+            profileLevelID: format.profileLevelID,
+            audioLevelID: media?.codec.audioLevelID
+        )
+        guard let tap = sinks.compactMap({ $0.open(source) }).first else {
+            try bin.discard(stream)
+            return
+        }
+        self.state.withLock { $0.taps.append(tap) }
+        try bin.receive(stream, through: depayloader.launch, into: tap)
+        self.logger.info(
+            "track received",
+            metadata: .tagged([.trackCodec: "\(format.encodingName)", .trackSSRC: "\(ssrc)"])
+        )
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GStreamer
+internal import Observability
+internal import Recording
+
+/// What takes the received tracks of a room: the recorder, the RTP outputs.
+///
+/// Called on the control thread.
+protocol TrackSink: Sendable {
+    /// A track came; the sink takes from the source what it needs of it, now.
+    ///
+    /// - Returns: what takes the units of the track, made of its packets; of all sinks of a room one at most wants them.
+    func open(_ source: TrackSource) -> TrackTap?
+    /// A peer connection went away, with every track of it.
+    func close(connection: UInt64, reason: String)
+    /// A participant left the room.
+    func left(participant: String, reason: String)
+    /// A participant goes by a name, one line of at most 256 bytes.
+    func named(participant: String, _ name: String)
+}
+
+/// A received track where it comes in, before anything flows.
+///
+/// Control thread.
+struct TrackSource {
+    let track: ReceivedTrack
+    /// When the steps to its first packet were done.
+    let setup: SetupTimes
+    /// Profile and level of H.264, if known.
+    let profileLevelID: String?
+    /// The header extension in which the sender tells how loud the sound is (RFC 6464); nil if it does not.
+    let audioLevelID: UInt8?
+    private let stream: ReceivedStream
+    private let bin: WebRTCBin
+
+    init(
+        _ track: ReceivedTrack,
+        _ stream: ReceivedStream,
+        _ bin: WebRTCBin,
+        setup: SetupTimes,
+        profileLevelID: String?,
+        audioLevelID: UInt8?
+    ) {
+        self.track = track
+        self.stream = stream
+        self.bin = bin
+        self.setup = setup
+        self.profileLevelID = profileLevelID
+        self.audioLevelID = audioLevelID
+    }
+
+    /// Where the packets can be sent on as they come.
+    func fork() -> RTPFork {
+        self.bin.fork(self.stream, ssrc: self.track.ssrc, isVideo: self.track.isVideo)
+    }
+
+    /// What sends a PLI, on any thread; holds the peer connection.
+    var keyframeRequest: @Sendable () -> Void {
+        let target = self.bin.keyframeTarget(of: self.stream)
+        return { target.requestKeyframe() }
+    }
+}
+
+extension RecorderThread: TrackSink {
+    func open(_ source: TrackSource) -> TrackTap? {
+        self.open(
+            source.track,
+            setup: source.setup,
+            audioLevelID: source.audioLevelID,
+            requestKeyframe: source.keyframeRequest
+        )
+    }
+}
+
+extension RTPOutputs: TrackSink {
+    func open(_ source: TrackSource) -> TrackTap? {
+        self.add(source.track, profileLevelID: source.profileLevelID, fork: source.fork())
+        return nil
+    }
+
+    func close(connection: UInt64, reason: String) {
+        self.remove(connection: connection)
+    }
+
+    func left(participant: String, reason: String) {
+        self.left(participant: participant)
+    }
+}

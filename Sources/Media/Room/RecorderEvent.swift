@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Matroska
+public import Observability
+public import Storage
+
+/// What a recorder says by itself, on its own thread.
+///
+/// The receiver must not block nor call the recorder.
+public enum RecorderEvent: Sendable, Hashable {
+    /// A recording, or the next part of one, began.
+    case started(RecordingFolder, part: Int)
+    /// Every file is closed.
+    case finished(RecordingFolder, part: Int, reason: String)
+    /// Media are being lost on this side; said once for each recording.
+    case degraded(RecordingFolder?, part: Int, reason: String)
+    /// The first unit of a track is in its file, so long after the offer; `parts` are the steps of that.
+    case firstUnit(participant: String, kind: Codec.Kind, delay: Duration, parts: [SetupPart: Duration])
+}

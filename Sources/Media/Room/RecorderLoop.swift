@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Dispatch
+internal import GStreamer
+internal import Logging
+internal import Matroska
+internal import Observability
+internal import Recording
+internal import Storage
+internal import Synchronization
+
+/// What a recorder's thread does: it has the session, tells it one thing after the other, and performs what that wants.
+struct RecorderLoop: ~Copyable {
+    private static let longestWait = Duration.milliseconds(100)
+    private static let tickInterval = Duration.milliseconds(50)
+    private static let publishingInterval = Duration.milliseconds(100)
+    /// Where files are forced to the disk: one at a time in a process, however many rooms it records.
+    private static let synchroniser = DispatchQueue(label: "recorder.synchroniser")
+
+    private let exchange: RecorderExchange
+    private let logger: Logger
+    private let onEvent: @Sendable (RecorderEvent) -> Void
+    private let onPicture: (@Sendable (WrittenPicture) -> Void)?
+    /// Where the files of ended tracks and recordings are completed, one after the other.
+    private let completions = DispatchQueue(label: "recorder.completions")
+    private var session: RecordingSession
+    /// Empty but for the moment in which they are performed; kept for its memory.
+    private var actions: [RecordingAction] = []
+    private var life = RecorderExchange.Life.goesOn
+    private var lastTick: Int64 = 0
+    private var lastPublished: Int64 = 0
+
+    init(
+        _ settings: RecorderSettings,
+        _ exchange: RecorderExchange,
+        logger: Logger,
+        onEvent: @escaping @Sendable (RecorderEvent) -> Void,
+        onPicture: (@Sendable (WrittenPicture) -> Void)?
+    ) {
+        self.exchange = exchange
+        self.logger = logger
+        self.onEvent = onEvent
+        self.onPicture = onPicture
+        self.session = RecordingSession(settings: settings) { Runtime.monotonicNanoseconds }
+        self.publish()
+        self.performActions()
+    }
+
+    /// Takes what comes until the recorder ends or nobody is there who could end it.
+    mutating func run() {
+        while true {
+            let came = self.turn()
+            switch self.life {
+            case .goesOn:
+                continue
+            case .ends(let reason):
+                self.session.endAnnounced()
+                if !came { return self.end(reason: reason) }
+            case .abandoned, .over:
+                _ = self.exchange.close()
+                return
+            }
+        }
+    }
+
+    /// Handles one item, or a tick when none comes; false if none came.
+    private mutating func turn() -> Bool {
+        let queue = self.exchange.queue
+        let came = queue.next(timeout: Self.longestWait) { item, bytes in
+            // First: the track of a unit may have come since the last turn.
+            self.performOrders()
+            self.take(item, bytes)
+        }
+        if !came { self.performOrders() }
+        let now = Runtime.monotonicNanoseconds
+        // While units come it need not be looked after each of them.
+        guard !came || now - self.lastTick >= Self.tickInterval.nanoseconds else { return came }
+        self.lastTick = now
+        self.session.tick(droppedUnits: queue.droppedItems)
+        self.performActions()
+        if now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
+        return came
+    }
+
+    private mutating func take(_ item: ReceivedItem, _ bytes: UnsafeRawBufferPointer) {
+        switch item {
+        case .unit(let unit):
+            let result = self.session.unitCame(ReceivedUnit(unit), bytes)
+            self.performActions()
+            if let onPicture = self.onPicture, case .picture(let picture) = result { onPicture(picture) }
+        case .senderReport(let report):
+            self.session.reportCame(ReceivedReport(report))
+            self.performActions()
+        }
+    }
+
+    private mutating func performOrders() {
+        let (orders, life) = self.exchange.take()
+        self.life = life
+        for order in orders { self.perform(order) }
+    }
+
+    private mutating func perform(_ order: RecorderExchange.Order) {
+        order.perform(&self.session)
+        self.performActions()
+        guard let isDone = order.isDone else { return }
+        // Whoever waits for the answer looks at what is going on next.
+        self.publish()
+        isDone.signal()
+    }
+
+    private mutating func end(reason: String) {
+        self.session.end(reason: reason)
+        self.performActions()
+        self.completions.sync {}
+        // What became of the completions.
+        for order in self.exchange.close() { self.perform(order) }
+        self.publish()
+        self.exchange.tellOver()
+    }
+
+    private mutating func publish() {
+        self.lastPublished = Runtime.monotonicNanoseconds
+        let (status, lag) = (self.session.status, self.session.takeLag())
+        self.exchange.published.withLock { published in
+            published.status = status
+            published.lag.add(lag)
+        }
+    }
+
+    // MARK: Actions
+
+    /// Performs what the session wants after it was told something.
+    private mutating func performActions() {
+        self.session.takeActions(into: &self.actions)
+        guard !self.actions.isEmpty else { return }
+        // Whoever is told of something finds it so.
+        self.publish()
+        for action in self.actions { self.perform(action) }
+        // A completion has the journal, whose lock others wait for.
+        self.actions.removeAll(keepingCapacity: true)
+    }
+
+    private func perform(_ action: RecordingAction) {
+        switch action {
+        case .requestKeyframe(let track):
+            self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
+        case .complete(let completion):
+            self.completions.async { [exchange = self.exchange] in
+                var failure: RecordingError?
+                do throws(RecordingError) {
+                    try completion.perform()
+                } catch {
+                    failure = error
+                }
+                exchange.tell { [failure] in $0.completed(completion, failure: failure) }
+            }
+        case .synchronise(let round):
+            Self.synchroniser.async { [exchange = self.exchange] in
+                let failures = round.perform()
+                exchange.tell { $0.synchronised(failures: failures) }
+            }
+        case .tellStarted(let folder, let part):
+            self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
+            self.onEvent(.started(folder, part: part))
+        case .tellFinished(let folder, let part, let reason):
+            self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(folder.path)"]))
+            self.onEvent(.finished(folder, part: part, reason: reason))
+        case .tellDegraded(let folder, let part, let reason):
+            self.onEvent(.degraded(folder, part: part, reason: reason))
+        case .tellFirstUnit(let track, let nanoseconds):
+            self.tellFirstUnit(track, nanoseconds)
+        case .logIncomplete(let error, let folder):
+            var metadata: [LogKey: Logger.MetadataValue] = [.errorMessage: "\(error)"]
+            if let folder { metadata[.recordingPath] = "\(folder.path)" }
+            self.logger.error("recording is incomplete", metadata: .tagged(metadata))
+        case .logGoesOn(let folder):
+            self.logger.notice("recording goes on", metadata: .tagged([.recordingPath: "\(folder.path)"]))
+        }
+    }
+
+    private func tellFirstUnit(_ id: UInt64, _ nanoseconds: Int64) {
+        guard let track = self.exchange.tracks.withLock({ $0.open[id] }),
+            let parts = track.setup.parts(firstUnit: nanoseconds)
+        else { return }
+        let (participant, kind) = (track.received.participant, track.received.codec.kind)
+        let delay = parts.values.reduce(.zero, +)
+        self.onEvent(.firstUnit(participant: participant, kind: kind, delay: delay, parts: parts))
+    }
+}
+
+extension ReceivedUnit {
+    fileprivate init(_ unit: ReceivedItem.Unit) {
+        self.init(
+            track: unit.tap,
+            rtpTime: unit.rtpTime,
+            arrivalNanoseconds: unit.arrivalNanoseconds,
+            lostPackets: unit.lostPackets,
+            isTruncated: unit.isTruncated
+        )
+    }
+}
+
+extension ReceivedReport {
+    fileprivate init(_ report: ReceivedItem.Report) {
+        self.init(
+            connection: report.receiver,
+            ssrc: report.ssrc,
+            rtpTimestamp: report.rtpTimestamp,
+            ntpTime: report.ntpTime,
+            arrivalNanoseconds: report.arrivalNanoseconds
+        )
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Foundation
+public import GStreamer
+public import Logging
+public import Matroska
+public import Observability
+public import Recording
+internal import Synchronization
+
+/// Writes every track of a room to its own file, and the journal beside them: one recording, or one after the other in
+/// a session that goes on.
+///
+/// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and tells them to
+/// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something return
+/// at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts. What is
+/// going on is as it was 100 ms ago at most, and is read without waiting for the disk. Files are forced to the disk, and
+/// completed, on threads of their own; only `finish` waits for them.
+public final class RecorderThread: Sendable {
+    private let exchange = RecorderExchange()
+
+    /// Starts the thread, and goes on with `settings.continues`, which is read before this returns.
+    ///
+    /// A recording with which it cannot go on is reported as `failure`, and the recorder waits for media as if there
+    /// were none. `onEvent` and `onPicture` are called on the recorder's thread and must not block nor call the recorder;
+    /// `onPicture` is called for each picture that was written as it came.
+    public init(
+        settings: RecorderSettings,
+        logger: Logger,
+        onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in },
+        onPicture: (@Sendable (WrittenPicture) -> Void)? = nil
+    ) {
+        let hasBegun = DispatchSemaphore(value: 0)
+        let thread = Thread { [exchange = self.exchange] in
+            var loop = RecorderLoop(settings, exchange, logger: logger, onEvent: onEvent, onPicture: onPicture)
+            hasBegun.signal()
+            loop.run()
+        }
+        thread.name = "recorder"
+        thread.start()
+        hasBegun.wait()
+    }
+
+    deinit {
+        self.exchange.abandon()
+    }
+
+    // MARK: What is going on
+
+    /// Where the taps put what they receive.
+    public var queue: UnitQueue { self.exchange.queue }
+
+    /// What is going on.
+    public var status: RecordingStatus { self.exchange.published.withLock { $0.status } }
+
+    /// Units dropped because the disk was too slow, over all recordings.
+    public var droppedUnits: UInt64 { self.queue.droppedItems }
+
+    /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.
+    public func soundLevel(of track: TrackStatus) -> SoundLevel? {
+        guard track.isOpen else { return nil }
+        return self.exchange.tracks.withLock { $0.open[track.id]?.tap.soundLevel }
+    }
+
+    /// How long units have taken from their arrival into the file since the last call; nil if none were written.
+    public func takeLag() -> RecordingLag.Figures? {
+        self.exchange.published.withLock { published in
+            defer { published.lag = RecordingLag() }
+            return published.lag.figures
+        }
+    }
+
+    // MARK: Tracks
+
+    /// Opens a track; its file comes into being with its first decodable unit.
+    ///
+    /// - Parameters:
+    ///   - setup: when the steps to its first packet were done.
+    ///   - audioLevelID: the header extension in which the sender tells how loud the sound is; nil if it does not.
+    ///   - requestKeyframe: sends a PLI; called on the recorder's thread and must not block.
+    /// - Returns: the tap to attach to the received stream.
+    public func open(
+        _ track: ReceivedTrack,
+        setup: SetupTimes = SetupTimes(),
+        audioLevelID: UInt8? = nil,
+        requestKeyframe: @escaping @Sendable () -> Void
+    ) -> TrackTap {
+        var track = track
+        track.offerNanoseconds = setup.offer
+        let (id, tap) = self.exchange.tracks.withLock { tracks in
+            tracks.open(track, setup, self.queue, requestKeyframe)
+        }
+        if let audioLevelID { tap.readLevels(extensionID: audioLevelID) }
+        self.exchange.tell { [track] in $0.trackAppeared(id, track, source: TapPackets(tap: tap)) }
+        return tap
+    }
+
+    /// Closes every track of a peer connection that went away.
+    public func close(connection: UInt64, reason: String) {
+        self.exchange.tracks.withLock { $0.close { $0.received.connection == connection } }
+        self.exchange.tell { $0.connectionClosed(connection, reason: reason) }
+    }
+
+    /// Sends a PLI for every video track, or for those of one participant; returns for how many.
+    @discardableResult
+    public func requestKeyframes(participant: String? = nil) -> Int {
+        self.exchange.ask(or: 0) { $0.keyframesOrdered(of: participant) }
+    }
+
+    /// The newest keyframe of a participant's picture, for a still.
+    ///
+    /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
+    public func lastKeyframe(participant: String) -> (codec: Codec, bytes: [UInt8])? {
+        self.exchange.ask(or: nil) { $0.stillOrdered(of: participant) }
+    }
+
+    // MARK: People
+
+    /// Notes that a participant left the room; one that was never recorded is not noted.
+    public func left(participant: String, reason: String) {
+        self.exchange.tell { $0.participantLeft(participant, reason: reason) }
+    }
+
+    /// Notes the name that a participant goes by, one line of at most 256 bytes.
+    public func named(participant: String, _ name: String) {
+        self.exchange.tell { $0.participantNamed(participant, name) }
+    }
+
+    /// Notes what a participant wrote to the others, while anything is recorded, or shortly before it is.
+    ///
+    /// - Parameters:
+    ///   - label: what the data channel is called.
+    ///   - nanoseconds: when it came, on `CLOCK_MONOTONIC`.
+    public func wrote(participant: String, _ text: String, label: String, _ nanoseconds: Int64) {
+        self.exchange.tell(isSpare: true) { $0.messageCame(from: participant, text, label: label, at: nanoseconds) }
+    }
+
+    /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
+    public func presenceChanged(isEmpty: Bool) {
+        self.exchange.tell { $0.presenceChanged(isEmpty: isEmpty) }
+    }
+
+    // MARK: Orders
+
+    /// Records from now on, and where the settings have a pre-roll, from before.
+    @discardableResult
+    public func record() -> RecordingStateMachine.OnOrder {
+        self.exchange.ask(or: .nothingRecorded) { $0.recordOrdered() }
+    }
+
+    /// Finishes the recording; nothing is recorded until `record()`.
+    @discardableResult
+    public func stopRecording(reason: String = "stopped") -> RecordingStateMachine.OnOrder {
+        self.exchange.ask(or: .nothingRecorded) { $0.stopOrdered(reason: reason) }
+    }
+
+    /// Leaves out what comes until `resume()`; the files go on, and the time passes in them.
+    @discardableResult
+    public func pause() -> RecordingStateMachine.OnOrder {
+        self.exchange.ask(or: .nothingRecorded) { $0.pauseOrdered() }
+    }
+
+    /// Ends a pause.
+    @discardableResult
+    public func resume() -> RecordingStateMachine.OnOrder {
+        self.exchange.ask(or: .nothingRecorded) { $0.resumeOrdered() }
+    }
+
+    /// Changes how is recorded: kinds, segments, pre-roll, the schedule of the disk, tags and notes.
+    ///
+    /// Files of a kind that is not recorded any more are closed. Tags and notes are also those of the present recording.
+    public func take(_ settings: RecorderSettings) {
+        self.exchange.tell { $0.settingsChanged(to: settings) }
+    }
+
+    /// Notes an instant in the recording; false if there is none.
+    public func mark(text: String) -> Bool {
+        self.exchange.ask(or: false) { $0.markOrdered(text: text) }
+    }
+
+    /// Writes what is queued, closes every file and ends the thread.
+    ///
+    /// Blocks; off the cooperative pool.
+    public func finish(reason: String) {
+        // What comes from now on is not written: a queue that media flow into would never be empty.
+        guard self.exchange.tracks.withLock({ $0.end() }) else { return }
+        self.exchange.end(reason: reason)
+        // They hold their peer connections.
+        self.exchange.tracks.withLock { $0.close { _ in true } }
+    }
+}
+
+/// Counts the packets of a track at its tap.
+private struct TapPackets: PacketSource {
+    let tap: TrackTap
+
+    var counters: PacketCounters {
+        let counters = self.tap.counters
+        return PacketCounters(
+            received: counters.packets,
+            lost: counters.lostPackets,
+            repaired: counters.repairedPackets,
+            lastPacketNanoseconds: counters.lastPacketNanoseconds
+        )
+    }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Matroska
+internal import Storage
+internal import Timeline
+
+/// A recording that goes on: its folder, its journal, and what both have so far.
+struct ActiveRecording: Sendable {
+    /// Its place among the recordings that follow each other without a gap.
+    struct Place: Sendable {
+        /// The id of the first.
+        var series: String
+        /// From 1.
+        var segment: Int
+    }
+
+    let folder: RecordingFolder
+    let journal: JournalWriter
+    /// From 1; each process that goes on with the recording adds one.
+    let part: Int
+    /// Where it is in its series, if it is of one.
+    let place: Place?
+    /// When it began, on our monotonic clock; before our time for one that another run of the kernel began.
+    let beganAt: Int64
+    /// Bytes of the units in it.
+    var bytes: UInt64
+    private var nextNumber: Int
+    /// Participants that the journal says are here.
+    private(set) var joined: Set<String>
+    /// Whether another track would be more than an export takes.
+    var isFull: Bool { self.nextNumber > Writer.maximumTrackNumber }
+    /// Whether a loss on this side was told.
+    var isDegraded = false
+    /// What was written in it since this process began.
+    private var messages = 0
+
+    /// As many messages as an export takes.
+    private static let maximumMessages = 10_000
+
+    /// Makes a new recording.
+    ///
+    /// - Parameters:
+    ///   - now: when its first unit came.
+    ///   - previous: the recording that it goes on from without a gap, which is one of a series.
+    static func create(
+        _ settings: RecorderSettings,
+        at now: Int64,
+        after previous: ActiveRecording? = nil
+    ) throws(RecordingError) -> ActiveRecording {
+        let start = UTCTime.at(monotonicNanoseconds: now)
+        let folder = try RecordingError.blaming(.folder) { () throws(StorageError) in
+            try RecordingFolder.create(storage: settings.storage, room: settings.room, start: start)
+        }
+        let place: Place? =
+            if let place = previous?.place {
+                Place(series: place.series, segment: place.segment + 1)
+            } else {
+                settings.segment.map { _ in Place(series: folder.id.rawValue, segment: 1) }
+            }
+        let started = RecordingStarted(
+            room: settings.room,
+            id: folder.id.rawValue,
+            host: settings.host,
+            utc: start,
+            boot: BootID.current,
+            displayName: settings.displayName,
+            series: place?.series,
+            segment: place?.segment,
+            tags: settings.tags.isEmpty ? nil : settings.tags,
+            notes: settings.notes
+        )
+        do throws(RecordingError) {
+            let journal = try Self.hold(folder)
+            try RecordingError.blaming(.journal) { () throws(StorageError) in
+                try journal.append(.recordingStarted(started), monotonicNanoseconds: now)
+            }
+            return ActiveRecording(
+                folder: folder,
+                journal: journal,
+                part: 1,
+                place: place,
+                beganAt: now,
+                bytes: 0,
+                nextNumber: 1,
+                joined: []
+            )
+        } catch {
+            // A disk that is full takes the folder but not the journal: each new attempt makes another.
+            try? folder.delete()
+            throw error
+        }
+    }
+
+    /// Goes on with a recording whose process died.
+    ///
+    /// Track numbers go on after those of the journal and of the files: a file may be there that the journal lost.
+    static func continuing(
+        _ path: String,
+        _ settings: RecorderSettings,
+        at now: Int64
+    ) throws(RecordingError) -> ActiveRecording {
+        let folder = try RecordingError.blaming(.folder) { () throws(StorageError) in
+            try RecordingFolder.open(path: path)
+        }
+        let journal = try Self.hold(folder)
+        let start = UTCTime.now()
+        let past = try Past(of: folder, at: start)
+        let (nextPart, partOverflow) = past.part.addingReportingOverflow(1)
+        let (nextNumber, numberOverflow) = past.highest.addingReportingOverflow(1)
+        guard !partOverflow, !numberOverflow, past.place.map({ (1..<Int.max).contains($0.segment) }) ?? true else {
+            let message = "the journal of \(folder.path) has numbers out of range"
+            throw RecordingError(.journal, StorageError(.invalid, message, path: folder.path))
+        }
+        let started = PartStarted(part: nextPart, host: settings.host, utc: start, boot: BootID.current)
+        try RecordingError.blaming(.journal) { () throws(StorageError) in
+            try journal.append(.partStarted(started), monotonicNanoseconds: now)
+        }
+        return ActiveRecording(
+            folder: folder,
+            journal: journal,
+            part: nextPart,
+            place: past.place,
+            beganAt: now - max(0, min(past.age, now)),
+            bytes: try RecordingError.blaming(.folder) { () throws(StorageError) in try folder.trackBytes() },
+            nextNumber: nextNumber,
+            joined: past.joined
+        )
+    }
+
+    /// What the journal and the files of a recording tell a process that goes on with it.
+    private struct Past {
+        var part = 1
+        /// The highest number of a track; 0 for none.
+        var highest: Int
+        var joined: Set<String> = []
+        var place: Place?
+        /// Nanoseconds since it began.
+        var age: Int64 = 0
+
+        /// Reads them; a recording that is finished is an error.
+        init(of folder: RecordingFolder, at now: UTCTime) throws(RecordingError) {
+            self.highest = try RecordingError.blaming(.folder) { () throws(StorageError) in
+                try folder.trackNumbers().max() ?? 0
+            }
+            var past = self
+            var isFinished = false
+            try RecordingError.blaming(.journal) { () throws(StorageError) in
+                // Not its clocks, of which a day has millions.
+                _ = try Journal.scan(folder, including: .events) { entry in
+                    if case .recordingFinished = entry.record { isFinished = true }
+                    past.take(entry.record, at: now)
+                }
+            }
+            guard !isFinished else {
+                let message = "the recording \(folder.path) is finished"
+                throw RecordingError(.journal, StorageError(.closed, message, path: folder.path))
+            }
+            self = past
+        }
+
+        private mutating func take(_ record: JournalRecord, at now: UTCTime) {
+            switch record {
+            case .recordingStarted(let record):
+                self.place = record.series.map { Place(series: $0, segment: record.segment ?? 1) }
+                self.age =
+                    now.nanosecondsSince1970.subtractingReportingOverflow(record.utc.nanosecondsSince1970)
+                    .partialValue
+            case .partStarted(let record): self.part = max(self.part, record.part)
+            case .trackOpened(let record): self.highest = max(self.highest, record.track)
+            case .participantJoined(let record): self.joined.insert(record.participant)
+            case .participantLeft(let record): self.joined.remove(record.participant)
+            case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackClosed,
+                .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker:
+                break
+            }
+        }
+    }
+
+    /// Opens the journal for this process alone.
+    private static func hold(_ folder: RecordingFolder) throws(RecordingError) -> JournalWriter {
+        try RecordingError.blaming(.journal) { () throws(StorageError) in
+            let journal = try JournalWriter(folder: folder)
+            guard try journal.lock() else {
+                throw StorageError(.exists, "another process records into \(folder.path)", path: folder.path)
+            }
+            return journal
+        }
+    }
+
+    private init(
+        folder: RecordingFolder,
+        journal: JournalWriter,
+        part: Int,
+        place: Place?,
+        beganAt: Int64,
+        bytes: UInt64,
+        nextNumber: Int,
+        joined: Set<String>
+    ) {
+        self.folder = folder
+        self.journal = journal
+        self.part = part
+        self.place = place
+        self.beganAt = beganAt
+        self.bytes = bytes
+        self.nextNumber = nextNumber
+        self.joined = joined
+    }
+
+    /// Journals a participant, unless the journal says already that it is here.
+    mutating func joins(_ participant: String, name: String?, _ now: Int64) {
+        guard self.joined.insert(participant).inserted else { return }
+        self.journal.note(
+            .participantJoined(ParticipantJoined(participant: participant, name: name)),
+            monotonicNanoseconds: now
+        )
+    }
+
+    /// Prepares the next file of a track; the journal learns of its participant and of its newest sender report.
+    mutating func file(for track: OpenTrack, name: String?, _ now: Int64) -> TrackFileWriter {
+        self.joins(track.received.participant, name: name, now)
+        let description = track.description(number: self.nextNumber, name: name)
+        self.nextNumber += 1
+        if let report = track.lastReport { self.note(report, track: description.number) }
+        return TrackFileWriter(folder: self.folder, journal: self.journal, track: description)
+    }
+
+    /// Journals a sender report of a track.
+    func note(_ report: ReceivedReport, track: Int) {
+        let record = SenderReport(
+            track: track,
+            ssrc: report.ssrc,
+            rtpTimestamp: report.rtpTimestamp,
+            ntpTime: report.ntpTime
+        )
+        self.journal.note(.senderReport(record), monotonicNanoseconds: report.arrivalNanoseconds)
+    }
+
+    /// Journals a name that came after its participant; one that was never recorded is not noted.
+    func named(_ participant: String, _ name: String, _ now: Int64) {
+        guard self.joined.contains(participant) else { return }
+        self.journal.note(
+            .participantJoined(ParticipantJoined(participant: participant, name: name)),
+            monotonicNanoseconds: now
+        )
+    }
+
+    /// Journals that a participant is gone; one that was never recorded is not noted.
+    mutating func left(_ participant: String, reason: String, _ now: Int64) {
+        guard self.joined.remove(participant) != nil else { return }
+        self.journal.note(
+            .participantLeft(ParticipantLeft(participant: participant, reason: reason)),
+            monotonicNanoseconds: now
+        )
+    }
+
+    /// Journals what a participant wrote; more than an export takes is not noted.
+    mutating func wrote(_ participant: String, name: String?, _ text: String, label: String, _ now: Int64) {
+        guard self.messages < Self.maximumMessages else { return }
+        self.messages += 1
+        self.joins(participant, name: name, now)
+        let message = ChatMessage(participant: participant, text: text, label: label.isEmpty ? nil : label)
+        self.journal.note(.chatMessage(message), monotonicNanoseconds: now)
+    }
+
+    /// Journals how many packets a track has had.
+    func count(_ track: OpenTrack, _ now: Int64) {
+        guard let number = track.writer?.track.number else { return }
+        let packets = track.packets
+        let record = PacketsCounted(
+            track: number,
+            received: packets.received,
+            lost: packets.lost,
+            repaired: packets.repaired
+        )
+        self.journal.note(.packetsCounted(record), monotonicNanoseconds: now)
+    }
+
+    /// Journals an instant worth finding again.
+    func mark(_ name: String, text: String? = nil, _ now: Int64) {
+        self.journal.note(.marker(Marker(name: name, text: text)), monotonicNanoseconds: now)
+    }
+
+    /// Journals what people say of the recording now.
+    func describe(_ settings: RecorderSettings, _ now: Int64) {
+        let details = DetailsChanged(tags: settings.tags, notes: settings.notes ?? "")
+        self.journal.note(.detailsChanged(details), monotonicNanoseconds: now)
+    }
+
+    /// Journals what a unit of a track means to those that come after it.
+    func note(_ damage: TrackDamage.OnUnit, track: Int, _ unit: ReceivedUnit) {
+        let record: JournalRecord
+        switch damage {
+        case .unchanged:
+            return
+        case .damaged(let lostPackets):
+            record = .trackDamaged(TrackDamaged(track: track, rtpTime: unit.rtpTime, lostPackets: lostPackets))
+        case .mended(let units):
+            record = .trackMended(TrackMended(track: track, rtpTime: unit.rtpTime, units: units))
+        }
+        self.journal.note(record, monotonicNanoseconds: unit.arrivalNanoseconds)
+    }
+
+    /// Journals the end; every file is closed by then.
+    func finish(reason: String, _ now: Int64) throws(RecordingError) {
+        try RecordingError.blaming(.journal) { () throws(StorageError) in
+            try self.journal.append(.recordingFinished(RecordingFinished(reason: reason)), monotonicNanoseconds: now)
+            try self.journal.synchronise()
+        }
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the packets of a received track have come to so far.
+public struct PacketCounters: Sendable, Hashable {
+    /// RTP packets that came in time.
+    public var received: UInt64
+    /// Packets that never came.
+    public var lost: UInt64
+    /// Packets that were lost and came again.
+    public var repaired: UInt64
+    /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
+    public var lastPacketNanoseconds: Int64?
+
+    /// Counters with each part given.
+    public init(received: UInt64 = 0, lost: UInt64 = 0, repaired: UInt64 = 0, lastPacketNanoseconds: Int64? = nil) {
+        self.received = received
+        self.lost = lost
+        self.repaired = repaired
+        self.lastPacketNanoseconds = lastPacketNanoseconds
+    }
+}
+
+/// Where the units of a track come from, as far as its packets are counted there.
+public protocol PacketSource: Sendable {
+    /// The counters now; read on the session's thread, now and then.
+    var counters: PacketCounters { get }
+}

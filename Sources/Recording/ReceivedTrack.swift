@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Matroska
+
+/// What identifies a received track to those who take it.
+public struct ReceivedTrack: Sendable, Hashable {
+    /// The participant's id in the room; untrusted.
+    public var participant: String
+    /// Codec of the track.
+    public var codec: Codec
+    /// RTP clock in Hz.
+    public var clockRateHz: Int
+    /// Audio channels; 0 for video.
+    public var channels: Int
+    /// Synchronisation source.
+    public var ssrc: UInt32
+    /// RTP payload type.
+    public var payloadType: Int
+    /// Identification tag of the m-line, if the description has one.
+    public var mid: String?
+    /// The peer connection that carries it, as its sender reports name it.
+    public var connection: UInt64
+    /// When the first offer of the connection was there, on `CLOCK_MONOTONIC`; nil if nobody noted that.
+    public var offerNanoseconds: Int64?
+
+    /// A track with each part given.
+    public init(
+        participant: String,
+        codec: Codec,
+        clockRateHz: Int,
+        channels: Int,
+        ssrc: UInt32,
+        payloadType: Int,
+        mid: String? = nil,
+        connection: UInt64,
+        offerNanoseconds: Int64? = nil
+    ) {
+        self.participant = participant
+        self.codec = codec
+        self.clockRateHz = clockRateHz
+        self.channels = channels
+        self.ssrc = ssrc
+        self.payloadType = payloadType
+        self.mid = mid
+        self.connection = connection
+        self.offerNanoseconds = offerNanoseconds
+    }
+
+    /// Whether it carries pictures.
+    public var isVideo: Bool { self.codec.kind == .video }
+}

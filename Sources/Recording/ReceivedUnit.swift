@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Matroska
+
+/// One unit that came, a frame, an access unit, or an audio packet; its bytes are handed over beside it.
+public struct ReceivedUnit: Sendable, Hashable {
+    /// The track, by the number under which the session was told of it.
+    public var track: UInt64
+    /// Unwrapped RTP time stamp, in units of the track's RTP clock.
+    public var rtpTime: Int64
+    /// `CLOCK_MONOTONIC` when the unit's first packet came.
+    public var arrivalNanoseconds: Int64
+    /// RTP packets missing since the unit before.
+    public var lostPackets: Int
+    /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
+    public var isTruncated: Bool
+
+    /// A unit with each part given.
+    public init(
+        track: UInt64,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64,
+        lostPackets: Int = 0,
+        isTruncated: Bool = false
+    ) {
+        self.track = track
+        self.rtpTime = rtpTime
+        self.arrivalNanoseconds = arrivalNanoseconds
+        self.lostPackets = lostPackets
+        self.isTruncated = isTruncated
+    }
+}
+
+/// One RTCP sender report that came (RFC 3550 section 6.4.1).
+public struct ReceivedReport: Sendable, Hashable {
+    /// The peer connection that saw it.
+    public var connection: UInt64
+    /// SSRC of the sender.
+    public var ssrc: UInt32
+    /// RTP time stamp as sent, 32 bits.
+    public var rtpTimestamp: UInt32
+    /// NTP time stamp, 32.32 fixed point.
+    public var ntpTime: UInt64
+    /// `CLOCK_MONOTONIC` when the report came.
+    public var arrivalNanoseconds: Int64
+
+    /// A report with each part given.
+    public init(connection: UInt64, ssrc: UInt32, rtpTimestamp: UInt32, ntpTime: UInt64, arrivalNanoseconds: Int64) {
+        self.connection = connection
+        self.ssrc = ssrc
+        self.rtpTimestamp = rtpTimestamp
+        self.ntpTime = ntpTime
+        self.arrivalNanoseconds = arrivalNanoseconds
+    }
+}
+
+/// A unit on its way into a file, with what the one look into its bytes told.
+struct InspectedUnit {
+    let unit: ReceivedUnit
+    /// Valid for as long as the call in which the unit came.
+    let bytes: UnsafeRawBufferPointer
+    /// nil if the bytes are no unit of the track's codec.
+    let inspection: UnitInspection?
+
+    /// Whether a decoder can begin with it, as far as its bytes tell that.
+    var isKeyframe: Bool { self.inspection?.isKeyframe == true }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Storage
+
+/// Recordings, from their first unit to the last line of their journals, and what goes wrong with them.
+extension RecordingSession {
+    /// Begins a recording whose first unit came at an instant.
+    mutating func beginRecording(_ start: Int64, after previous: ActiveRecording? = nil) -> Bool {
+        let now = self.now
+        guard now >= self.retryAt else { return false }
+        do throws(RecordingError) {
+            let recording = try ActiveRecording.create(self.settings, at: start, after: previous)
+            self.closed = []
+            self.took(recording)
+            return true
+        } catch {
+            self.retryAt = now + Self.pauseAfterFailure.nanoseconds
+            self.failed(error)
+            return false
+        }
+    }
+
+    /// Makes a recording the present one.
+    mutating func took(_ recording: ActiveRecording) {
+        self.recording = recording
+        self.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
+        self.folder = recording.folder
+        let isAutomatic = self.settings.isAutomatic
+        for message in self.early.take(since: recording.beganAt, isAutomatic: isAutomatic) { self.write(message) }
+        self.actions.append(.tellStarted(recording.folder, part: recording.part))
+    }
+
+    /// Has every file and the journal completed; tracks stay open for the next recording.
+    mutating func finishRecording(reason: String) {
+        let now = self.now
+        for id in self.tracks.keys.sorted() { self.closeFile(id, reason: reason, now) }
+        self.segments?.recordingEnded()
+        self.finishOlderSegment(now)
+        guard let recording = self.recording else { return }
+        self.finish(recording, reason: reason, now)
+        self.recording = nil
+        if !self.isEnding { self.failure = nil }
+    }
+
+    /// Ends the journal of a recording whose files are ended, when they are complete.
+    mutating func finish(_ recording: ActiveRecording, reason: String, _ now: Int64) {
+        let work = RecordingCompletion.Work.recording(reason: reason, nanoseconds: now)
+        self.actions.append(.complete(RecordingCompletion(recording: recording, work: work)))
+    }
+
+    /// A completion was performed.
+    ///
+    /// - Parameter failure: what it threw.
+    public mutating func completed(_ completion: RecordingCompletion, failure: RecordingError?) {
+        if let failure { self.failed(failure, of: completion.recording) }
+        guard case .recording(let reason, _) = completion.work, let recording = completion.recording else { return }
+        self.actions.append(.tellFinished(recording.folder, part: recording.part, reason: reason))
+    }
+
+    // MARK: Failures
+
+    /// Something of a recording could not be stored; nil for the present recording.
+    ///
+    /// Of one that is over already only itself is incomplete: the one after it goes on, and is not to blame.
+    mutating func failed(_ error: RecordingError, of ended: ActiveRecording? = nil) {
+        let other = ended?.folder.id == self.recording?.folder.id ? nil : ended
+        let isFirst = self.failure == nil
+        if isFirst, other == nil || self.isEnding { self.failure = error }
+        if other?.isDegraded != true { self.degraded(error.message, of: other) }
+        if isFirst || other != nil { self.actions.append(.logIncomplete(error, other?.folder)) }
+    }
+
+    /// Media were lost on this side, of the present recording or of another one; said once for the present one.
+    mutating func degraded(_ reason: String, of other: ActiveRecording? = nil) {
+        if other == nil {
+            guard self.recording?.isDegraded != true else { return }
+            self.recording?.isDegraded = true
+        }
+        let recording = other ?? self.recording
+        self.actions.append(.tellDegraded(recording?.folder, part: recording?.part ?? 0, reason: reason))
+    }
+}

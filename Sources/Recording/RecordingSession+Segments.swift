@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Storage
+
+/// Cutting a recording into segments without losing a unit.
+///
+/// From the instant of the cut on, each track goes over to the next segment on its own: sound with its next unit, pictures
+/// with their next keyframe, which is asked for. Until the last has gone over, there are two recordings.
+extension RecordingSession {
+    /// Begins a cut that is due, and ends one in which every track has gone over.
+    mutating func turnSegments(_ now: Int64) {
+        guard self.segments != nil, let recording = self.recording, self.machine.phase == .recording
+        else { return }
+        let tracks = self.tracks.filter { ($0.value.writer?.statistics.units ?? 0) > 0 }
+        let time = UInt64(clamping: now)
+        if self.segments?.cutIsDue(now: time, bytes: recording.bytes, tracks: Array(tracks.keys)) == true {
+            for track in tracks.values where track.isVideo { track.keyframes = KeyframePolicy(trackAppearedAt: time) }
+        }
+        let behind = self.tracks.keys.filter { self.segments?.isBehind($0) == true }
+        let hasNext = self.older != nil
+        guard self.segments?.cutIsOver(now: time, hasNext: hasNext) == true else { return }
+        for id in behind { self.closeFile(id, reason: "segment", now) }
+        self.finishOlderSegment(now)
+    }
+
+    /// Lets a track whose unit this is go over to the next segment, if it is time.
+    ///
+    /// - Parameter startsFile: whether a file can begin with the unit.
+    /// - Returns: whether it went over without a keyframe.
+    mutating func cross(_ unit: ReceivedUnit, startsFile: Bool, _ track: OpenTrack) -> Bool {
+        guard var policy = self.segments else { return false }
+        let now = unit.arrivalNanoseconds
+        let decision = policy.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
+        guard decision != .stays, self.older != nil || self.beginNextSegment(now) else { return false }
+        _ = self.segments?.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
+        let before = track.writer
+        self.endFile(track, reason: "segment", now)
+        track.writer = nil
+        self.startFile(track, now)
+        guard decision == .crossesDamaged else { return false }
+        if let before { track.writer?.go(on: before) }
+        return true
+    }
+
+    /// Makes the next segment the present recording; false if that is not possible now.
+    mutating func beginNextSegment(_ start: Int64) -> Bool {
+        guard let present = self.recording, self.beginRecording(start, after: present) else { return false }
+        self.older = present
+        for participant in present.joined.sorted() {
+            let name = self.names[participant]
+            self.recording?.joins(participant, name: name, start)
+        }
+        return true
+    }
+
+    /// Ends a cut at once, because nothing is recorded for a while; one that has no next segment yet comes later.
+    mutating func endCut() {
+        let now = self.now
+        let behind = self.tracks.keys.filter { self.segments?.isBehind($0) == true }
+        self.segments?.recordingEnded()
+        guard self.older != nil else { return }
+        for id in behind { self.closeFile(id, reason: "segment", now) }
+        self.finishOlderSegment(now)
+    }
+
+    /// Ends the older segment, whose files are closed.
+    mutating func finishOlderSegment(_ now: Int64) {
+        guard let older = self.older else { return }
+        self.older = nil
+        self.finish(older, reason: "segment", now)
+    }
+}

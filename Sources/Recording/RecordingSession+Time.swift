@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Storage
+
+/// What happens because time passes.
+extension RecordingSession {
+    private static let countingInterval = Duration.seconds(5)
+
+    /// Keyframe requests that are due, packet counts, the disk, and rooms in which nobody is left.
+    ///
+    /// Called every 50 to 100 ms, whether anything comes or not.
+    ///
+    /// - Parameter droppedUnits: how many units were dropped in front of the session so far, because it was too slow.
+    public mutating func tick(droppedUnits: UInt64) {
+        let now = self.now
+        if self.machine.endsForEmptiness(now: UInt64(clamping: now)) { self.finishRecording(reason: "empty") }
+        self.turnSegments(now)
+        self.requestDueKeyframes(now)
+        if droppedUnits > self.droppedUnits {
+            self.droppedUnits = droppedUnits
+            self.degraded("units were lost: the disk is too slow")
+        }
+        let recordings = [self.recording, self.older].compactMap { $0 }
+        guard !recordings.isEmpty else { return }
+        for recording in recordings {
+            if let failure = recording.journal.takeFailure() { self.failed(RecordingError(.journal, failure)) }
+        }
+        self.synchroniseIfDue(recordings, now)
+        if now - self.lastCounted >= Self.countingInterval.nanoseconds {
+            self.lastCounted = now
+            for track in self.tracks.values { self.recording(of: track)?.count(track, now) }
+        }
+    }
+
+    private mutating func synchroniseIfDue(_ recordings: [ActiveRecording], _ now: Int64) {
+        let interval = UInt64(clamping: self.settings.synchroniseEvery.nanoseconds)
+        guard self.synchronisation.begins(now: UInt64(clamping: now), interval: interval) else { return }
+        // Tracks first: what the journal tells of is there then.
+        let tracks = self.tracks.values.compactMap { track in
+            track.writer.flatMap { writer in
+                writer.takeUnsynchronised().map { (RecordingError.Part.track(writer.track.number), $0) }
+            }
+        }
+        let journals = recordings.compactMap { recording in
+            recording.journal.takeUnsynchronised().map { (RecordingError.Part.journal, $0) }
+        }
+        self.actions.append(.synchronise(SynchronisationRound(files: tracks + journals)))
+    }
+
+    /// A round of synchronisation was performed.
+    public mutating func synchronised(failures: [RecordingError]) {
+        for failure in failures { self.failed(failure) }
+        self.synchronisation.ended(now: UInt64(clamping: self.now))
+    }
+
+    private mutating func requestDueKeyframes(_ now: Int64) {
+        switch self.machine.phase {
+        case .off: return self.requestPrerollKeyframes(now)
+        case .paused: return
+        case .waiting, .recording: break
+        }
+        // While a track waits for room on the disk, a keyframe would be of no use.
+        for track in self.tracks.values where track.isVideo && track.resumesAt == nil && self.isWanted(track) {
+            if track.keyframes.requestIsDue(at: UInt64(clamping: now)) { self.requestKeyframe(track) }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Matroska
+internal import Storage
+
+/// Units and the files that they go to.
+extension RecordingSession {
+    static let pauseAfterFailure = Duration.seconds(2)
+    /// Closed tracks that are remembered for the status; a recording that has more is still recorded.
+    private static let maximumClosedTracks = 512
+
+    /// What became of a unit.
+    public enum OnUnit: Sendable, Hashable {
+        /// It is in no file, or not yet.
+        case leftOut
+        /// It is the sound of a track's file.
+        case sound
+        /// It is a picture of a track's file.
+        case picture(WrittenPicture)
+    }
+
+    /// A unit came; its bytes are read during the call only, and are looked into at most once.
+    public mutating func unitCame(_ unit: ReceivedUnit, _ bytes: UnsafeRawBufferPointer) -> OnUnit {
+        guard let track = self.tracks[unit.track] else { return .leftOut }
+        let isWanted = self.isWanted(track)
+        let decision = isWanted ? self.machine.mediaCame(now: UInt64(clamping: unit.arrivalNanoseconds)) : .leaveOut
+        let isForStills = track.isVideo && unit.arrivalNanoseconds < self.stillsWantedUntil
+        if !isForStills { track.lastKeyframe = nil }
+        guard decision != .leaveOut || isForStills || isWanted && self.keepsWhatIsLeftOut else {
+            if isWanted { self.passOver(track) }
+            return .leftOut
+        }
+        let inspection = Bitstream.inspect(track.received.codec, bytes)
+        let inspected = InspectedUnit(unit: unit, bytes: bytes, inspection: inspection)
+        if isForStills, !unit.isTruncated, inspected.isKeyframe { track.lastKeyframe = Array(bytes) }
+        guard isWanted else { return .leftOut }
+        switch decision {
+        case .leaveOut:
+            self.leaveOut(inspected, track)
+            return .leftOut
+        case .begin:
+            guard self.beginRecording(self.preroll?.start ?? unit.arrivalNanoseconds) else {
+                self.machine.beginningFailed()
+                self.leaveOut(inspected, track)
+                return .leftOut
+            }
+            self.writePreroll()
+        case .write:
+            break
+        }
+        guard let number = self.write(inspected, track) else { return .leftOut }
+        let now = self.now
+        self.lag.written(arrival: unit.arrivalNanoseconds, now: now)
+        guard track.isVideo else { return .sound }
+        return .picture(WrittenPicture(track: number, rtpTime: unit.rtpTime, nanoseconds: now))
+    }
+
+    /// Writes a unit of an open track to the track's file; returns the number of the file's track if it is in it.
+    @discardableResult
+    mutating func write(_ unit: InspectedUnit, _ track: OpenTrack) -> Int? {
+        let lostPackets = unit.unit.lostPackets
+        let now = unit.unit.arrivalNanoseconds
+        guard self.hasResumed(track, now) else { return nil }
+        let isBehind = self.segments?.isBehind(track.id) == true
+        let isWholeKeyframe = track.isWholeKeyframe(unit)
+        if track.isVideo, lostPackets > 0, !isWholeKeyframe, track.keyframes.lossDetected(at: UInt64(clamping: now)) {
+            self.requestKeyframe(track)
+        }
+        if track.awaitsKeyframe {
+            guard isWholeKeyframe else { return nil }
+            track.awaitsKeyframe = false
+        }
+        let isCutOff = isBehind && self.cross(unit.unit, startsFile: isWholeKeyframe || !track.isVideo, track)
+        if track.writer == nil { self.startFile(track, now) }
+        guard let writer = track.writer else { return nil }
+        let isFirst = writer.statistics.units == 0
+        // A file does not begin with a part of a picture.
+        if isFirst, track.isVideo, unit.unit.isTruncated, !isCutOff { return nil }
+        var damage = TrackDamage.OnUnit.unchanged
+        if isCutOff {
+            damage = track.damage.beginsDamaged(lostPackets: lostPackets)
+        } else if track.isVideo, !isFirst {
+            damage = track.damage.unitCame(lostPackets: lostPackets, isWholeKeyframe: isWholeKeyframe)
+            self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit)
+        }
+        do throws(RecordingError) {
+            let result = try writer.write(
+                unit.bytes,
+                unit.inspection,
+                rtpTime: unit.unit.rtpTime,
+                arrivalNanoseconds: now
+            )
+            switch result {
+            case .written(let isKeyframe):
+                if track.isVideo, isKeyframe, !track.damage.isDamaged { track.keyframes.keyframeArrived() }
+                if isCutOff { self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit) }
+                self.written(unit, track)
+                return writer.track.number
+            case .needsKeyframe, .malformed:
+                return nil
+            case .discontinuity:
+                // The unit begins the next file: only there its time makes sense.
+                self.startNextFile(track, now, reason: "RTP time jumped", hasNewClock: true)
+                return track.writer?.statistics.units == 0 ? self.write(unit, track) : nil
+            }
+        } catch {
+            // A failed file takes no more: the track goes on in the next one when the disk may have recovered.
+            track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
+            track.hasFailed = true
+            self.failed(error)
+            return nil
+        }
+    }
+
+    /// Whether a track is not, or not any more, in the pause that follows a failure.
+    private mutating func hasResumed(_ track: OpenTrack, _ now: Int64) -> Bool {
+        guard let resumesAt = track.resumesAt else { return true }
+        guard now >= resumesAt else { return false }
+        track.resumesAt = nil
+        if track.writer?.takesUnits == false {
+            self.startNextFile(track, now, reason: "write failed", hasNewClock: false)
+        }
+        return true
+    }
+
+    private mutating func written(_ unit: InspectedUnit, _ track: OpenTrack) {
+        if self.recording?.folder.id == track.recording { self.recording?.bytes += UInt64(unit.bytes.count) }
+        if track.firstUnitDelay == nil, let offer = track.received.offerNanoseconds {
+            let now = self.now
+            track.firstUnitDelay = .nanoseconds(max(0, now - offer))
+            self.actions.append(.tellFirstUnit(track: track.id, nanoseconds: now))
+        }
+        guard track.hasFailed else { return }
+        track.hasFailed = false
+        // The next failure is told again.
+        self.recording?.isDegraded = false
+        if let recording = self.recording { self.actions.append(.logGoesOn(recording.folder)) }
+    }
+
+    /// The recording that a track's file is in.
+    func recording(of track: OpenTrack) -> ActiveRecording? {
+        guard let older = self.older, older.folder.id == track.recording else { return self.recording }
+        return older
+    }
+
+    // MARK: Files
+
+    mutating func startFile(_ track: OpenTrack, _ now: Int64) {
+        if self.segments?.isCutting == true, self.older == nil {
+            // What begins within a cut begins in the next segment; if that cannot be made, the present one goes on.
+            _ = self.beginNextSegment(now)
+        }
+        if let recording = self.recording, recording.isFull {
+            self.finishRecording(reason: "as many tracks as an export takes")
+            guard self.beginRecording(now, after: recording.place == nil ? nil : recording) else {
+                track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
+                return self.machine.beginningFailed()
+            }
+        }
+        if track.isVideo, track.keyframes.nextRequest == nil {
+            track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
+        }
+        let name = self.names[track.received.participant]
+        track.writer = self.recording?.file(for: track, name: name, now)
+        track.recording = self.recording?.folder.id
+        track.damage = TrackDamage()
+        track.awaitsKeyframe = false
+    }
+
+    /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
+    private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String, hasNewClock: Bool) {
+        self.endFile(track, reason: reason, now)
+        self.remember(track)
+        if hasNewClock { track.lastReport = nil }
+        track.writer = nil
+        track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
+        self.startFile(track, now)
+    }
+
+    /// Counts the packets of a track's file, and has it completed.
+    mutating func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
+        let recording = self.recording(of: track)
+        recording?.count(track, now)
+        if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
+            self.actions.append(.complete(RecordingCompletion(recording: recording, work: .file(end))))
+        }
+        track.countedBefore = track.counters
+    }
+
+    /// Closes the file of an open track; the track itself stays.
+    mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
+        self.segments?.trackEnded(id)
+        guard let track = self.tracks[id], track.writer != nil else { return }
+        self.endFile(track, reason: reason, now)
+        self.remember(track)
+        track.writer = nil
+        track.resumesAt = nil
+    }
+
+    private mutating func remember(_ track: OpenTrack) {
+        guard let writer = track.writer, writer.statistics.units > 0, track.recording == self.recording?.folder.id
+        else { return }
+        if self.closed.count >= Self.maximumClosedTracks { self.closed.removeFirst() }
+        self.closed.append(TrackStatus(track, isOpen: false))
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+public import Matroska
+internal import Storage
+
+/// The recording of a room: every received track in its own file and the journal beside them, one recording or one after
+/// the other, for as long as the room is stayed in.
+///
+/// One owner, on one thread, tells it what came and what somebody wants, each with one call, and performs the actions
+/// that the call left (`takeActions`) before the next call. A recording's folder is made when the first unit comes: a room
+/// in which nothing is received leaves nothing behind. Calls block for the time of a system call that writes; what waits
+/// for the disk itself is an action, whose end comes back as a call. Instants are nanoseconds of `CLOCK_MONOTONIC`, as
+/// the clock gives them.
+public struct RecordingSession: ~Copyable {
+    let clock: @Sendable () -> Int64
+    var settings: RecorderSettings
+    var machine: RecordingStateMachine
+    var recording: ActiveRecording?
+    /// The segment before it, in which some tracks have yet to come to a keyframe.
+    var older: ActiveRecording?
+    var segments: SegmentPolicy?
+    /// What came while nothing was recorded, where a recording may begin with it.
+    var preroll: PrerollBuffer?
+    /// The folder of the present recording, or of the last one.
+    var folder: RecordingFolder?
+    var tracks: [UInt64: OpenTrack] = [:]
+    var names = ParticipantNames()
+    /// What was written before anything is recorded.
+    var early = EarlyMessages()
+    /// Tracks of the present recording, or of the last one, that receive no more.
+    var closed: [TrackStatus] = []
+    /// The session ends when everything that waits has been told.
+    var isEnding = false
+    var failure: RecordingError?
+    /// After a recording could not be begun: when to try again.
+    var retryAt: Int64 = 0
+    var synchronisation = SynchronisationSchedule()
+    var lastCounted: Int64 = 0
+    var droppedUnits: UInt64 = 0
+    var stillsWantedUntil: Int64 = 0
+    var lag = RecordingLag()
+    var actions: [RecordingAction] = []
+
+    /// A session that waits for media, or goes on with the recording `settings.continues`.
+    ///
+    /// One with which it cannot go on is the `failure` of the status, and the session waits for media as if there were
+    /// none.
+    ///
+    /// - Parameter clock: gives `CLOCK_MONOTONIC`, in nanoseconds.
+    public init(settings: RecorderSettings, clock: @escaping @Sendable () -> Int64) {
+        let now = clock()
+        var past: ActiveRecording?
+        var failure: RecordingError?
+        do throws(RecordingError) {
+            past = try settings.continues.map { path throws(RecordingError) in
+                try ActiveRecording.continuing(path, settings, at: now)
+            }
+        } catch {
+            failure = error
+        }
+        self.clock = clock
+        self.settings = settings
+        self.machine = settings.machine(goesOn: past != nil, now: now)
+        self.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+        self.preroll = settings.prerollBuffer
+        self.failure = failure
+        if let past { self.took(past) }
+    }
+
+    var now: Int64 { self.clock() }
+
+    // MARK: What is going on
+
+    /// What is going on.
+    public var status: RecordingStatus {
+        RecordingStatus(
+            phase: self.machine.phase,
+            folder: self.folder,
+            current: self.recording.map { RecordingStatus.Current(folder: $0.folder, part: $0.part) },
+            failure: self.failure,
+            open: self.tracks.values.map { TrackStatus($0, isOpen: true) },
+            closed: self.closed
+        )
+    }
+
+    /// Takes out what is to be done into an array that is empty; its memory serves the next actions.
+    public mutating func takeActions(into actions: inout [RecordingAction]) {
+        swap(&actions, &self.actions)
+    }
+
+    /// Takes out how long the units since the last call took from their arrival into their files.
+    public mutating func takeLag() -> RecordingLag {
+        defer { self.lag = RecordingLag() }
+        return self.lag
+    }
+
+    // MARK: Tracks
+
+    /// A track came; its file comes into being with its first decodable unit.
+    ///
+    /// - Parameters:
+    ///   - id: what its units and statuses are told by, a new number for each.
+    ///   - source: where its packets are counted.
+    public mutating func trackAppeared(_ id: UInt64, _ track: ReceivedTrack, source: any PacketSource) {
+        self.tracks[id] = OpenTrack(id, track, source: source, now: self.now)
+    }
+
+    /// A peer connection went away, with every track of it.
+    public mutating func connectionClosed(_ connection: UInt64, reason: String) {
+        let now = self.now
+        for (id, track) in self.tracks where track.received.connection == connection {
+            self.closeFile(id, reason: reason, now)
+            self.preroll?.remove(track: id)
+            self.tracks[id] = nil
+        }
+    }
+
+    /// A sender report came.
+    public func reportCame(_ report: ReceivedReport) {
+        let found = self.tracks.values.filter {
+            $0.received.connection == report.connection && $0.received.ssrc == report.ssrc
+        }
+        // A sender who changed the codec has a track for each: the report is about what it sends now.
+        let newest = found.max {
+            ($0.counters.lastPacketNanoseconds ?? 0) < ($1.counters.lastPacketNanoseconds ?? 0)
+        }
+        guard let track = newest else { return }
+        track.lastReport = report
+        guard let number = track.writer?.track.number, self.machine.phase == .recording else { return }
+        self.recording(of: track)?.note(report, track: number)
+    }
+
+    /// Somebody wants a PLI for every video track, or for those of one participant; returns for how many.
+    public mutating func keyframesOrdered(of participant: String? = nil) -> Int {
+        let wanted = self.tracks.values.filter {
+            $0.isVideo && (participant == nil || participant == $0.received.participant)
+        }
+        for track in wanted { self.requestKeyframe(track) }
+        return wanted.count
+    }
+
+    /// Somebody wants the newest keyframe of a participant's picture, for a still.
+    ///
+    /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
+    public mutating func stillOrdered(of participant: String) -> (codec: Codec, bytes: [UInt8])? {
+        self.stillsWantedUntil = self.now + Self.stillsKept.nanoseconds
+        let tracks = self.tracks.values.filter { $0.isVideo && $0.received.participant == participant }
+        // The newest track that has one: a screen that is shared comes after the camera.
+        for track in tracks.sorted(by: { $0.id > $1.id }) {
+            if let bytes = track.lastKeyframe { return (track.received.codec, bytes) }
+        }
+        for track in tracks { self.requestKeyframe(track) }
+        return nil
+    }
+
+    private static let stillsKept = Duration.seconds(30)
+
+    mutating func requestKeyframe(_ track: OpenTrack) {
+        track.noteKeyframeRequest()
+        self.actions.append(.requestKeyframe(track: track.id))
+    }
+
+    // MARK: People
+
+    /// A participant left the room; one that was never recorded is not noted.
+    public mutating func participantLeft(_ participant: String, reason: String) {
+        let now = self.now
+        self.older?.left(participant, reason: reason, now)
+        self.recording?.left(participant, reason: reason, now)
+    }
+
+    /// A participant goes by a name, one line of at most 256 bytes; it is in the journal from its first file on.
+    public mutating func participantNamed(_ participant: String, _ name: String) {
+        guard self.names[participant] != name else { return }
+        self.names.note(name, of: participant)
+        let now = self.now
+        self.older?.named(participant, name, now)
+        self.recording?.named(participant, name, now)
+    }
+
+    /// A participant wrote something to the others; noted while anything is recorded, or shortly before it is.
+    ///
+    /// - Parameters:
+    ///   - label: what the data channel is called.
+    ///   - nanoseconds: when it came.
+    public mutating func messageCame(from participant: String, _ text: String, label: String, at nanoseconds: Int64) {
+        guard self.settings.recordsChat else { return }
+        let message = EarlyMessages.Message(
+            participant: participant,
+            text: text,
+            label: label,
+            nanoseconds: nanoseconds
+        )
+        switch self.machine.phase {
+        case .recording: self.write(message)
+        case .waiting: self.early.keep(message)
+        case .off: if self.preroll != nil { self.early.keep(message) }
+        case .paused: break
+        }
+    }
+
+    mutating func write(_ message: EarlyMessages.Message) {
+        let name = self.names[message.participant]
+        self.recording?.wrote(
+            message.participant,
+            name: name,
+            message.text,
+            label: message.label,
+            message.nanoseconds
+        )
+    }
+
+    /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
+    public mutating func presenceChanged(isEmpty: Bool) {
+        self.machine.presenceChanged(isEmpty: isEmpty, now: UInt64(clamping: self.now))
+    }
+
+    // MARK: Orders
+
+    /// Somebody wants a recording from now on, and where the settings have a pre-roll, from before.
+    public mutating func recordOrdered() -> RecordingStateMachine.OnOrder {
+        let wasPaused = self.machine.phase == .paused
+        let result = self.machine.recordOrdered()
+        if result == .done {
+            self.startAtKeyframes(marker: wasPaused ? "resumed" : nil)
+            self.beginInThePast()
+        }
+        return result
+    }
+
+    /// Somebody wants the recording finished, and none until it is ordered again.
+    public mutating func stopOrdered(reason: String) -> RecordingStateMachine.OnOrder {
+        let result = self.machine.stopOrdered()
+        if result == .finish { self.finishRecording(reason: reason) }
+        return result
+    }
+
+    /// Somebody wants what comes left out until `resumeOrdered`; the files go on, and the time passes in them.
+    public mutating func pauseOrdered() -> RecordingStateMachine.OnOrder {
+        let result = self.machine.pauseOrdered()
+        if result == .done {
+            self.endCut()
+            self.mark("paused")
+        }
+        return result
+    }
+
+    /// Somebody wants a pause to end.
+    public mutating func resumeOrdered() -> RecordingStateMachine.OnOrder {
+        let result = self.machine.resumeOrdered()
+        if result == .done { self.startAtKeyframes(marker: "resumed") }
+        return result
+    }
+
+    /// Somebody wants an instant of the recording noted; false if there is none.
+    public func markOrdered(text: String) -> Bool {
+        guard self.recording != nil else { return false }
+        self.mark("mark", text: text)
+        return true
+    }
+
+    /// Somebody changed how is recorded: kinds, segments, pre-roll, the schedule of the disk, tags and notes.
+    ///
+    /// Files of a kind that is not recorded any more are closed. Tags and notes are also those of the present recording.
+    public mutating func settingsChanged(to settings: RecorderSettings) {
+        let old = self.settings
+        self.settings = settings
+        if settings.preroll != old.preroll { self.preroll = settings.prerollBuffer }
+        if settings.segment != old.segment {
+            self.endCut()
+            self.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+            if let recording = self.recording {
+                self.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
+            }
+        }
+        if (settings.tags, settings.notes) != (old.tags, old.notes) { self.recording?.describe(settings, self.now) }
+        guard (settings.recordsVideo, settings.recordsAudio) != (old.recordsVideo, old.recordsAudio) else { return }
+        let now = self.now
+        for (id, track) in self.tracks where !self.isWanted(track) {
+            self.closeFile(id, reason: "not to be recorded any more", now)
+        }
+        self.startAtKeyframes(marker: nil)
+    }
+
+    func isWanted(_ track: OpenTrack) -> Bool {
+        track.isVideo ? self.settings.recordsVideo : self.settings.recordsAudio
+    }
+
+    /// Pictures begin, or go on, with a keyframe, which is asked for at once.
+    private mutating func startAtKeyframes(marker: String?) {
+        let now = UInt64(clamping: self.now)
+        for track in self.tracks.values where track.isVideo {
+            track.keyframes = KeyframePolicy(trackAppearedAt: now)
+            track.awaitsKeyframe = true
+        }
+        if let marker { self.mark(marker) }
+    }
+
+    private func mark(_ name: String, text: String? = nil) {
+        self.recording?.mark(name, text: text, self.now)
+    }
+
+    // MARK: The end
+
+    /// Nothing comes any more but what waits already: errors are kept from now on for whoever asks afterwards.
+    public mutating func endAnnounced() {
+        self.isEnding = true
+    }
+
+    /// Everything that waited was told: ends every file and the recording.
+    ///
+    /// After the actions, what they completed comes yet.
+    public mutating func end(reason: String) {
+        self.isEnding = true
+        self.finishRecording(reason: reason)
+        self.tracks = [:]
+        _ = self.machine.stopOrdered()
+    }
+}

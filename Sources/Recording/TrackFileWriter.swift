@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+public import Matroska
+public import Storage
+internal import Timeline
+
+/// Writes one received track to its own Matroska file, and what concerns it to the journal.
+///
+/// Each unit goes to the kernel with one gathering write before `write` returns: `kill -9` loses at most the unit being
+/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs. A change of size or of
+/// parameter sets does not end the file. For one thread at a time; calls block for the time of a system call.
+public final class TrackFileWriter {
+    /// What became of a unit.
+    public enum WriteResult: Sendable, Hashable {
+        /// It is in the file.
+        case written(isKeyframe: Bool)
+        /// Nothing can be shown before a keyframe: ask the sender for one. Not written.
+        case needsKeyframe
+        /// The bytes are no unit of the track's codec. Not written.
+        case malformed
+        /// The RTP time steps back by more than 3 s or ahead by more than a day: a new timeline; or the file
+        /// spans 100 days. Not written; close this file and open the track under another number.
+        case discontinuity
+    }
+
+    private static let maximumUnitSize = 32 << 20
+    /// Bytes that are free beside a file's first unit where a file begins.
+    private static let leastFree: Int64 = 1 << 16
+    private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
+    private static let longestStepAheadNanoseconds: Int64 = 86_400_000_000_000
+    private static let longestFileNanoseconds = 100 * longestStepAheadNanoseconds
+
+    /// The track.
+    public let track: TrackDescription
+    /// The file, relative to the recording's folder.
+    public let relativePath: String
+    /// What the file holds so far.
+    public private(set) var statistics = TrackStatistics()
+
+    private enum State {
+        case waiting
+        case writing(OpenFile)
+        case closed
+    }
+
+    private struct OpenFile {
+        var file: File
+        var writer: Writer
+        var firstRTPTime: Int64
+        var lastTicks: Int64 = -1
+    }
+
+    private let folder: RecordingFolder
+    private let journal: JournalWriter
+    private let clock: RTPClock
+    private var state = State.waiting
+    private var sampler: ClockAnchorSampler
+    private var parameterSets: H264ParameterSets?
+    /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
+    private var inherited: UnitInspection?
+    /// How many units there were at the last `takeUnsynchronised`.
+    private var synchronisedUnits: UInt64 = 0
+    /// H.264 with length prefixes, reused from unit to unit.
+    private var converted: [UInt8] = []
+
+    /// Prepares a track; its file is created by the first unit that can be written.
+    public init(folder: RecordingFolder, journal: JournalWriter, track: TrackDescription) {
+        self.folder = folder
+        self.journal = journal
+        self.track = track
+        self.relativePath = "tracks/" + track.fileName
+        self.clock = RTPClock(rateHz: track.clockRateHz)
+        self.sampler = ClockAnchorSampler(clock: self.clock)
+    }
+
+    /// Whether the file can take units: it was not closed, and no write to it failed.
+    public var takesUnits: Bool {
+        switch self.state {
+        case .waiting, .writing: true
+        case .closed: false
+        }
+    }
+
+    /// Begins the file with any unit, as pictures like those of the file of the same track before it.
+    ///
+    /// Before the first `write`. What comes before the first keyframe cannot be decoded.
+    public func go(on other: TrackFileWriter) {
+        guard other.statistics.units > 0 else { return }
+        self.inherited = UnitInspection(
+            isKeyframe: true,
+            // A file that went on without a keyframe may have had none.
+            width: other.statistics.width ?? other.inherited?.width,
+            height: other.statistics.height ?? other.inherited?.height,
+            parameterSets: other.parameterSets ?? other.inherited?.parameterSets
+        )
+    }
+
+    /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
+    ///
+    /// After an error the file holds whole units only, but no index, and takes no more: the track may go on under another
+    /// number. If the file could not be begun, it is not there, and the next unit tries again.
+    ///
+    /// - Parameters:
+    ///   - unit: the bytes; only read during the call.
+    ///   - inspection: what `Bitstream.inspect` said of them for the track's codec; nil if they are no unit of it.
+    ///   - rtpTime: the sender's unwrapped RTP time.
+    ///   - arrivalNanoseconds: when it came, on this host's monotonic clock.
+    public func write(
+        _ unit: UnsafeRawBufferPointer,
+        _ inspection: UnitInspection?,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(RecordingError) -> WriteResult {
+        guard unit.count > 0, unit.count <= Self.maximumUnitSize, let inspection else {
+            self.statistics.refused += 1
+            return .malformed
+        }
+        guard self.track.codec == .h264 else {
+            return try self.write(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        }
+        // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
+        var payload = self.converted
+        self.converted = []
+        defer { self.converted = payload }
+        payload.removeAll(keepingCapacity: true)
+        guard H264.appendLengthPrefixed(unit, to: &payload) else {
+            self.statistics.refused += 1
+            return .malformed
+        }
+        return try payload.withUnsafeBufferPointer { payload throws(RecordingError) in
+            try self.write(
+                payload: UnsafeRawBufferPointer(payload),
+                inspection,
+                rtpTime: rtpTime,
+                arrivalNanoseconds: arrivalNanoseconds
+            )
+        }
+    }
+
+    /// Writes the payload as it goes into the file.
+    private func write(
+        payload: UnsafeRawBufferPointer,
+        _ inspection: UnitInspection,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(RecordingError) -> WriteResult {
+        switch self.state {
+        case .closed:
+            throw self.error(StorageError(.closed, "\(self.relativePath) is closed", path: self.absolutePath))
+        case .waiting:
+            guard let header = self.matroskaTrack(inspection) else {
+                self.statistics.refused += 1
+                return .needsKeyframe
+            }
+            try self.open(header, room: payload.count, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        case .writing:
+            let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
+            let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
+            guard (-Self.longestStepBackNanoseconds...Self.longestStepAheadNanoseconds).contains(step),
+                fileTime <= Self.longestFileNanoseconds
+            else { return .discontinuity }
+        }
+        try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
+        self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        return .written(isKeyframe: inspection.isKeyframe)
+    }
+
+    /// The file, if units went into it since the last call: whoever has it may force them to the disk, on any thread.
+    public func takeUnsynchronised() -> File? {
+        guard case .writing(let open) = self.state, self.statistics.units != self.synchronisedUnits else { return nil }
+        self.synchronisedUnits = self.statistics.units
+        return open.file
+    }
+
+    /// Takes no more units; what is left to do waits for the disk, and may be done on another thread.
+    ///
+    /// Nil if nothing is left to do. Without its `complete()` the file stays as it is: readable, but without an index.
+    public func end(reason: String, monotonicNanoseconds: Int64) -> TrackFileEnd? {
+        guard case .writing(let open) = self.state else {
+            self.state = .closed
+            return nil
+        }
+        self.state = .closed
+        return TrackFileEnd(
+            file: open.file,
+            size: open.writer.offset,
+            finish: open.writer.finish(),
+            journal: self.journal,
+            record: self.record(ofEnd: reason),
+            monotonicNanoseconds: monotonicNanoseconds
+        )
+    }
+
+    /// Completes the file with cues, duration and sizes, syncs it, and journals its end; later calls do nothing.
+    public func close(reason: String, monotonicNanoseconds: Int64) throws(RecordingError) {
+        try self.end(reason: reason, monotonicNanoseconds: monotonicNanoseconds)?.complete()
+    }
+
+    private var absolutePath: String { self.folder.path + "/" + self.relativePath }
+
+    /// An error of the track's file.
+    private func error(_ cause: StorageError) -> RecordingError { RecordingError(.track(self.track.number), cause) }
+
+    private func error(_ cause: MatroskaError) -> RecordingError {
+        self.error(StorageError(.invalid, "\(self.relativePath): \(cause.message)", path: self.absolutePath))
+    }
+
+    /// The track entry for a file that begins with this unit; `nil` if it cannot begin with it.
+    private func matroskaTrack(_ first: UnitInspection) -> Track? {
+        let name = self.track.participantName ?? self.track.participant
+        let uid = TrackDescription.uid(number: self.track.number, in: self.folder)
+        switch self.track.codec {
+        case .opus: return .opus(uid: uid, channels: self.track.channels, name: name)
+        case .pcmu, .pcma:
+            return .g711(uid: uid, codec: self.track.codec, channels: self.track.channels, name: name)
+        case .vp8, .vp9, .h264:
+            let first = first.isKeyframe ? first : self.inherited ?? first
+            guard first.isKeyframe, let width = first.width, let height = first.height else { return nil }
+            var codecPrivate: [UInt8] = []
+            if self.track.codec == .h264 {
+                guard let configuration = first.parameterSets.flatMap(H264.decoderConfiguration) else { return nil }
+                codecPrivate = configuration
+            }
+            return .video(
+                uid: uid,
+                codec: self.track.codec,
+                width: width,
+                height: height,
+                codecPrivate: codecPrivate,
+                name: name
+            )
+        }
+    }
+
+    /// Creates the file.
+    ///
+    /// - Parameter room: bytes of the first unit: where there is none for it, nothing is left behind.
+    private func open(
+        _ header: Track,
+        room: Int,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64
+    ) throws(RecordingError) {
+        let info = SegmentInfo(
+            title: header.name,
+            dateUTCNanosecondsSince2001: UTCTime.at(monotonicNanoseconds: arrivalNanoseconds).nanosecondsSince2001,
+            timestampScaleNanoseconds: TrackDescription.timestampScaleNanoseconds
+        )
+        let writer: Writer
+        do throws(MatroskaError) {
+            writer = try Writer(info: info, tracks: [header])
+        } catch {
+            throw self.error(error)
+        }
+        let opened = TrackOpened(
+            track: self.track.number,
+            participant: self.track.participant,
+            media: self.track.media,
+            codec: self.track.codec.rawValue,
+            clockRateHz: self.clock.rateHz,
+            channels: self.track.media == .audio ? self.track.channels : nil,
+            ssrc: self.track.ssrc,
+            payloadType: self.track.payloadType,
+            mid: self.track.mid,
+            connection: self.track.connection,
+            file: self.relativePath,
+            firstRTPTime: rtpTime
+        )
+        // A disk that is full often takes a file's head, but none of its units: each new attempt would leave one behind.
+        let file = try RecordingError.blaming(.track(self.track.number)) { () throws(StorageError) in
+            guard try DiskSpace.measure(self.folder.tracksPath).freeBytes >= Int64(room) + Self.leastFree else {
+                throw StorageError(.noSpace, "no space left for \(self.relativePath)", path: self.absolutePath)
+            }
+            return try File(self.absolutePath, .create)
+        }
+        do throws(RecordingError) {
+            try RecordingError.blaming(.track(self.track.number)) { () throws(StorageError) in
+                try file.write(writer.header(), at: 0)
+            }
+            // Before the first unit: units that nobody knows are worse than a record of a file that has none.
+            try RecordingError.blaming(.journal) { () throws(StorageError) in
+                try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
+            }
+        } catch {
+            file.remove()
+            throw error
+        }
+        self.state = .writing(OpenFile(file: file, writer: writer, firstRTPTime: rtpTime))
+        self.statistics.firstRTPTime = rtpTime
+    }
+
+    /// Adds a block; after an error the file is closed, without the block.
+    private func append(
+        _ payload: UnsafeRawBufferPointer,
+        rtpTime: Int64,
+        isKeyframe: Bool,
+        at arrivalNanoseconds: Int64
+    ) throws(RecordingError) {
+        guard case .writing(var open) = self.state else { return }
+        // Closed until the block is written; this also leaves the writer's index with one owner, so nothing is copied.
+        self.state = .closed
+        let scale = Int64(TrackDescription.timestampScaleNanoseconds)
+        let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
+        let ticks = max(open.lastTicks + 1, (max(0, fileTime) + scale / 2) / scale)
+        let end = open.writer.offset
+        let head: [UInt8]
+        do throws(MatroskaError) {
+            head = try open.writer.blockHead(
+                track: 1,
+                timeNanoseconds: ticks * scale,
+                isKeyframe: isKeyframe,
+                payloadSize: payload.count
+            )
+        } catch {
+            throw self.error(error)
+        }
+        do throws(StorageError) {
+            try head.withUnsafeBufferPointer { head throws(StorageError) in
+                try open.file.write(UnsafeRawBufferPointer(head), payload, at: end)
+            }
+        } catch {
+            // Best effort: a reader stops at a torn unit.
+            try? open.file.truncate(to: end)
+            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
+            throw self.error(error)
+        }
+        // As good without its size, should this fail.
+        if let patch = open.writer.takeClusterPatch() { try? open.file.write(patch.bytes, at: patch.offset) }
+        open.lastTicks = ticks
+        self.state = .writing(open)
+        self.statistics.units += 1
+        self.statistics.bytes += UInt64(payload.count)
+        self.statistics.keyframes += isKeyframe ? 1 : 0
+        self.statistics.lastRTPTime = rtpTime
+        self.statistics.durationNanoseconds = ticks * scale
+    }
+
+    /// Journals what a unit that is in the file tells.
+    private func note(_ inspection: UnitInspection, rtpTime: Int64, arrivalNanoseconds: Int64) {
+        let sample = ClockSample(rtpTime: rtpTime, monotonicNanoseconds: arrivalNanoseconds)
+        if let anchor = self.sampler.observe(sample) {
+            self.journal.note(
+                .clockAnchor(ClockAnchor(track: self.track.number, rtpTime: anchor.rtpTime)),
+                monotonicNanoseconds: anchor.monotonicNanoseconds
+            )
+        }
+        guard self.track.media == .video, inspection.isKeyframe else { return }
+        let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets
+        let hasNewSize =
+            inspection.width != nil
+            && (inspection.width, inspection.height) != (self.statistics.width, self.statistics.height)
+        guard hasNewSets || hasNewSize else { return }
+        let isFirst = self.statistics.width == nil && self.inherited == nil
+        self.parameterSets = inspection.parameterSets ?? self.parameterSets
+        self.statistics.width = inspection.width ?? self.statistics.width
+        self.statistics.height = inspection.height ?? self.statistics.height
+        let change = FormatChanged(
+            track: self.track.number,
+            rtpTime: rtpTime,
+            width: self.statistics.width,
+            height: self.statistics.height,
+            parameterSets: hasNewSets && !isFirst
+        )
+        self.journal.note(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
+    }
+
+    private func journalEnd(reason: String, monotonicNanoseconds: Int64) {
+        self.journal.note(.trackClosed(self.record(ofEnd: reason)), monotonicNanoseconds: monotonicNanoseconds)
+    }
+
+    private func record(ofEnd reason: String) -> TrackClosed {
+        TrackClosed(
+            track: self.track.number,
+            units: self.statistics.units,
+            bytes: self.statistics.bytes,
+            keyframes: self.statistics.keyframes,
+            lastRTPTime: self.statistics.lastRTPTime ?? 0,
+            reason: reason
+        )
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GStreamer
+import Media
+import Recording
+import Session
+import Signalling
+import Testing
+
+/// A peer that pauses and goes on: its offers change direction, and the media pipeline is not told.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct DirectionChangeTests {
+    /// The answer to one more offer of the same session.
+    private func answer(
+        to offer: String,
+        version: Int,
+        _ connection: PeerConnection,
+        _ events: AsyncStream<ConnectionEvent>
+    ) async -> String? {
+        // o=<username> <sess-id> <sess-version> …
+        let lines = offer.split(separator: "\r\n", omittingEmptySubsequences: false).map { line -> String in
+            guard line.hasPrefix("o=") else { return String(line) }
+            var words = line.split(separator: " ").map(String.init)
+            if words.count > 2 { words[2] = "\(version)" }
+            return words.joined(separator: " ")
+        }
+        await connection.applyOffer(lines.joined(separator: "\r\n"))
+        for await event in events {
+            switch event {
+            case .answerCreated(let sdp): return sdp
+            case .descriptionRefused, .negotiationFailed, .rebuildNeeded, .closed:
+                Issue.record("\(event)")
+                return nil
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private func directions(_ sdp: String) -> [Substring] {
+        let all = ["a=sendrecv", "a=sendonly", "a=recvonly", "a=inactive"]
+        return sdp.split(separator: "\r\n").filter { all.contains(String($0)) }.map { $0.dropFirst(2) }
+    }
+
+    @Test
+    func inactiveAndBackKeepsTheTracks() async throws {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let control = ControlThread(name: "control")
+        var settings = CameraSettings()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        let camera = try TestSession.camera(settings)
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(1),
+            peer: PeerID("recorder"),
+            context: try TestSession.context(control: control, camera: camera),
+            logger: TestSession.logger
+        ) { sentFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(2),
+            peer: PeerID("camera"),
+            context: try TestSession.context(control: control, recorder: recorder),
+            logger: TestSession.logger
+        ) { receivedFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        var offer = ""
+        for await event in sent {
+            guard case .offerCreated(let sdp) = event else { continue }
+            offer = sdp
+            break
+        }
+        let first = try #require(await self.answer(to: offer, version: 100, answerer, received))
+        #expect(self.directions(first) == ["recvonly", "recvonly"])
+        await offerer.applyAnswer(first)
+        #expect(await self.units(of: recorder, exceed: 5))
+
+        let pause = offer.replacing("a=sendonly", with: "a=inactive").replacing("a=sendrecv", with: "a=inactive")
+        #expect(pause != offer)
+        for round in 0..<3 {
+            let paused = await self.answer(to: pause, version: 101 + round * 2, answerer, received)
+            #expect(paused.map(self.directions) == ["inactive", "inactive"])
+            let resumed = await self.answer(to: offer, version: 102 + round * 2, answerer, received)
+            #expect(resumed.map(self.directions) == ["recvonly", "recvonly"])
+        }
+        let before = recorder.status.tracks.map(\.units).min() ?? 0
+        #expect(await self.units(of: recorder, exceed: before + 10))
+        #expect(recorder.status.tracks.count == 2, "the same two tracks go on")
+        #expect(recorder.status.tracks.allSatisfy { $0.isOpen })
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
+    private func units(of recorder: RecorderThread, exceed limit: UInt64) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while recorder.status.tracks.count < 2 || recorder.status.tracks.contains(where: { $0.units <= limit }) {
+            guard ContinuousClock.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+}

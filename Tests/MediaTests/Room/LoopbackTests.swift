@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CGStreamer
+import CTapedeck
+import Foundation
+import Matroska
+import Recording
+import SDP
+import Session
+import Storage
+import Synchronization
+import Testing
+
+@testable import GStreamer
+@testable import Media
+
+/// Two room sessions of ours in one process: a camera and a recorder, over loopback.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct LoopbackTests {
+    private struct Outcome {
+        var recorder: RecorderThread
+        var storage: String
+        var recording: RoomSession
+        /// Jitter buffers of the recorder, when it was done, by whether they ask for packets that are missing.
+        var reorderBuffers: [Bool]
+        /// How often each of the recorder's sockets was looked at, and how many packets that brought.
+        var reads: [(looks: UInt64, packets: UInt64)]
+        var sent: [CameraCodec: UInt64]
+    }
+
+    /// Runs a camera and a recorder until `isDone` says so, then stops both.
+    private func record(
+        cameraOffers: Bool,
+        codec: PreferredCodec,
+        alteration: @escaping @Sendable (String) -> String = { $0 },
+        until isDone: @escaping @Sendable (RecorderThread, RoomSession) -> Bool
+    ) async throws -> Outcome {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        let control = ControlThread(name: "control")
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let camera = try TestSession.camera(CameraSettings())
+        let cameraEnd = LoopbackSignaller("camera", alteration: alteration)
+        let recorderEnd = LoopbackSignaller("recorder")
+        let sending = RoomSession(
+            signaller: cameraEnd,
+            context: try TestSession.context(control: control, camera: camera, preferred: codec),
+            logger: TestSession.logger
+        )
+        let recording = RoomSession(
+            signaller: recorderEnd,
+            context: try TestSession.context(control: control, recorder: recorder, preferred: codec),
+            logger: TestSession.logger
+        )
+        if cameraOffers {
+            LoopbackSignaller.join(cameraEnd, recorderEnd)
+        } else {
+            LoopbackSignaller.join(recorderEnd, cameraEnd)
+        }
+        var sent: [CameraCodec: UInt64] = [:]
+        var reorderBuffers: [Bool] = []
+        var reads: [(looks: UInt64, packets: UInt64)] = []
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await sending.run() }
+            group.addTask { _ = await recording.run() }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !isDone(recorder, recording), ContinuousClock.now < deadline {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            reorderBuffers = recording.connections.compactMap(\.bin).flatMap(\.reorderBuffers)
+            reads = recording.connections.compactMap(\.bin).flatMap(\.reads)
+            recording.stop()
+            sending.stop()
+            await group.waitForAll()
+            sent = sending.status.sent
+        }
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        return Outcome(
+            recorder: recorder,
+            storage: storage,
+            recording: recording,
+            reorderBuffers: reorderBuffers,
+            reads: reads,
+            sent: sent
+        )
+    }
+
+    @Test(arguments: [true, false], [PreferredCodec.vp8, .h264, .vp9])
+    func recordsTheCamera(cameraOffers: Bool, codec: PreferredCodec) async throws {
+        let result = try await self.record(cameraOffers: cameraOffers, codec: codec) { recorder, _ in
+            recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.units >= 30 }
+        }
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        let tracks = result.recorder.status.tracks
+        #expect(tracks.count == 2)
+        let expected = [PreferredCodec.h264: Matroska.Codec.h264, .vp9: .vp9][codec] ?? .vp8
+        #expect(tracks.contains { $0.codec == expected && $0.size ?? (0, 0) == (1280, 720) })
+        #expect(tracks.contains { $0.codec == .opus })
+        for track in tracks {
+            #expect(track.units >= 30)
+            #expect(track.duration > .zero)
+        }
+        #expect(result.recorder.status.failure == nil)
+    }
+
+    /// Whoever offers, and whether the sender names its sources or not.
+    @Test(arguments: [true, false], [true, false])
+    func whatIsMissingOfThePictureIsAskedFor(cameraOffers: Bool, namesSources: Bool) async throws {
+        let descriptions = SDPLog()
+        let result = try await self.record(
+            cameraOffers: cameraOffers,
+            codec: .vp8,
+            alteration: { sdp in
+                descriptions.texts.withLock { $0.append(sdp) }
+                return namesSources ? sdp : sdp.replacing(/a=ssrc[^\r]*\r\n/, with: "")
+            },
+            until: { recorder, _ in
+                recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.units > 0 }
+            }
+        )
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        #expect(result.recorder.status.tracks.count == 2)
+        // Sound is concealed, not repeated.
+        #expect(result.reorderBuffers.sorted { !$0 && $1 } == [false, true])
+        let sent = try SessionDescription(parsing: #require(descriptions.texts.withLock { $0.first }))
+        #expect(sent.media.map(\.media) == ["audio", "video"])
+        #expect(sent.media.map { $0.sources.map { $0.repairs == nil } } == [[true], [true, false]])
+        #expect(sent.media.allSatisfy { Set($0.sources.map(\.cname)).count == 1 })
+    }
+
+    /// Without the kernel's word on when each packet came, none would be waited for.
+    @Test
+    func packetsGatherWhileTheyKeepTheTimesOfTheirArrival() async throws {
+        let ages = PacketAges()
+        let result = try await self.record(cameraOffers: true, codec: .vp8) { recorder, session in
+            ages.watch(session.connections.compactMap(\.bin))
+            return recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
+        }
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        let reads = try #require(result.reads.first)
+        #expect(result.reads.count == 1)
+        #expect(reads.packets > reads.looks * 3 / 2, "\(reads)")
+        #expect(ages.longest > .milliseconds(3))
+        #expect(ages.longest < .seconds(1))
+        #expect(ages.isNegative == false)
+        #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
+    }
+
+    @Test
+    func refusesAForgedFingerprint() async throws {
+        let forge: @Sendable (String) -> String = { sdp in
+            sdp.replacing(/a=fingerprint:sha-256 ../, with: "a=fingerprint:sha-256 00")
+        }
+        let result = try await self.record(cameraOffers: true, codec: .vp8, alteration: forge) {
+            _,
+            session in
+            session.status.counters["peer_refused"] != nil
+        }
+        #expect(result.recording.status.counters["peer_refused"] == 1)
+        #expect(result.recorder.status.tracks.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: result.storage))
+    }
+}
+
+/// The descriptions that one end sent.
+private final class SDPLog: Sendable {
+    let texts = Mutex<[String]>([])
+}
+
+/// How old packets are, by their time stamps, when they are read.
+private final class PacketAges: Sendable {
+    private let ages = Mutex<(watched: Set<UnsafeMutableRawPointer>, longest: Int64, shortest: Int64)>(([], 0, 0))
+
+    var longest: Duration { .nanoseconds(self.ages.withLock(\.longest)) }
+    var isNegative: Bool { self.ages.withLock(\.shortest) < 0 }
+
+    func watch(_ bins: [WebRTCBin]) {
+        for source in bins.flatMap({ $0.all("nicesrc") })
+        where self.ages.withLock({ $0.watched.insert(source).inserted }) {
+            let element = source.assumingMemoryBound(to: GstElement.self)
+            guard let pad = gst_element_get_static_pad(element, "src") else { continue }
+            gst_pad_add_probe(
+                pad,
+                GST_PAD_PROBE_TYPE_BUFFER,
+                { pad, info, user in
+                    guard let pad, let info, let user, let element = gst_pad_get_parent_element(pad),
+                        let buffer = info.pointee.data?.assumingMemoryBound(to: GstBuffer.self)
+                    else { return GST_PAD_PROBE_OK }
+                    let now = gst_element_get_current_running_time(element)
+                    gst_object_unref(element)
+                    let age = Int64(now) - Int64(buffer.pointee.pts)
+                    Unmanaged<PacketAges>.fromOpaque(user).takeUnretainedValue().note(age)
+                    return GST_PAD_PROBE_OK
+                },
+                Unmanaged.passRetained(self).toOpaque(),
+                { user in user.map { Unmanaged<PacketAges>.fromOpaque($0).release() } }
+            )
+            gst_object_unref(pad)
+        }
+    }
+
+    private func note(_ age: Int64) {
+        self.ages.withLock {
+            $0.longest = max($0.longest, age)
+            $0.shortest = min($0.shortest, age)
+        }
+    }
+}
+
+extension WebRTCBin {
+    /// Counters of each element that reads sockets.
+    fileprivate var reads: [(looks: UInt64, packets: UInt64)] {
+        self.all("nicesrc").map { source in
+            func counter(_ name: String) -> UInt64 {
+                var value = GValue()
+                defer { g_value_unset(&value) }
+                g_object_get_property(source.assumingMemoryBound(to: GObject.self), name, &value)
+                return UInt64(g_value_get_uint64(&value))
+            }
+            return (counter("looks"), counter("packets"))
+        }
+    }
+
+    /// Every element of a factory inside, however deep; they live as long as the bin.
+    fileprivate func all(_ factory: String) -> [UnsafeMutableRawPointer] {
+        let bin = UnsafeMutableRawPointer(self.element.pointer).assumingMemoryBound(to: GstBin.self)
+        guard let found = gst_bin_iterate_all_by_element_factory_name(bin, factory) else { return [] }
+        defer { gst_iterator_free(found) }
+        var elements: [UnsafeMutableRawPointer] = []
+        var value = GValue()
+        while gst_iterator_next(found, &value) == GST_ITERATOR_OK {
+            if let element = g_value_get_object(&value) { elements.append(element) }
+            g_value_unset(&value)
+        }
+        return elements
+    }
+
+    /// Whether each reorder buffer asks for packets that are missing.
+    fileprivate var reorderBuffers: [Bool] {
+        self.all("tapedeckreorderbuffer").map { CGst_get_int($0, "do-retransmission") != 0 }
+    }
+}

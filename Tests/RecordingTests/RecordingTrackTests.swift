@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@testable import Recording
+
+/// What a session knows and tells of its tracks.
+@Suite struct RecordingTrackTests {
+    @Test func theFirstUnitIsToldWithItsDelay() {
+        let feed = RecordingFeed()
+        let (video, sound) = (feed.open(.vp8, offered: -400), feed.open(.opus))
+        feed.push(video, FedUnit.frame(), at: 50)
+        feed.push(video, FedUnit.keyframe(), at: 100)
+        feed.push(video, FedUnit.frame(), at: 200)
+        feed.push(sound, FedUnit.opus, at: 200, rateHz: 48_000)
+        let first = feed.actions.compactMap { action -> Int64? in
+            if case .tellFirstUnit(video, let nanoseconds) = action { nanoseconds - feed.start } else { nil }
+        }
+        #expect(first == [100_000_000])
+        #expect(feed.status.tracks.map(\.firstUnitDelay) == [.milliseconds(500), nil])
+        feed.end()
+    }
+
+    @Test func packetsAreCountedFromTheBeginningOfTheFile() throws {
+        let feed = RecordingFeed { $0.isAutomatic = false }
+        let video = feed.open(.vp8)
+        feed.count { ($0.received, $0.lost, $0.repaired) = (100, 7, 3) }
+        feed.push(video, FedUnit.keyframe(), at: 0)
+        feed.tell { _ = $0.recordOrdered() }
+        feed.count { ($0.received, $0.lost, $0.repaired) = (150, 9, 4) }
+        feed.push(video, FedUnit.keyframe(), at: 100)
+        #expect(feed.status.tracks.map(\.lostPackets) == [2])
+        feed.end()
+        let counted = try Journal.read(try #require(feed.folders.first)).entries.compactMap { entry in
+            if case .packetsCounted(let record) = entry.record { record } else { nil }
+        }
+        #expect(counted == [PacketsCounted(track: 1, received: 50, lost: 2, repaired: 1)])
+    }
+
+    @Test func reportsGoIntoTheJournalOfTheirTrack() throws {
+        let feed = RecordingFeed()
+        let (video, sound) = (feed.open(.vp8, ssrc: 1), feed.open(.opus, ssrc: 2))
+        func report(_ ssrc: UInt32, connection: UInt64 = 1, at milliseconds: Int64) {
+            feed.tell {
+                $0.reportCame(
+                    ReceivedReport(
+                        connection: connection,
+                        ssrc: ssrc,
+                        rtpTimestamp: UInt32(milliseconds),
+                        ntpTime: 5,
+                        arrivalNanoseconds: feed.start + milliseconds * 1_000_000
+                    )
+                )
+            }
+        }
+        // The newest before the file begins it.
+        report(1, at: 1)
+        report(1, at: 2)
+        feed.push(video, FedUnit.keyframe(), at: 10)
+        feed.push(sound, FedUnit.opus, at: 10, rateHz: 48_000)
+        report(2, at: 20)
+        report(1, connection: 9, at: 30)
+        report(3, at: 40)
+        feed.tell { _ = $0.pauseOrdered() }
+        report(1, at: 50)
+        feed.end()
+        let reports = try Journal.read(try #require(feed.folders.first)).entries.compactMap { entry -> [Int]? in
+            if case .senderReport(let record) = entry.record { [record.track, Int(record.rtpTimestamp)] } else { nil }
+        }
+        #expect(reports == [[1, 2], [2, 20]])
+    }
+
+    @Test func stillsAreKeptForAWhile() throws {
+        let feed = RecordingFeed { $0.recordsVideo = false }
+        let video = feed.open(.vp8)
+        feed.push(video, FedUnit.keyframe(), at: 0)
+        #expect(feed.tell { $0.stillOrdered(of: "alice") } == nil)
+        #expect(feed.tell { $0.stillOrdered(of: "bob") } == nil)
+        #expect(feed.keyframeRequests == 1)
+        feed.push(video, FedUnit.keyframe(size: 300), at: 100)
+        feed.push(video, FedUnit.keyframe(size: 400), at: 200, lost: 1, truncated: true)
+        feed.push(video, FedUnit.frame(), at: 300)
+        let still = try #require(feed.tell { $0.stillOrdered(of: "alice") })
+        #expect(still.codec == .vp8)
+        #expect(still.bytes == FedUnit.keyframe(size: 300))
+        feed.push(video, FedUnit.frame(), at: 31_000)
+        #expect(feed.tell { $0.stillOrdered(of: "alice") } == nil)
+        #expect(feed.folders.isEmpty, "nothing is recorded for it")
+    }
+
+    @Test func aNewTimelineGoesIntoAFileOfItsOwn() throws {
+        let feed = RecordingFeed()
+        let video = feed.open(.vp8)
+        feed.push(video, FedUnit.keyframe(), at: 10_000)
+        let unit = ReceivedUnit(track: video, rtpTime: 0, arrivalNanoseconds: feed.start + 10_100_000_000)
+        let bytes = FedUnit.keyframe()
+        #expect(feed.tell { session in bytes.withUnsafeBytes { session.unitCame(unit, $0) } } != .leftOut)
+        #expect(feed.status.tracks.map(\.number) == [1, 2])
+        #expect(feed.status.tracks.map(\.isOpen) == [false, true])
+        feed.end()
+        let recording = try ReadRecording(try #require(feed.folders.first))
+        #expect(recording.times("video") == [900_000, 0])
+    }
+
+    @Test func lagIsTakenOnce() {
+        let feed = RecordingFeed()
+        let sound = feed.open(.opus)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        feed.go(to: 130)
+        let unit = ReceivedUnit(track: sound, rtpTime: 4800, arrivalNanoseconds: feed.start + 100_000_000)
+        #expect(feed.tell { session in FedUnit.opus.withUnsafeBytes { session.unitCame(unit, $0) } } == .sound)
+        var lag = feed.tell { $0.takeLag() }
+        #expect(lag.figures == RecordingLag.Figures(maximum: .milliseconds(30), mean: .milliseconds(15)))
+        #expect(feed.tell { $0.takeLag() }.figures == nil)
+        lag.add(lag)
+        #expect(lag.figures == RecordingLag.Figures(maximum: .milliseconds(30), mean: .milliseconds(15)))
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Basics
+import FoundationEssentials
+import Storage
+
+/// A storage directory of its own for each test, removed at its end.
+final class TemporaryStorage {
+    let path: String
+
+    init() throws {
+        self.path = FileManager.default.temporaryDirectory.path + "/tapedeck-storage-\(RecordingID.random())"
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+
+    func makeFolder(room: String = "standup") throws -> RecordingFolder {
+        try RecordingFolder.create(
+            storage: self.path,
+            room: room,
+            start: UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
+        )
+    }
+}

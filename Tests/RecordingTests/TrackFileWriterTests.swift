@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@testable import Recording
+
+@Suite struct TrackFileWriterTests {
+    private let storage: TemporaryStorage
+    private let folder: RecordingFolder
+    private let journal: JournalWriter
+
+    init() throws {
+        self.storage = try TemporaryStorage()
+        self.folder = try self.storage.makeFolder()
+        self.journal = try JournalWriter(folder: self.folder)
+    }
+
+    private func makeWriter(_ codec: Codec, rate: Int = 90_000, participant: String = "alice") -> TrackFileWriter {
+        TrackFileWriter(
+            folder: self.folder,
+            journal: self.journal,
+            track: TrackDescription(number: 1, participant: participant, codec: codec, clockRateHz: rate, ssrc: 7)
+        )
+    }
+
+    private func blocks(_ writer: TrackFileWriter) throws -> [Block] {
+        var reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
+        var blocks: [Block] = []
+        while let block = try reader.next() { blocks.append(block) }
+        #expect(reader.tornTailOffset == nil)
+        return blocks
+    }
+
+    private func records() throws -> [JournalRecord] {
+        try Journal.read(self.folder).entries.map(\.record)
+    }
+
+    @Test func beginsAtTheFirstKeyframe() throws {
+        let writer = self.makeWriter(.vp8)
+        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 0) == .needsKeyframe)
+        #expect(!FileManager.default.fileExists(atPath: self.folder.path + "/" + writer.relativePath))
+        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 3000) == .written(isKeyframe: true))
+        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 6000) == .written(isKeyframe: false))
+        let blocks = try self.blocks(writer)
+        #expect(blocks.map(\.timeNanoseconds) == [0, 33_300_000])
+        #expect(blocks.map(\.isKeyframe) == [true, false])
+        #expect(blocks.map(\.payload) == [TestUnits.vp8Keyframe(), TestUnits.vp8Frame()])
+        #expect(writer.statistics.refused == 1)
+        #expect(writer.statistics.firstRTPTime == 3000)
+    }
+
+    @Test func isPlayableBeforeItIsClosed() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        for index in 0..<200 {
+            _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960)
+            if index.isMultiple(of: 50) { #expect(try self.blocks(writer).count == index + 1) }
+        }
+        #expect(writer.relativePath == "tracks/001-alice-audio.mka")
+    }
+
+    @Test func theEndOfALongTrackWritesAHandfulOfPlaces() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        for index in 0..<10_000 { _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960) }
+        let end = try #require(writer.end(reason: "left", monotonicNanoseconds: 0))
+        #expect(end.finish.patches.count <= 5)
+        #expect(writer.end(reason: "left", monotonicNanoseconds: 0) == nil)
+        // Not before it is complete.
+        #expect(try self.records().count { if case .trackClosed = $0 { true } else { false } } == 0)
+        try end.complete()
+        #expect(try self.records().count { if case .trackClosed = $0 { true } else { false } } == 1)
+        #expect(try self.blocks(writer).count == 10_000)
+    }
+
+    @Test func whatWasNotWrittenToNeedsNoSync() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        #expect(writer.takeUnsynchronised() == nil)
+        _ = try writer.write(TestUnits.opusPacket, rtpTime: 0)
+        #expect(writer.takeUnsynchronised()?.path.hasSuffix(writer.relativePath) == true)
+        #expect(writer.takeUnsynchronised() == nil)
+        _ = try writer.write(TestUnits.opusPacket, rtpTime: 960)
+        #expect(writer.takeUnsynchronised() != nil)
+        #expect(self.journal.takeUnsynchronised() != nil)
+        #expect(self.journal.takeUnsynchronised() == nil)
+        self.journal.note(.marker(Marker(name: "mark", text: nil)), monotonicNanoseconds: 0)
+        #expect(self.journal.takeUnsynchronised() != nil)
+    }
+
+    @Test func losesNothingThatWasWrittenBeforeAKill() async throws {
+        let path = self.folder.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let folder = try RecordingFolder.open(path: path)
+            let writer = TrackFileWriter(
+                folder: folder,
+                journal: try JournalWriter(folder: folder),
+                track: TrackDescription(number: 1, participant: "alice", codec: .opus, clockRateHz: 48_000)
+            )
+            for index in 0..<100 { _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960) }
+            kill(getpid(), SIGKILL)
+        }
+        var reader = try Reader(File(path + "/tracks/001-alice-audio.mka", .read))
+        var units = 0
+        while try reader.nextHead() != nil { units += 1 }
+        #expect(units == 100)
+        #expect(try self.records().count == 2)
+    }
+
+    @Test func closesWithDurationAndRecord() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        for index in 0..<200 { _ = try writer.write(TestUnits.opusPacket, rtpTime: Int64(index) * 960) }
+        try writer.close(reason: "left", monotonicNanoseconds: 9)
+        try writer.close(reason: "again", monotonicNanoseconds: 10)
+        let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
+        #expect((reader.durationNanoseconds ?? 0) >= 199 * 20_000_000)
+        #expect(try self.blocks(writer).count == 200)
+        let closed = TrackClosed(
+            track: 1,
+            units: 200,
+            bytes: 1600,
+            keyframes: 200,
+            lastRTPTime: 199 * 960,
+            reason: "left"
+        )
+        #expect(try self.records().last == .trackClosed(closed))
+        #expect { try writer.write(TestUnits.opusPacket, rtpTime: 0) } throws: {
+            ($0 as? RecordingError)?.cause.code == .closed
+        }
+    }
+
+    @Test func closesWithoutAUnit() throws {
+        let writer = self.makeWriter(.vp8)
+        try writer.close(reason: "left", monotonicNanoseconds: 0)
+        #expect(try self.records().isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.tracksPath).isEmpty)
+    }
+
+    @Test func convertsAnnexB() throws {
+        let writer = self.makeWriter(.h264)
+        let slice = TestUnits.startCode + TestUnits.h264Slice
+        #expect(try writer.write(slice, rtpTime: 0) == .needsKeyframe)
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
+        #expect(try writer.write(slice, rtpTime: 3000) == .written(isKeyframe: false))
+        let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
+        let track = try #require(reader.tracks.first)
+        #expect(track.video == VideoTrack(width: 64, height: 48))
+        #expect(
+            track.codecPrivate
+                == H264.decoderConfiguration(
+                    H264ParameterSets(sequence: [TestUnits.sequenceParameters], picture: [TestUnits.pictureParameters])
+                )
+        )
+        let blocks = try self.blocks(writer)
+        #expect(blocks[0].payload.prefix(5) == [0, 0, 0, UInt8(TestUnits.sequenceParameters.count), 0x67])
+        #expect(blocks[1].payload == [0, 0, 0, UInt8(TestUnits.h264Slice.count)] + TestUnits.h264Slice)
+    }
+
+    @Test func needsParameterSetsToBegin() throws {
+        let writer = self.makeWriter(.h264)
+        let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
+        #expect(try writer.write(bare, rtpTime: 0) == .needsKeyframe)
+    }
+
+    @Test func journalsOpeningAnchorsAndChanges() throws {
+        let writer = self.makeWriter(.vp8)
+        for index in 0..<90 {
+            let unit =
+                index.isMultiple(of: 30)
+                ? TestUnits.vp8Keyframe(width: index < 60 ? 320 : 640, height: index < 60 ? 240 : 480)
+                : TestUnits.vp8Frame()
+            _ = try writer.write(
+                unit,
+                rtpTime: 1000 + Int64(index) * 3000,
+                arrival: 50_000_000 + Int64(index) * 33_400_000
+            )
+        }
+        let records = try self.records()
+        let opened = TrackOpened(
+            track: 1,
+            participant: "alice",
+            media: .video,
+            codec: "vp8",
+            clockRateHz: 90_000,
+            ssrc: 7,
+            file: "tracks/001-alice-video.mkv",
+            firstRTPTime: 1000
+        )
+        #expect(records.first == .trackOpened(opened))
+        let anchors = records.filter { if case .clockAnchor = $0 { true } else { false } }
+        #expect(anchors.count == 3)
+        let changes = records.compactMap { if case .formatChanged(let change) = $0 { change } else { nil } }
+        #expect(
+            changes == [
+                FormatChanged(track: 1, rtpTime: 1000, width: 320, height: 240, parameterSets: false),
+                FormatChanged(track: 1, rtpTime: 181_000, width: 640, height: 480, parameterSets: false),
+            ]
+        )
+        #expect(writer.statistics.width == 640)
+        #expect(writer.statistics.keyframes == 3)
+    }
+
+    @Test func journalsNewParameterSets() throws {
+        let writer = self.makeWriter(.h264)
+        _ = try writer.write(TestUnits.h264Keyframe(), rtpTime: 0)
+        _ = try writer.write(TestUnits.h264Keyframe(), rtpTime: 3000)
+        _ = try writer.write(TestUnits.h264Keyframe(pictureParameters: [0x68, 0xCE, 0x3C, 0x80]), rtpTime: 6000)
+        let changes = try self.records().compactMap { if case .formatChanged(let change) = $0 { change } else { nil } }
+        #expect(changes.map(\.rtpTime) == [0, 6000])
+        #expect(changes.map(\.parameterSets) == [false, true])
+    }
+
+    @Test func timesRiseWhateverTheRTPTimesDo() throws {
+        let writer = self.makeWriter(.vp8)
+        _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
+        for rtpTime: Int64 in [3000, 3000, 1500, 6000, 5999, 9000] {
+            #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: rtpTime) == .written(isKeyframe: false))
+        }
+        let times = try self.blocks(writer).map(\.timeNanoseconds)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(times.last == 100_000_000)
+    }
+
+    @Test(arguments: [-4 * 90_000, 90_000 * 100_000, .max, .min] as [Int64])
+    func refusesANewTimeline(step: Int64) throws {
+        let writer = self.makeWriter(.vp8)
+        _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
+        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: step) == .discontinuity)
+        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 3000) == .written(isKeyframe: false))
+    }
+
+    @Test func limitsTheSpanOfAFile() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000)
+        var result = TrackFileWriter.WriteResult.written(isKeyframe: true)
+        var days: Int64 = 0
+        while result == .written(isKeyframe: true), days < 200 {
+            result = try writer.write(TestUnits.opusPacket, rtpTime: days * 86_400 * 48_000)
+            days += 1
+        }
+        #expect(result == .discontinuity)
+    }
+
+    @Test(
+        arguments: [
+            (Codec.vp8, []), (.vp8, [0x10, 0x02]), (.vp8, [0x10, 0x02, 0, 1, 2, 3, 4, 5, 6, 7]), (.vp9, [0xFF]),
+            (.h264, [1, 2, 3]), (.opus, []),
+        ] as [(Codec, [UInt8])]
+    )
+    func refusesMalformedUnits(codec: Codec, unit: [UInt8]) throws {
+        let writer = self.makeWriter(codec)
+        #expect(try writer.write(unit, rtpTime: 0) == .malformed)
+        #expect(writer.statistics.refused == 1)
+    }
+
+    @Test func namesHostileParticipantsSafely() throws {
+        let writer = self.makeWriter(.opus, rate: 48_000, participant: "../../evil\u{0}")
+        _ = try writer.write(TestUnits.opusPacket, rtpTime: 0)
+        #expect(writer.relativePath.hasPrefix("tracks/001-evil-"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.tracksPath).count == 1)
+    }
+
+    @Test func refusesToOverwriteATrack() throws {
+        _ = try self.makeWriter(.opus, rate: 48_000).write(TestUnits.opusPacket, rtpTime: 0)
+        #expect { try self.makeWriter(.opus, rate: 48_000).write(TestUnits.opusPacket, rtpTime: 0) } throws: {
+            let error = $0 as? RecordingError
+            return error?.part == .track(1) && error?.cause.code == .exists
+        }
+    }
+
+    @Test func writesG711() throws {
+        for (number, codec) in [Codec.pcmu, .pcma].enumerated() {
+            let writer = TrackFileWriter(
+                folder: self.folder,
+                journal: self.journal,
+                track: TrackDescription(number: number + 1, participant: "sip", codec: codec, clockRateHz: 8000)
+            )
+            for index in 0..<50 {
+                _ = try writer.write([UInt8](repeating: 0xD5, count: 160), rtpTime: Int64(index) * 160)
+            }
+            try writer.close(reason: "left", monotonicNanoseconds: 0)
+            #expect(try self.blocks(writer).last?.timeNanoseconds == 980_000_000)
+        }
+    }
+}
