@@ -83,7 +83,8 @@ let package = Package(
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
         .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Supervision", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
+        .target(name: "Supervision", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
         .target(name: "PipelineCatalogue", swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
         .target(
@@ -96,7 +97,7 @@ let package = Package(
         .target(
             name: "ConfigurationFile",
             dependencies: [
-                "Basics", "BundledPipelines", "PipelineCatalogue", "Signalling",
+                "Basics", "BundledPipelines", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -135,8 +136,8 @@ let package = Package(
             name: "Media",
             dependencies: [
                 "Basics", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
-                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
+                "PipelineCatalogue", "Rooms", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline",
+                logging, .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -184,7 +185,7 @@ let package = Package(
 
         .target(
             name: "RTSPServer",
-            dependencies: ["CTapedeckRTSP", "Observability", "Supervision", logging],
+            dependencies: ["CTapedeckRTSP", "Observability", "Rooms", "Supervision", logging],
             swiftSettings: settings
         ),
 
@@ -193,7 +194,7 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "Basics", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
-                "PipelineCatalogue", "Rendering", "Session", "Signalling", "SignallingClients", "Storage",
+                "PipelineCatalogue", "Rendering", "Rooms", "Session", "Signalling", "SignallingClients", "Storage",
                 "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
@@ -216,7 +217,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Supervision", logging,
+                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Rooms", "Supervision",
+                logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -233,8 +235,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Storage", "Supervision",
-                "Timeline", "Webhooks", logging,
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Rooms", "Storage",
+                "Supervision", "Timeline", "Webhooks", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -272,7 +274,8 @@ let package = Package(
             dependencies: [
                 "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export",
                 "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing",
-                "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling", "SignallingClients",
+                "Storage",
                 "Supervision", "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -298,7 +301,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"], swiftSettings: settings),
-        .testTarget(name: "SupervisionTests", dependencies: ["Basics", "Supervision"], swiftSettings: settings),
+        .testTarget(name: "RoomsTests", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
+        .testTarget(
+            name: "SupervisionTests",
+            dependencies: ["Basics", "Rooms", "Supervision"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["PipelineCatalogue"], swiftSettings: settings),
         .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
         .testTarget(
@@ -312,7 +320,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Signalling",
+                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.copy("Fixtures")],
@@ -338,7 +346,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "EmbeddedFiles", "Observability", "Supervision", logging,
+                "Control", "EmbeddedFiles", "Observability", "Rooms", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -352,15 +360,15 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Matroska", "Media", "PipelineCatalogue", "Signalling", "Storage", "Supervision", "Timeline", "Worker",
-                logging,
+                "Matroska", "Media", "PipelineCatalogue", "Rooms", "Signalling", "Storage", "Supervision", "Timeline",
+                "Worker", logging,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ConfigurationFile", "Control", "Daemon", "Supervision", logging,
+                "ConfigurationFile", "Control", "Daemon", "Rooms", "Supervision", logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
@@ -391,7 +399,7 @@ let package = Package(
             name: "MediaTests",
             dependencies: [
                 "CGStreamer", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska", "Media",
-                "PipelineCatalogue", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+                "PipelineCatalogue", "Rooms", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings

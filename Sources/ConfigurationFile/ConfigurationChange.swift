@@ -106,7 +106,7 @@ public struct ConfigurationChange: Sendable, Hashable {
         if old.join != new.join { parts.insert(.join) }
         if old.untilEmpty != new.untilEmpty { parts.insert(.untilEmpty) }
         if old.priority != new.priority { parts.insert(.priority) }
-        if old.record != new.record { parts.insert(.record) }
+        if old.record != new.record || old.export != new.export { parts.insert(.record) }
         if old.send != new.send { parts.insert(.send) }
         if old.outputs != new.outputs { parts.insert(.outputs) }
         if old.rejoin != new.rejoin { parts.insert(.rejoin) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import PipelineCatalogue
+internal import Rooms
 
 extension DaemonConfiguration {
     /// The pipeline files that the configuration names, and whether its rooms can use them.
@@ -83,16 +84,12 @@ extension PipelineOutputConfiguration {
     }
 }
 
-extension SendConfiguration {
+extension SendSpec {
     /// Adds what the captures do not have, and values that they do not take.
     fileprivate func check(_ catalogue: PipelineCatalogue, path: String, _ problems: ProblemList) {
         var files: [PipelineFile] = []
-        let named = [
-            ("capture", PipelineMedia.video, self.capture?.description),
-            ("audio", PipelineMedia.audio, self.audio?.description),
-        ]
-        for case (let key, let media, let text?) in named {
-            let name = text.split(separator: ":", maxSplits: 1).first.map(String.init) ?? text
+        let named = [("capture", PipelineMedia.video, self.video), ("audio", .audio, self.audio)]
+        for case (let key, let media, let name?) in named.map({ ($0, $1, $2?.name) }) {
             if let file = catalogue.file(.capture, name), file.gives[media] != nil {
                 files.append(file)
             } else {

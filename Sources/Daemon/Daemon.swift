@@ -84,7 +84,7 @@ public struct Daemon: Sendable {
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
-            roomOrders: self.configuration.rooms.compactMapValues { $0.record?.exportOrders },
+            roomOrders: self.configuration.rooms.filter { $0.value.record != nil }.mapValues(\.exportOrders),
             shutdownLimit: Self.exportLimit,
             bus: bus,
             metrics: metrics,

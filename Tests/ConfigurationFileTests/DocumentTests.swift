@@ -2,6 +2,7 @@
 
 import Basics
 import Foundation
+import Rooms
 import Testing
 import Yams
 
@@ -55,10 +56,11 @@ import Yams
         #expect(read.workers == WorkersConfiguration())
         #expect(read.rooms.keys.sorted() == ["standup", "workshop"])
         let workshop = try #require(read.rooms["workshop"])
-        var record = RecordConfiguration()
+        var record = RecordSpec()
         record.preferredCodec = .vp8
         #expect(workshop.record == record)
-        #expect(workshop.send == SendConfiguration())
+        #expect(workshop.export == ExportConfiguration())
+        #expect(workshop.send == SendSpec(audio: nil))
         #expect(workshop.rejoin == RejoinRule())
     }
 
@@ -94,7 +96,7 @@ import Yams
         let send = try #require(schema["$defs"]?["room"]?["properties"]?["send"]?["anyOf"]?.array?.last)
         let sending = try #require(Self.defaults(send, of: schema))
         let sender = JSONValue.object(["url": url, "send": sending])
-        #expect(try RoomConfiguration.parse(name: "r", definition: sender).send == SendConfiguration())
+        #expect(try RoomConfiguration.parse(name: "r", definition: sender).send == SendSpec(audio: nil))
     }
 
     /// The alternatives of a schema, references followed.

@@ -2,6 +2,7 @@
 
 import ConfigurationFile
 import Foundation
+import Rooms
 import Signalling
 import Testing
 
@@ -113,24 +114,24 @@ import Testing
         #expect(standup.address.url == RoomURL(address))
         #expect(standup.displayName == "tapedeck")
         #expect(standup.join == .always)
-        var record = RecordConfiguration()
+        var record = RecordSpec()
         record.audio = false
         record.chat = false
-        record.automatic = false
-        record.emptyAfter = .seconds(300)
+        record.isAutomatic = false
+        record.emptyAfterSeconds = 300
         record.preferredCodec = .h264
-        record.segment = .time(.seconds(1800))
-        record.preroll = .seconds(10)
+        record.segmentSeconds = 1800
+        record.prerollMilliseconds = 10_000
         record.tags = ["a", "b c"]
         record.notes = "x"
-        record.container = .webm
-        (record.keepsDamaged, record.writesProject) = (true, true)
+        var export = ExportConfiguration()
+        export.container = .webm
+        (export.keepsDamaged, export.writesProject) = (true, true)
         #expect(standup.priority == 80)
         #expect(standup.record == record)
-        var send = SendConfiguration()
-        send.capture = .v4l2("/dev/video0")
-        send.audio = .alsa("hw:1,0")
-        send.open = .always
+        #expect(standup.export == export)
+        var send = SendSpec(video: .camera("/dev/video0"), audio: MediaSource("alsa:hw:1,0"))
+        send.keepsOpen = true
         send.preferredCodec = .h264
         (send.width, send.height, send.framesPerSecond, send.bitsPerSecond) = (640, 360, 25, 2_000_000)
         send.minimumBitsPerSecond = 200_000
@@ -148,7 +149,8 @@ import Testing
         #expect(weekly.displayName == "recorder")
         #expect(weekly.secret == Secret("s3cret of the week, ü"))
         #expect(standup.secret == nil)
-        #expect(weekly.record == RecordConfiguration())
+        #expect(weekly.record == RecordSpec())
+        #expect(weekly.export == ExportConfiguration())
         #expect(weekly.rejoin == RejoinRule())
         #expect(weekly.join.description == "30 8 * * mon Europe/Berlin for 2h")
     }

@@ -73,7 +73,7 @@ import Testing
         // The walk reached the sections, and what is below them.
         for name in [
             "DaemonConfiguration.storage", "StorageConfiguration.synchroniseEvery",
-            "WorkersConfiguration.maximumMemoryBytes", "SendConfiguration.usesAudioDTX", "RTSPConfiguration.User.rooms",
+            "WorkersConfiguration.maximumMemoryBytes", "SendSpec.usesAudioDTX", "RTSPConfiguration.User.rooms",
         ] {
             #expect(properties.contains { "\($0.type).\($0.name)" == name }, "\(name)")
         }

@@ -2,6 +2,7 @@
 
 import Basics
 import ConfigurationFile
+import Rooms
 import Signalling
 import Testing
 
@@ -70,7 +71,7 @@ import Testing
         #expect(patched.address == room.address)
         #expect(patched.join == .onDemand)
         #expect(patched.record?.video == false)
-        #expect(patched.record?.emptyAfter == .seconds(30))
+        #expect(patched.record?.emptyAfterSeconds == 30)
         #expect(
             patched.definition.text
                 == #"{"join":"on-demand","record":{"audio":true,"video":false},"url":"socketio+http://h/${ROOM}"}"#

@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
-import Supervision
+import Rooms
 import Testing
 
 @testable import Daemon
 
 @Suite struct RoomOrderTests {
-    private static func order(_ text: String, ice: String = "", storage: String = "") throws -> RoomOrder {
+    private static func order(_ text: String, ice: String = "", storage: String = "") throws -> RoomSpec {
         let configuration = try DaemonConfiguration.parse(
             text:
                 "storage: { directory: /srv/tapedeck\(storage) }\n\(ice)\nrooms:\n  a:\n    url: socketio+http://192.0.2.1/a\n\(text)"
         )
-        return RoomOrder(try #require(configuration.rooms["a"]), in: configuration)
+        return RoomSpec(try #require(configuration.rooms["a"]), in: configuration)
     }
 
     @Test func aBareRoomIsRecordedAndSendsNothing() throws {
         let order = try Self.order("")
-        var expected = RoomOrder(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv/tapedeck")
-        expected.record = RecordOrder()
-        expected.record?.chat = true
-        expected.record?.synchroniseMilliseconds = 1000
+        var expected = RoomSpec(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv/tapedeck")
+        expected.record = RecordSpec()
         expected.whenFullSeconds = 30
         expected.afterKickSeconds = 300
         #expect(order == expected)
     }
 
     @Test func exportsTakeWhatTheirLayoutTakes() {
-        var record = RecordConfiguration()
-        #expect(record.exportOrders == [ExportOrder(layout: "tracks")])
-        record.exports = [.grid, .tracks]
-        (record.container, record.keepsDamaged, record.writesProject) = (.webm, true, true)
+        var export = ExportConfiguration()
+        #expect(export.orders == [ExportOrder(layout: "tracks")])
+        export.layouts = [.grid, .tracks]
+        (export.container, export.keepsDamaged, export.writesProject) = (.webm, true, true)
         let options = ["container": "webm", "keep-damaged": "true", "project": "true"]
         #expect(
-            record.exportOrders == [ExportOrder(layout: "grid"), ExportOrder(layout: "tracks", options: options)]
+            export.orders == [ExportOrder(layout: "grid"), ExportOrder(layout: "tracks", options: options)]
         )
     }
 
@@ -66,32 +64,34 @@ import Testing
         #expect(order.displayName == "recorder")
         #expect(order.secret == "p w")
         #expect(order.priority == 80)
-        var record = RecordOrder()
+        var record = RecordSpec()
         (record.video, record.chat, record.isAutomatic, record.emptyAfterSeconds) = (false, false, false, 5)
-        record.preferredCodec = "h264"
+        record.preferredCodec = .h264
         (record.segmentBytes, record.prerollMilliseconds) = (2_000_000_000, 10_000)
         (record.tags, record.notes, record.synchroniseMilliseconds) = (["weekly"], "With guests", 250)
         #expect(order.record == record)
-        var send = CameraOrder(video: "v4l2:/dev/video0", audio: "test")
-        (send.preferredCodec, send.width, send.height) = ("h264", 640, 360)
+        var send = SendSpec(video: .camera("/dev/video0"), audio: .test)
+        (send.preferredCodec, send.width, send.height) = (.h264, 640, 360)
         (send.framesPerSecond, send.bitsPerSecond, send.minimumBitsPerSecond) = (15, 500_000, 90_000)
-        (send.audioBitsPerSecond, send.audioFEC, send.audioDTX, send.keepsOpen) = (24_000, false, true, true)
+        (send.audioBitsPerSecond, send.usesAudioFEC, send.usesAudioDTX, send.keepsOpen) = (24_000, false, true, true)
         #expect(order.send == send)
-        var output = RTPOutputOrder(host: "239.1.2.3")
+        var output = OutputSpec(host: "239.1.2.3")
         (output.videoPort, output.audioPort, output.participants, output.portStep) = (5004, 6004, 3, 2)
         (output.participant, output.sourcePort, output.interface) = ("Ada", 7000, "eth0")
         (output.timeToLive, output.videoPayloadType, output.audioPayloadType) = (9, 101, 102)
         output.sdpFile = "/run/a-{place}.sdp"
-        var sound = RTPOutputOrder(host: "h")
+        var sound = OutputSpec(host: "h")
         (sound.audioPort, sound.participants, sound.portStep) = (5004, 1, 4)
-        var playlist = RTPOutputOrder(host: "127.0.0.1")
+        var playlist = OutputSpec(host: "127.0.0.1")
         playlist.participant = "Ada"
-        playlist.pipeline = PipelineOutputOrder(file: "hls")
+        playlist.pipeline = PipelineOutputSpec(file: "hls")
         playlist.pipeline?.parameters = ["folder": "/srv/hls", "bitrate": "900"]
         #expect(order.outputs == [output, sound, playlist])
         #expect(order.whenFullSeconds == 3600)
         #expect(order.afterKickSeconds == 120)
-        #expect(order.ice.servers == [ICEOrder.Server(urls: ["turn:192.0.2.2:3478"], username: "u", credential: "p")])
+        #expect(
+            order.ice.servers == [NetworkSpec.Server(urls: ["turn:192.0.2.2:3478"], username: "u", credential: "p")]
+        )
         #expect(order.ice.hostAddresses == ["192.0.2.3"])
         #expect(order.ice.firstPort == 40000 && order.ice.lastPort == 40100)
     }
@@ -105,8 +105,8 @@ import Testing
 }
 
 @Suite struct RecordingLimitTests {
-    private static func order(video: Bool, audio: Bool) -> RecordOrder {
-        var order = RecordOrder()
+    private static func order(video: Bool, audio: Bool) -> RecordSpec {
+        var order = RecordSpec()
         (order.video, order.audio) = (video, audio)
         return order
     }

@@ -4,6 +4,7 @@ import CGStreamer
 import CTapedeck
 import Foundation
 import Matroska
+import Rooms
 import SDP
 import Session
 import Storage
@@ -40,7 +41,7 @@ struct LoopbackTests {
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
-        let camera = try TestSession.camera(CameraSettings())
+        let camera = try TestSession.camera(SendSpec())
         let cameraEnd = LoopbackSignaller("camera", alteration: alteration)
         let recorderEnd = LoopbackSignaller("recorder")
         let sending = RoomSession(

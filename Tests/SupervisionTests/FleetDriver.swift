@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Rooms
 import Supervision
 
 /// Feeds a fleet and plays well-behaved workers, with time in whole seconds.
@@ -17,8 +18,8 @@ struct FleetDriver {
         _ name: String,
         url: String = "socketio+http://192.0.2.1/a",
         priority: Int? = nil
-    ) -> RoomOrder {
-        var order = RoomOrder(name: name, url: url, storage: "/srv")
+    ) -> RoomSpec {
+        var order = RoomSpec(name: name, url: url, storage: "/srv")
         order.priority = priority
         return order
     }

@@ -2,15 +2,15 @@
 
 import Media
 import PipelineCatalogue
+import Rooms
 import Signalling
-import Supervision
 import Testing
 
 @testable import Worker
 
 @Suite struct RoomPlanTests {
-    private static func order(_ change: (inout RoomOrder) -> Void = { _ in }) -> RoomOrder {
-        var order = RoomOrder(name: "standup", url: "socketio+http://127.0.0.1:1/standup", storage: "/tmp")
+    private static func order(_ change: (inout RoomSpec) -> Void = { _ in }) -> RoomSpec {
+        var order = RoomSpec(name: "standup", url: "socketio+http://127.0.0.1:1/standup", storage: "/tmp")
         change(&order)
         return order
     }
@@ -19,8 +19,8 @@ import Testing
         let plan = try RoomPlan(
             Self.order {
                 $0.secret = "p w"
-                $0.record = RecordOrder()
-                $0.send = CameraOrder(video: "test", audio: nil)
+                $0.record = RecordSpec()
+                $0.send = SendSpec(video: .test, audio: nil)
                 $0.continues = "/tmp/recordings/x"
                 ($0.ice.firstPort, $0.ice.lastPort) = (40_000, 40_100)
             },
@@ -28,20 +28,20 @@ import Testing
         )
         #expect(plan.recorder.isAutomatic && plan.recorder.emptyLimit == .seconds(30))
         #expect(plan.recorder.continues == "/tmp/recordings/x" && plan.recorder.host == "here")
-        #expect(plan.camera?.settings.sendsVideo == true && plan.camera?.settings.sendsAudio == false)
+        #expect(plan.camera == SendSpec(video: .test, audio: nil))
         #expect(plan.secret == "p w")
         #expect(plan.network.portRange == 40_000...40_100)
     }
 
     @Test func filesAreSynchronisedAsOftenAsOrdered() throws {
-        func interval(_ milliseconds: Int?) throws -> Duration {
+        func interval(_ milliseconds: Int) throws -> Duration {
             let order = Self.order {
-                $0.record = RecordOrder()
+                $0.record = RecordSpec()
                 $0.record?.synchroniseMilliseconds = milliseconds
             }
             return try RoomPlan(order, host: "").recorder.synchroniseEvery
         }
-        #expect(try interval(nil) == .seconds(1))
+        #expect(try interval(RecordSpec().synchroniseMilliseconds) == .seconds(1))
         #expect(try interval(250) == .milliseconds(250))
         #expect(throws: RoomPlanError(message: "synchroniseMilliseconds takes 100 to 60000, not 99")) {
             try interval(99)
@@ -49,14 +49,14 @@ import Testing
     }
 
     @Test func outputsAreChecked() throws {
-        var right = RTPOutputOrder(host: "192.0.2.7")
+        var right = OutputSpec(host: "192.0.2.7")
         (right.videoPort, right.sdpFile, right.timeToLive) = (5004, "/run/a.sdp", 3)
         let plan = try RoomPlan(Self.order { $0.outputs = [right] }, host: "")
         var settings = RTPOutputSettings(host: "192.0.2.7")
         (settings.videoPort, settings.descriptionFile, settings.timeToLive) = (5004, "/run/a.sdp", 3)
         #expect(plan.outputs == [settings])
         #expect(throws: RoomPlanError(message: "output rtp://h:0: there is neither a video nor an audio port")) {
-            try RoomPlan(Self.order { $0.outputs = [RTPOutputOrder(host: "h")] }, host: "")
+            try RoomPlan(Self.order { $0.outputs = [OutputSpec(host: "h")] }, host: "")
         }
         #expect(throws: RoomPlanError(message: "a room takes 16 outputs at most")) {
             try RoomPlan(Self.order { $0.outputs = Array(repeating: right, count: 17) }, host: "")
@@ -65,9 +65,9 @@ import Testing
 
     /// What is wrong with a pipeline is told by its status: the room goes on.
     @Test func pipelinesHaveNamesAndPlans() throws {
-        func output(_ file: String, _ parameters: [String: String]) -> RTPOutputOrder {
-            var order = RTPOutputOrder(host: "127.0.0.1")
-            order.pipeline = PipelineOutputOrder(file: file)
+        func output(_ file: String, _ parameters: [String: String]) -> OutputSpec {
+            var order = OutputSpec(host: "127.0.0.1")
+            order.pipeline = PipelineOutputSpec(file: file)
             order.pipeline?.parameters = parameters
             return order
         }
@@ -100,8 +100,8 @@ import Testing
         let plan = try RoomPlan(
             Self.order {
                 $0.ice.servers = [
-                    ICEOrder.Server(urls: ["stun:stun.example.org:3478", "stun:second.example.org"]),
-                    ICEOrder.Server(
+                    NetworkSpec.Server(urls: ["stun:stun.example.org:3478", "stun:second.example.org"]),
+                    NetworkSpec.Server(
                         urls: ["turn:192.0.2.7:3478?transport=udp", "turns:192.0.2.7"],
                         username: "a:b",
                         credential: "p@ss/ü"
@@ -124,73 +124,23 @@ import Testing
         #expect(plan.network.offered.hosts == ["*.example.org"])
     }
 
-    private static let wrong: [(String, @Sendable (inout RoomOrder) -> Void)] = [
+    private static let wrong: [(String, @Sendable (inout RoomSpec) -> Void)] = [
         ("no name", { $0.name = "" }),
         ("absolute path", { $0.storage = "relative" }),
         ("not a room scheme", { $0.url = "http://x/y" }),
         (
             "emptyAfterSeconds",
             {
-                $0.record = RecordOrder()
+                $0.record = RecordSpec()
                 $0.record?.emptyAfterSeconds = 0
             }
         ),
-        ("video takes the name", { $0.send = CameraOrder(video: "a tape") }),
-        ("neither picture nor sound", { $0.send = CameraOrder(video: nil, audio: nil) }),
-        (
-            "preferredCodec",
-            {
-                $0.send = CameraOrder()
-                $0.send?.preferredCodec = "av1"
-            }
-        ),
-        (
-            "preferredCodec",
-            {
-                $0.record = RecordOrder()
-                $0.record?.preferredCodec = "VP9"
-            }
-        ),
-        (
-            "pixels",
-            {
-                $0.send = CameraOrder()
-                $0.send?.width = 321
-            }
-        ),
-        (
-            "framesPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.framesPerSecond = 61
-            }
-        ),
-        (
-            "bitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.bitsPerSecond = .max
-            }
-        ),
-        (
-            "minimumBitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.minimumBitsPerSecond = 1_500_001
-            }
-        ),
-        (
-            "audioBitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.audioBitsPerSecond = 5999
-            }
-        ),
+        ("neither picture nor sound", { $0.send = SendSpec(video: nil, audio: nil) }),
         ("port range", { $0.ice.firstPort = 1 }),
         ("port range", { ($0.ice.firstPort, $0.ice.lastPort) = (2, 1) }),
-        ("stun:HOST", { $0.ice.servers = [ICEOrder.Server(urls: ["stun"])] }),
-        ("is like stun", { $0.ice.servers = [ICEOrder.Server(urls: ["http:x"])] }),
-        ("username and credential", { $0.ice.servers = [ICEOrder.Server(urls: ["turn:x"])] }),
+        ("stun:HOST", { $0.ice.servers = [NetworkSpec.Server(urls: ["stun"])] }),
+        ("is like stun", { $0.ice.servers = [NetworkSpec.Server(urls: ["http:x"])] }),
+        ("username and credential", { $0.ice.servers = [NetworkSpec.Server(urls: ["turn:x"])] }),
     ]
 
     @Test(arguments: Self.wrong.indices)

@@ -73,7 +73,7 @@ extension ValueType where Value == String {
     fileprivate static let descriptionFile = ValueType(
         accepted: "an absolute path that ends in .sdp, such as /run/tapedeck/standup.sdp"
     ) { text in
-        text.hasSuffix(".sdp") ? Self.absolutePath(text) : nil
+        text.hasSuffix(".sdp") ? AbsolutePath.parse(text) : nil
     }
 
     /// A network interface's name (IFNAMSIZ).

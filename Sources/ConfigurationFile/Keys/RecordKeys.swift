@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Rooms
 
 /// The keys of a room's `record`.
 enum RecordKeys {
@@ -8,14 +9,14 @@ enum RecordKeys {
     static let audio = Key("audio", .boolean)
     static let chat = Key("chat", .boolean)
     static let automatic = Key("automatic", .boolean)
-    static let emptyAfter = Key("empty_after", .duration(.seconds(1)...(.seconds(86_400)), example: "30s"))
-    static let preferredCodec = Key("preferred_codec", ValueType<SendConfiguration.Codec>.choice)
-    static let segment = Key("segment", ValueType<RecordConfiguration.Segment>.segment.or("none"))
-    static let preroll = Key("preroll", .duration(.zero ... .seconds(60), example: "10s"))
+    static let emptyAfter = Key("empty_after", .seconds(RecordSpec.emptyAfterRange, example: "30s"))
+    static let preferredCodec = Key("preferred_codec", ValueType<PreferredCodec>.choice)
+    static let segment = Key("segment", ValueType<Segment>.segment.or("none"))
+    static let preroll = Key("preroll", .milliseconds(RecordSpec.prerollRange, example: "10s"))
     static let tags = Key("tags", ValueType<String>.line(maximum: 64))
     static let notes = Key("notes", ValueType<String>.line(maximum: 1024))
-    static let export = Key("export", ValueType<RecordConfiguration.Layout>.choice)
-    static let container = Key("container", ValueType<RecordConfiguration.Container>.choice)
+    static let export = Key("export", ValueType<ExportConfiguration.Layout>.choice)
+    static let container = Key("container", ValueType<ExportConfiguration.Container>.choice)
     static let keepDamaged = Key("keep_damaged", .boolean)
     static let project = Key("project", .boolean)
 
@@ -37,25 +38,33 @@ enum RecordKeys {
     )
 }
 
-extension ValueType where Value == RecordConfiguration.Segment {
+/// How large one recording gets before the next one of its series begins.
+enum Segment: Sendable, Hashable {
+    /// Seconds, 10 to 7 d.
+    case time(Int)
+    /// 1 MB to 1 TB.
+    case bytes(Int64)
+}
+
+extension ValueType where Value == Segment {
     /// How large a segment is.
     fileprivate static let segment = ValueType(
         accepted: "a time from 10s to 7d or a size from 1MB to 1TB with its unit, such as 30m or 2GB"
     ) { text in
         if let time = DurationText.parse(text) {
-            return (.seconds(10) ... .seconds(7 * 86_400)).contains(time) ? .time(time) : nil
+            let range = Duration.seconds(10)...(.seconds(RecordSpec.segmentRange.upperBound))
+            return range.contains(time) ? .time(Int(time.components.seconds)) : nil
         }
         guard let bytes = ByteCountText.parse(text), (1_000_000...1_000_000_000_000).contains(bytes) else { return nil }
         return .bytes(bytes)
     }
 }
 
-extension RecordConfiguration {
-    /// Reads `record` of a room: nil for `none`, the defaults if there is none.
-    static func read(_ room: MappingReader) -> RecordConfiguration? {
-        var record = RecordConfiguration()
-        guard let node = room.node("record") else { return record }
-        if node.isWord("none") { return nil }
+extension RoomConfiguration {
+    /// Reads `record` of a room: nothing is recorded for `none`, and everything if there is none.
+    static func readRecord(_ room: MappingReader) -> (record: RecordSpec?, export: ExportConfiguration) {
+        guard let node = room.node("record") else { return (RecordSpec(), ExportConfiguration()) }
+        if node.isWord("none") { return (nil, ExportConfiguration()) }
         let accepted = "none, or a mapping with \(RecordKeys.table.names.joined(separator: ", "))"
         let reader = MappingReader(
             node,
@@ -64,30 +73,40 @@ extension RecordConfiguration {
             problems: room.problems,
             accepted: accepted
         )
-        guard let reader else { return nil }
-        record.video = reader.value(RecordKeys.video) ?? record.video
-        record.audio = reader.value(RecordKeys.audio) ?? record.audio
-        record.chat = reader.value(RecordKeys.chat) ?? record.chat
-        record.automatic = reader.value(RecordKeys.automatic) ?? record.automatic
-        record.emptyAfter = reader.value(RecordKeys.emptyAfter) ?? record.emptyAfter
-        record.preferredCodec = reader.value(RecordKeys.preferredCodec)
-        record.segment = reader.value(RecordKeys.segment) ?? record.segment
-        record.preroll = reader.value(RecordKeys.preroll) ?? record.preroll
-        record.tags = reader.values(RecordKeys.tags, count: 0...32) ?? record.tags
-        record.notes = reader.value(RecordKeys.notes)
-        if let exports = reader.values(RecordKeys.export, count: 0...Layout.allCases.count) {
-            record.exports = exports
+        return (reader.map { RecordSpec($0) }, reader.map { ExportConfiguration($0) } ?? ExportConfiguration())
+    }
+}
+
+extension RecordSpec {
+    fileprivate init(_ reader: MappingReader) {
+        self.init()
+        self.video = reader.value(RecordKeys.video) ?? self.video
+        self.audio = reader.value(RecordKeys.audio) ?? self.audio
+        self.chat = reader.value(RecordKeys.chat) ?? self.chat
+        self.isAutomatic = reader.value(RecordKeys.automatic) ?? self.isAutomatic
+        self.emptyAfterSeconds = reader.value(RecordKeys.emptyAfter) ?? self.emptyAfterSeconds
+        self.preferredCodec = reader.value(RecordKeys.preferredCodec)
+        switch reader.value(RecordKeys.segment) ?? nil {
+        case .time(let seconds): self.segmentSeconds = seconds
+        case .bytes(let bytes): self.segmentBytes = bytes
+        case nil: break
         }
-        record.container = reader.value(RecordKeys.container) ?? record.container
-        record.keepsDamaged = reader.value(RecordKeys.keepDamaged) ?? record.keepsDamaged
-        record.writesProject = reader.value(RecordKeys.project) ?? record.writesProject
-        if !record.video, !record.audio {
-            reader.add(
-                RecordKeys.audio.name,
-                "without video and audio there is nothing to record",
-                accepted: "record: none"
-            )
+        self.prerollMilliseconds = reader.value(RecordKeys.preroll) ?? self.prerollMilliseconds
+        self.tags = reader.values(RecordKeys.tags, count: 0...32) ?? self.tags
+        self.notes = reader.value(RecordKeys.notes)
+        // Ranges are those of the keys.
+        if self.problems.contains(.nothing) {
+            reader.add(RecordKeys.audio.name, "\(Problem.nothing)", accepted: "record: none")
         }
-        return record
+    }
+}
+
+extension ExportConfiguration {
+    fileprivate init(_ reader: MappingReader) {
+        self.init()
+        self.layouts = reader.values(RecordKeys.export, count: 0...Layout.allCases.count) ?? self.layouts
+        self.container = reader.value(RecordKeys.container) ?? self.container
+        self.keepsDamaged = reader.value(RecordKeys.keepDamaged) ?? self.keepsDamaged
+        self.writesProject = reader.value(RecordKeys.project) ?? self.writesProject
     }
 }

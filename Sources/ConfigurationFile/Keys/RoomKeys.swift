@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Rooms
 
 /// The keys of a room.
 enum RoomKeys {
@@ -56,12 +57,12 @@ extension RoomConfiguration {
         let join = JoinRule(reader)
         let untilEmpty = reader.value(RoomKeys.untilEmpty)
         let priority = reader.value(RoomKeys.priority)
-        let record = RecordConfiguration.read(reader)
-        let send = SendConfiguration.read(reader)
+        let send = SendSpec.read(reader)
         let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
         let outputs = OutputConfiguration.read(reader)
+        let (record, export) = Self.readRecord(reader)
         guard let address else { return nil }
         self.init(name: name, address: address, definition: definition)
         self.displayName = displayName ?? self.displayName
@@ -69,7 +70,7 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.priority = priority ?? self.priority
-        self.record = record
+        (self.record, self.export) = (record, export)
         self.send = send
         self.outputs = outputs
         self.rejoin.afterKick = afterKick ?? self.rejoin.afterKick

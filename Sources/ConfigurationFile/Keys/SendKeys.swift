@@ -2,19 +2,20 @@
 
 internal import Basics
 internal import PipelineCatalogue
+internal import Rooms
 
 /// The keys of a room's `send`.
 enum SendKeys {
-    static let capture = Key("capture", ValueType<SendConfiguration.VideoSource>.videoSource.or("none"))
-    static let audio = Key("audio", ValueType<SendConfiguration.AudioSource>.audioSource.or("none"))
+    static let capture = Key("capture", ValueType<MediaSource>.videoSource.or("none"))
+    static let audio = Key("audio", ValueType<MediaSource>.audioSource.or("none"))
     static let parameter = Key("parameters", .parameterValue)
-    static let open = Key("open", ValueType<SendConfiguration.Opening>.choice)
-    static let preferredCodec = Key("preferred_codec", ValueType<SendConfiguration.Codec>.choice)
+    static let open = Key("open", ValueType<Opening>.choice)
+    static let preferredCodec = Key("preferred_codec", ValueType<PreferredCodec>.choice)
     static let size = Key("size", ValueType<PictureSize>.pictureSize)
-    static let framesPerSecond = Key("fps", .integer(1...60))
-    static let bitrate = Key("bitrate", .bitRate(50_000...50_000_000))
-    static let minimumBitrate = Key("min_bitrate", .bitRate(50_000...50_000_000))
-    static let audioBitrate = Key("audio_bitrate", .bitRate(6000...510_000))
+    static let framesPerSecond = Key("fps", .integer(SendSpec.framesPerSecondRange))
+    static let bitrate = Key("bitrate", .bitRate(SendSpec.bitsPerSecondRange))
+    static let minimumBitrate = Key("min_bitrate", .bitRate(SendSpec.bitsPerSecondRange))
+    static let audioBitrate = Key("audio_bitrate", .bitRate(SendSpec.audioBitsPerSecondRange))
     static let audioFEC = Key("audio_fec", .boolean)
     static let audioDTX = Key("audio_dtx", .boolean)
 
@@ -32,6 +33,14 @@ enum SendKeys {
         audioFEC.entry,
         audioDTX.entry
     )
+
+    /// When devices are open.
+    enum Opening: String, Sendable, Hashable, CaseIterable {
+        /// While somebody receives what they give.
+        case needed
+        /// As long as we are in the room.
+        case always
+    }
 }
 
 extension ValueType where Value == PictureSize {
@@ -42,61 +51,20 @@ extension ValueType where Value == PictureSize {
     )
 }
 
-extension ValueType where Value == SendConfiguration.VideoSource {
+extension ValueType where Value == MediaSource {
     /// Where a picture comes from.
     fileprivate static let videoSource = ValueType(
         accepted: "test, v4l2:/dev/DEVICE, v4l2:name=NAME, v4l2:serial=NUMBER, file:/PATH, image:/PATH, screen, "
-            + "rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT"
-    ) { text in
-        if text == "test" { return .test }
-        if text.hasPrefix("v4l2:") {
-            let device = String(text.dropFirst(5))
-            let isSelector = ["name=", "serial="].contains { device.hasPrefix($0) && device != $0 }
-            if isSelector { return CaptureText.isArgument(device) ? .v4l2(device) : nil }
-            return ValueType<String>.absolutePath(device).map { .v4l2($0) }
-        }
-        if text.hasPrefix("file:") {
-            return ValueType<String>.absolutePath(String(text.dropFirst(5))).map { .file($0) }
-        }
-        return CaptureText.isCapture(text) ? .pipeline(text) : nil
-    }
-}
+            + "rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT",
+        text: { MediaSource(configured: $0) }
+    )
 
-extension ValueType where Value == SendConfiguration.AudioSource {
     /// Where sound comes from.
     fileprivate static let audioSource = ValueType(
         accepted:
-            "test, alsa:DEVICE, file:/PATH, rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT"
-    ) { text in
-        if text == "test" { return .test }
-        if text.hasPrefix("file:") {
-            return ValueType<String>.absolutePath(String(text.dropFirst(5))).map { .file($0) }
-        }
-        guard text.hasPrefix("alsa:") else { return CaptureText.isCapture(text) ? .pipeline(text) : nil }
-        let device = text.dropFirst(5)
-        guard (1...128).contains(device.utf8.count),
-            device.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        return .alsa(String(device))
-    }
-}
-
-/// How the captures of `Pipelines/` are written.
-private enum CaptureText {
-    /// Whether a text is `NAME` or `NAME:ARGUMENT`; what files are named by their paths has absolute ones.
-    static func isCapture(_ text: String) -> Bool {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let name = parts.first, PipelineFile.isName(String(name)), name != "none" else { return false }
-        guard parts.count > 1 else { return !["file", "image", "rtp", "rtsp", "v4l2"].contains(name) }
-        let argument = String(parts[1])
-        if name == "image" || name == "rtp" { return ValueType<String>.absolutePath(argument) == argument }
-        return Self.isArgument(argument)
-    }
-
-    static func isArgument(_ text: String) -> Bool {
-        (1...1024).contains(text.utf8.count)
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    }
+            "test, alsa:DEVICE, file:/PATH, rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT",
+        text: { MediaSource(configured: $0) }
+    )
 }
 
 extension ValueType where Value == String {
@@ -110,11 +78,10 @@ extension ValueType where Value == String {
     }
 }
 
-extension SendConfiguration {
+extension SendSpec {
     /// Reads `send` of a room: nil for `none` or if there is none.
-    static func read(_ room: MappingReader) -> SendConfiguration? {
+    static func read(_ room: MappingReader) -> SendSpec? {
         guard let node = room.node("send"), !node.isWord("none") else { return nil }
-        var send = SendConfiguration()
         let accepted = "none, or a mapping with \(SendKeys.table.names.joined(separator: ", "))"
         let reader = MappingReader(
             node,
@@ -123,36 +90,44 @@ extension SendConfiguration {
             problems: room.problems,
             accepted: accepted
         )
-        guard let reader else { return nil }
-        send.capture = reader.value(SendKeys.capture) ?? send.capture
-        send.audio = reader.value(SendKeys.audio) ?? send.audio
+        return reader.map { SendSpec($0) }
+    }
+
+    private init(_ reader: MappingReader) {
+        self.init(video: .test, audio: nil)
+        self.video = reader.value(SendKeys.capture) ?? self.video
+        self.audio = reader.value(SendKeys.audio) ?? self.audio
         for (entry, path) in reader.named(SendKeys.parameter.name) {
-            send.parameters[entry.key] = reader.single(entry.value, SendKeys.parameter, path: path)
+            self.parameters[entry.key] = reader.single(entry.value, SendKeys.parameter, path: path)
         }
-        send.open = reader.value(SendKeys.open) ?? send.open
-        send.preferredCodec = reader.value(SendKeys.preferredCodec) ?? send.preferredCodec
-        if let size = reader.value(SendKeys.size) { (send.width, send.height) = (size.width, size.height) }
-        send.framesPerSecond = reader.value(SendKeys.framesPerSecond) ?? send.framesPerSecond
-        send.bitsPerSecond = reader.value(SendKeys.bitrate) ?? send.bitsPerSecond
+        self.keepsOpen = reader.value(SendKeys.open) == .always
+        self.preferredCodec = reader.value(SendKeys.preferredCodec) ?? self.preferredCodec
+        if let size = reader.value(SendKeys.size) { (self.width, self.height) = (size.width, size.height) }
+        self.framesPerSecond = reader.value(SendKeys.framesPerSecond) ?? self.framesPerSecond
+        self.bitsPerSecond = reader.value(SendKeys.bitrate) ?? self.bitsPerSecond
         let minimum = reader.value(SendKeys.minimumBitrate)
-        send.minimumBitsPerSecond = minimum ?? min(send.minimumBitsPerSecond, send.bitsPerSecond)
-        if let minimum, minimum > send.bitsPerSecond {
-            reader.add(
-                SendKeys.minimumBitrate.name,
-                "\(BitRateText.text(minimum)) is more than bitrate, \(BitRateText.text(send.bitsPerSecond))",
-                accepted: "at most bitrate; as much as bitrate fixes the rate"
-            )
+        self.minimumBitsPerSecond = minimum ?? min(self.minimumBitsPerSecond, self.bitsPerSecond)
+        self.audioBitsPerSecond = reader.value(SendKeys.audioBitrate) ?? self.audioBitsPerSecond
+        self.usesAudioFEC = reader.value(SendKeys.audioFEC) ?? self.usesAudioFEC
+        self.usesAudioDTX = reader.value(SendKeys.audioDTX) ?? self.usesAudioDTX
+        for problem in self.problems {
+            switch problem {
+            case .minimum(let minimum):
+                reader.add(
+                    SendKeys.minimumBitrate.name,
+                    "\(BitRateText.text(minimum)) is more than bitrate, \(BitRateText.text(self.bitsPerSecond))",
+                    accepted: "at most bitrate; as much as bitrate fixes the rate"
+                )
+            case .nothing:
+                reader.add(
+                    SendKeys.capture.name,
+                    "without capture and audio there is nothing to send",
+                    accepted: "send: none"
+                )
+            case .size, .range:
+                // Those of the keys, which were told already.
+                break
+            }
         }
-        send.audioBitsPerSecond = reader.value(SendKeys.audioBitrate) ?? send.audioBitsPerSecond
-        send.usesAudioFEC = reader.value(SendKeys.audioFEC) ?? send.usesAudioFEC
-        send.usesAudioDTX = reader.value(SendKeys.audioDTX) ?? send.usesAudioDTX
-        if send.capture == nil, send.audio == nil {
-            reader.add(
-                SendKeys.capture.name,
-                "without capture and audio there is nothing to send",
-                accepted: "send: none"
-            )
-        }
-        return send
     }
 }

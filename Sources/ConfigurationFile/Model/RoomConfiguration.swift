@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import Rooms
 public import Signalling
 
 /// One room: where it is, when we are in it, and what we do there.
@@ -20,9 +21,11 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// How important it is where not all rooms can be joined, 0 to 100.
     public var priority = 50
     /// What is recorded; `nil` records nothing unless somebody asks.
-    public var record: RecordConfiguration?
+    public var record: RecordSpec?
+    /// What is exported of recordings; of no meaning where nothing is recorded.
+    public var export = ExportConfiguration()
     /// What we send; `nil` receives only.
-    public var send: SendConfiguration?
+    public var send: SendSpec?
     /// Where received tracks are sent on.
     public var outputs: [OutputConfiguration] = []
     /// What happens when we are thrown out or find no place.
@@ -37,7 +40,7 @@ public struct RoomConfiguration: Sendable, Hashable {
         self.displayName = "tapedeck"
         self.join = .always
         self.untilEmpty = false
-        self.record = RecordConfiguration()
+        self.record = RecordSpec()
         self.rejoin = RejoinRule()
         self.definition = definition
     }

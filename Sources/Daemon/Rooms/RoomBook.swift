@@ -2,7 +2,7 @@
 
 import ConfigurationFile
 import Foundation
-import Supervision
+import Rooms
 
 /// The rooms that we know of and whether we should be in them: the configuration's and those that came by the
 /// interface.
@@ -55,7 +55,7 @@ struct RoomBook: Sendable {
 
     /// What is exported of a room's recordings when they are finished; that of a removed room, too.
     func exports(of name: String) -> [ExportOrder] {
-        (self.entries[name]?.definition ?? self.removed[name])?.record?.exportOrders ?? []
+        (self.entries[name]?.definition ?? self.removed[name])?.exportOrders ?? []
     }
 
     /// Somebody wants us there, or does not any more.
@@ -94,8 +94,8 @@ struct RoomBook: Sendable {
     mutating func leaveEmptied(now: Duration, date: Date) -> [String] {
         let names = self.entries.compactMap { name, entry -> String? in
             guard entry.definition.untilEmpty, entry.hadParticipants, let since = entry.emptySince else { return nil }
-            let grace = entry.definition.record?.emptyAfter ?? RecordConfiguration().emptyAfter
-            return now - since >= grace ? name : nil
+            let grace = (entry.definition.record ?? RecordSpec()).emptyAfterSeconds
+            return now - since >= .seconds(grace) ? name : nil
         }
         for name in names {
             self.request(name, false)

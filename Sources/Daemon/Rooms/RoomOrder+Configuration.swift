@@ -2,9 +2,9 @@
 
 import Basics
 import ConfigurationFile
-import Supervision
+import Rooms
 
-extension RoomOrder {
+extension RoomSpec {
     /// What a worker is told of a room of the configuration.
     init(_ room: RoomConfiguration, in configuration: DaemonConfiguration) {
         self.init(
@@ -14,17 +14,19 @@ extension RoomOrder {
             storage: configuration.storage.directory
         )
         self.secret = room.secret?.value
-        self.record = room.record.map { RecordOrder($0, in: configuration.storage) }
+        self.record = room.record
+        self.record?.synchroniseMilliseconds = Int(configuration.storage.synchroniseEvery.milliseconds)
         self.whenFullSeconds = Int(room.rejoin.whenFull.components.seconds)
         self.afterKickSeconds = room.rejoin.afterKick.map { Int($0.components.seconds) }
-        self.send = room.send.map { CameraOrder($0, in: configuration.pipelines) }
+        self.send = room.send
+        self.send?.pipelines = configuration.pipelines.directory
         self.priority = room.priority == Self.usualPriority ? nil : room.priority
-        self.outputs = room.outputs.isEmpty ? nil : room.outputs.map { RTPOutputOrder($0, in: configuration.pipelines) }
-        self.ice = ICEOrder(configuration.ice)
+        self.outputs = room.outputs.isEmpty ? nil : room.outputs.map { OutputSpec($0, in: configuration.pipelines) }
+        self.ice = NetworkSpec(configuration.ice)
     }
 }
 
-extension RTPOutputOrder {
+extension OutputSpec {
     init(_ output: OutputConfiguration, in pipelines: PipelinesConfiguration) {
         switch output {
         case .rtp(let output): self.init(output)
@@ -32,7 +34,7 @@ extension RTPOutputOrder {
             // Its packets do not leave the host.
             self.init(host: "127.0.0.1")
             self.participant = output.participant
-            var pipeline = PipelineOutputOrder(file: output.file)
+            var pipeline = PipelineOutputSpec(file: output.file)
             pipeline.parameters = output.parameters.isEmpty ? nil : output.parameters.mapValues(\.value)
             pipeline.pipelines = pipelines.directory
             self.pipeline = pipeline
@@ -56,46 +58,7 @@ extension RTPOutputOrder {
     }
 }
 
-extension RecordOrder {
-    init(_ record: RecordConfiguration, in storage: StorageConfiguration) {
-        self.init()
-        self.isAutomatic = record.automatic
-        self.video = record.video
-        self.audio = record.audio
-        self.chat = record.chat
-        self.emptyAfterSeconds = Int(record.emptyAfter.components.seconds)
-        self.preferredCodec = record.preferredCodec?.rawValue
-        switch record.segment {
-        case .time(let time): self.segmentSeconds = Int(time.components.seconds)
-        case .bytes(let bytes): self.segmentBytes = bytes
-        case nil: break
-        }
-        self.prerollMilliseconds = record.preroll > .zero ? Int(record.preroll.milliseconds) : nil
-        self.synchroniseMilliseconds = Int(storage.synchroniseEvery.milliseconds)
-        self.tags = record.tags.isEmpty ? nil : record.tags
-        self.notes = record.notes
-    }
-}
-
-extension CameraOrder {
-    init(_ send: SendConfiguration, in pipelines: PipelinesConfiguration) {
-        self.init(video: send.capture?.description, audio: send.audio?.description)
-        self.pipelines = pipelines.directory
-        self.parameters = send.parameters.isEmpty ? nil : send.parameters
-        self.preferredCodec = send.preferredCodec.rawValue
-        self.width = send.width
-        self.height = send.height
-        self.framesPerSecond = send.framesPerSecond
-        self.bitsPerSecond = send.bitsPerSecond
-        self.minimumBitsPerSecond = send.minimumBitsPerSecond
-        self.audioBitsPerSecond = send.audioBitsPerSecond
-        self.audioFEC = send.usesAudioFEC
-        self.audioDTX = send.usesAudioDTX
-        self.keepsOpen = send.open == .always
-    }
-}
-
-extension ICEOrder {
+extension NetworkSpec {
     init(_ ice: ICEConfiguration) {
         self.init()
         self.servers = ice.servers.map {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Rooms
+
 extension Fleet {
-    mutating func define(_ order: RoomOrder, _ now: Duration) {
+    mutating func define(_ order: RoomSpec, _ now: Duration) {
         guard var room = self.rooms[order.name] else {
             self.rooms[order.name] = FleetRoom(order: order, settings: self.settings.restart, now: now)
             return

@@ -4,6 +4,7 @@ internal import Basics
 public import GStreamer
 public import Logging
 public import Media
+public import Rooms
 internal import SDP
 internal import Session
 public import Signalling

@@ -3,9 +3,9 @@
 internal import ConfigurationFile
 internal import Media
 internal import PipelineCatalogue
+internal import Rooms
 internal import Session
 internal import Signalling
-internal import Supervision
 
 /// Why an order cannot be carried out, in a sentence for a person.
 struct RoomPlanError: Error, Sendable, Hashable {
@@ -20,7 +20,7 @@ struct RoomPlan: Sendable {
     var displayName: String
     var secret: String?
     var recorder: RecorderSettings
-    var camera: CameraPlan?
+    var camera: SendSpec?
     var outputs: [RTPOutputSettings]
     /// The video codec that others are asked to send; nil: as what we send, else VP8.
     var preferred: PreferredCodec?
@@ -29,7 +29,7 @@ struct RoomPlan: Sendable {
     /// Checks an order.
     ///
     /// - Parameter host: this host's name, for journals.
-    init(_ order: RoomOrder, host: String) throws(RoomPlanError) {
+    init(_ order: RoomSpec, host: String) throws(RoomPlanError) {
         guard !order.name.isEmpty else { throw RoomPlanError(message: "the room has no name") }
         guard order.storage.hasPrefix("/") else {
             throw RoomPlanError(message: "the storage directory is not an absolute path")
@@ -50,17 +50,16 @@ struct RoomPlan: Sendable {
             self.policy.fullWait = .seconds(seconds)
         }
         var recorder = RecorderSettings(storage: order.storage, room: order.name, host: host)
-        let record = order.record ?? RecordOrder()
+        let record = order.record ?? RecordSpec()
+        try record.check()
         recorder.displayName = order.displayName
         recorder.isAutomatic = order.record != nil && record.isAutomatic
-        try recorder.take(record)
+        recorder.take(record)
         recorder.continues = order.continues
-        self.preferred = try PreferredCodec(order: record.preferredCodec)
+        self.preferred = record.preferredCodec
         self.recorder = recorder
-        let name = order.displayName
-        self.camera = try order.send.map { order throws(RoomPlanError) in
-            try CameraPlan(order, name: name)
-        }
+        try order.send?.check()
+        self.camera = order.send
         self.outputs = try RTPOutputSettings.all(order.outputs ?? [])
         self.network = try NetworkSettings(order.ice)
     }
@@ -68,7 +67,7 @@ struct RoomPlan: Sendable {
 
 extension RTPOutputSettings {
     /// Checks orders.
-    static func all(_ orders: [RTPOutputOrder]) throws(RoomPlanError) -> [RTPOutputSettings] {
+    static func all(_ orders: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
         guard orders.count(where: { $0.label == nil }) <= RTPOutputs.maximum else {
             throw RoomPlanError(message: "a room takes \(RTPOutputs.maximum) outputs at most")
         }
@@ -112,12 +111,12 @@ extension RTPOutputSettings {
 
 extension PipelineOutputSettings {
     /// Looks an order's file up and gives it the values; what is wrong with them is told by the output's status.
-    fileprivate init(_ order: PipelineOutputOrder, from catalogue: Result<PipelineCatalogue, ConfigurationError>) {
+    fileprivate init(_ order: PipelineOutputSpec, from catalogue: Result<PipelineCatalogue, ConfigurationError>) {
         self.init(Self.plan(order, catalogue))
     }
 
     private static func plan(
-        _ order: PipelineOutputOrder,
+        _ order: PipelineOutputSpec,
         _ catalogue: Result<PipelineCatalogue, ConfigurationError>
     ) -> Plan {
         let name = order.file.prefix(64)
@@ -144,116 +143,39 @@ extension PipelineOutputSettings {
 }
 
 extension RecorderSettings {
-    /// Takes what an order says of how to record, and checks it.
-    mutating func take(_ order: RecordOrder) throws(RoomPlanError) {
-        self.recordsVideo = order.video
-        self.recordsAudio = order.audio
-        self.recordsChat = order.chat ?? true
-        guard (1...86_400).contains(order.emptyAfterSeconds) else {
-            throw RoomPlanError(message: "emptyAfterSeconds takes 1 to 86400, not \(order.emptyAfterSeconds)")
-        }
-        self.emptyLimit = .seconds(order.emptyAfterSeconds)
-        self.segment = nil
-        if let seconds = order.segmentSeconds {
-            guard (1...604_800).contains(seconds) else {
-                throw RoomPlanError(message: "segmentSeconds takes 1 to 604800, not \(seconds)")
-            }
-            self.segment = .time(UInt64(seconds) * 1_000_000_000)
-        } else if let bytes = order.segmentBytes {
-            guard bytes > 0 else { throw RoomPlanError(message: "segmentBytes takes 1 and more, not \(bytes)") }
-            self.segment = .bytes(UInt64(bytes))
-        }
-        let preroll = order.prerollMilliseconds ?? 0
-        guard (0...60_000).contains(preroll) else {
-            throw RoomPlanError(message: "prerollMilliseconds takes 0 to 60000, not \(preroll)")
-        }
-        self.preroll = .milliseconds(preroll)
-        let synchronise = order.synchroniseMilliseconds ?? 1000
-        guard (100...60_000).contains(synchronise) else {
-            throw RoomPlanError(message: "synchroniseMilliseconds takes 100 to 60000, not \(synchronise)")
-        }
-        self.synchroniseEvery = .milliseconds(synchronise)
-        self.tags = order.tags ?? []
-        self.notes = order.notes
+    /// Takes what a spec says of how to record; its numbers are in their ranges.
+    mutating func take(_ spec: RecordSpec) {
+        self.recordsVideo = spec.video
+        self.recordsAudio = spec.audio
+        self.recordsChat = spec.chat
+        self.emptyLimit = .seconds(spec.emptyAfterSeconds)
+        self.segment =
+            spec.segmentSeconds.map { .time(UInt64(clamping: $0) * 1_000_000_000) }
+            ?? spec.segmentBytes.map { .bytes(UInt64(clamping: $0)) }
+        self.preroll = .milliseconds(spec.prerollMilliseconds)
+        self.synchroniseEvery = .milliseconds(spec.synchroniseMilliseconds)
+        self.tags = spec.tags
+        self.notes = spec.notes
     }
 }
 
-/// A camera order after everything in it was checked.
-struct CameraPlan: Sendable, Hashable {
-    var settings: CameraSettings
-    var preferred: PreferredCodec
-    /// The folder of the operator's pipeline files.
-    var pipelines: String?
-
-    /// Checks an order's values; whether its files and devices work shows when they are opened.
-    ///
-    /// - Parameter name: What we are called in the room.
-    init(_ order: CameraOrder, name: String) throws(RoomPlanError) {
-        guard let video = CaptureInput(order.video ?? "none") else {
-            throw RoomPlanError(message: "video takes the name of a capture, NAME:ARGUMENT, or none")
-        }
-        guard let audio = CaptureInput(order.audio ?? "none") else {
-            throw RoomPlanError(message: "audio takes the name of a capture, NAME:ARGUMENT, or none")
-        }
-        guard video != .none || audio != .none else {
-            throw RoomPlanError(message: "the camera has neither picture nor sound")
-        }
-        let preferred = try PreferredCodec(order: order.preferredCodec) ?? .vp8
-        guard (320...7680).contains(order.width), (180...4320).contains(order.height), order.width % 2 == 0,
-            order.height % 2 == 0
-        else { throw RoomPlanError(message: "the picture takes even numbers of pixels from 320x180 to 7680x4320") }
-        guard (1...60).contains(order.framesPerSecond) else {
-            throw RoomPlanError(message: "framesPerSecond takes 1 to 60, not \(order.framesPerSecond)")
-        }
-        guard (50_000...50_000_000).contains(order.bitsPerSecond) else {
-            throw RoomPlanError(message: "bitsPerSecond takes 50000 to 50000000, not \(order.bitsPerSecond)")
-        }
-        guard (50_000...order.bitsPerSecond).contains(order.minimumBitsPerSecond) else {
-            throw RoomPlanError(
-                message: "minimumBitsPerSecond takes 50000 to bitsPerSecond, not \(order.minimumBitsPerSecond)"
-            )
-        }
-        guard (6000...510_000).contains(order.audioBitsPerSecond) else {
-            throw RoomPlanError(message: "audioBitsPerSecond takes 6000 to 510000, not \(order.audioBitsPerSecond)")
-        }
-        var settings = CameraSettings()
-        settings.name = name
-        settings.video = video
-        settings.audio = audio
-        settings.parameters = order.parameters ?? [:]
-        settings.width = order.width
-        settings.height = order.height
-        settings.framesPerSecond = order.framesPerSecond
-        settings.bitsPerSecond = order.bitsPerSecond
-        settings.minimumBitsPerSecond = order.minimumBitsPerSecond
-        settings.audioBitsPerSecond = order.audioBitsPerSecond
-        settings.usesAudioFEC = order.audioFEC
-        settings.usesAudioDTX = order.audioDTX
-        settings.keepsOpen = order.keepsOpen
-        settings.isVideoMuted = order.videoMuted
-        settings.isAudioMuted = order.audioMuted
-        settings.isFrozen = order.frozen
-        self.settings = settings
-        self.preferred = preferred
-        self.pipelines = order.pipelines
+extension RecordSpec {
+    /// Throws the first of its problems.
+    func check() throws(RoomPlanError) {
+        if let problem = self.problems.first { throw RoomPlanError(message: problem.description) }
     }
 }
 
-extension PreferredCodec {
-    /// Checks what an order prefers; nil if it says nothing.
-    init?(order text: String?) throws(RoomPlanError) {
-        guard let text else { return nil }
-        guard let codec = PreferredCodec(rawValue: text) else {
-            let accepted = PreferredCodec.allCases.map(\.rawValue).joined(separator: ", ")
-            throw RoomPlanError(message: "preferredCodec takes \(accepted), not \(text.prefix(20))")
-        }
-        self = codec
+extension SendSpec {
+    /// Throws the first of its problems.
+    func check() throws(RoomPlanError) {
+        if let problem = self.problems.first { throw RoomPlanError(message: problem.description) }
     }
 }
 
 extension NetworkSettings {
     /// Checks an order.
-    init(_ order: ICEOrder) throws(RoomPlanError) {
+    init(_ order: NetworkSpec) throws(RoomPlanError) {
         self.init()
         self.hostAddresses = order.hostAddresses
         self.relaysOnly = order.relaysOnly

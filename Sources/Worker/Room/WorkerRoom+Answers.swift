@@ -4,7 +4,7 @@ internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
-internal import Supervision
+internal import Rooms
 
 /// Commands that are answered with something.
 extension WorkerRoom {

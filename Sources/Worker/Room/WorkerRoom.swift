@@ -6,11 +6,11 @@ internal import Logging
 internal import Media
 internal import Observability
 internal import PipelineCatalogue
+internal import Rooms
 internal import Session
 internal import Signalling
 internal import SignallingClients
 internal import Storage
-internal import Supervision
 internal import Synchronization
 
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
@@ -40,7 +40,7 @@ final class WorkerRoom: Sendable {
     private struct State {
         var session: RoomSession?
         var camera: CameraSource?
-        var cameraPlan: CameraPlan?
+        var sends: SendSpec?
         /// The video codec that others are asked to send, where something else than the camera decides it.
         var preferred: PreferredCodec?
         /// Whether data channels are taken.
@@ -82,7 +82,7 @@ final class WorkerRoom: Sendable {
             bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
         )
         self.state = Mutex(
-            State(cameraPlan: plan.camera, preferred: plan.preferred, recordsChat: plan.recorder.recordsChat)
+            State(sends: plan.camera, preferred: plan.preferred, recordsChat: plan.recorder.recordsChat)
         )
     }
 
@@ -169,18 +169,16 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let (cameraPlan, preferred, recordsChat) = self.state.withLock {
-            ($0.cameraPlan, $0.preferred, $0.recordsChat)
-        }
+        let (sends, preferred, recordsChat) = self.state.withLock { ($0.sends, $0.preferred, $0.recordsChat) }
         var camera: CameraSource?
-        if let settings = cameraPlan?.settings {
+        if let sends {
             let logger = self.logger
-            let directory = cameraPlan?.pipelines
+            let name = self.plan.displayName
             do {
                 camera = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
-                    let pipelines = try PipelineCatalogue.load(directory: directory)
-                    let usable = try settings.reconciled(from: pipelines, logger: logger)
-                    let camera = CameraSource(settings: usable, pipelines: pipelines, logger: logger)
+                    let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
+                    let usable = try sends.reconciled(from: pipelines, logger: logger)
+                    let camera = CameraSource(settings: usable, name: name, pipelines: pipelines, logger: logger)
                     try camera.open()
                     return camera
                 }
@@ -210,7 +208,7 @@ final class WorkerRoom: Sendable {
                 recorder: self.recorder,
                 outputs: self.outputs,
                 camera: camera,
-                preferred: preferred ?? cameraPlan?.preferred ?? .vp8,
+                preferred: preferred ?? sends?.preferredCodec ?? .vp8,
                 recordsChat: recordsChat,
                 logger: self.logger
             ),
@@ -359,20 +357,20 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeRecording(_ order: RecordOrder?) async throws -> String? {
+    private func changeRecording(_ order: RecordSpec?) async throws -> String? {
         guard let order else { return try await self.order { $0.stopRecording() } }
         var settings = self.plan.recorder
         do throws(RoomPlanError) {
-            try settings.take(order)
-            let preferred = try PreferredCodec(order: order.preferredCodec)
-            self.rejoin { [recordsChat = settings.recordsChat] state in
-                // Channels that are there may stay: what comes is not recorded.
-                let isNew = state.preferred != preferred || recordsChat && !state.recordsChat
-                (state.preferred, state.recordsChat) = (preferred, recordsChat)
-                return isNew
-            }
+            try order.check()
         } catch {
             return error.message
+        }
+        settings.take(order)
+        self.rejoin { state in
+            // Channels that are there may stay: what comes is not recorded.
+            let isNew = state.preferred != order.preferredCodec || order.chat && !state.recordsChat
+            (state.preferred, state.recordsChat) = (order.preferredCodec, order.chat)
+            return isNew
         }
         return try await self.order { [settings] recorder in
             recorder.take(settings)
@@ -380,7 +378,7 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeOutputs(_ orders: [RTPOutputOrder]) async throws -> String? {
+    private func changeOutputs(_ orders: [OutputSpec]) async throws -> String? {
         let settings: [RTPOutputSettings]
         do throws(RoomPlanError) {
             settings = try RTPOutputSettings.all(orders)
@@ -391,32 +389,30 @@ final class WorkerRoom: Sendable {
         return nil
     }
 
-    private func changeCamera(_ order: CameraOrder?) async throws -> String? {
-        let plan: CameraPlan?
+    private func changeCamera(_ order: SendSpec?) async throws -> String? {
         do throws(RoomPlanError) {
-            plan = try order.map { order throws(RoomPlanError) in
-                try CameraPlan(order, name: self.plan.displayName)
-            }
+            try order?.check()
         } catch {
             return error.message
         }
-        if let plan {
-            let (old, camera) = self.state.withLock { ($0.cameraPlan, $0.camera) }
+        if let order {
+            let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
             let logger = self.logger
             let isSwitched = try await self.control.run("opening what is to be sent", deadline: .seconds(40)) {
                 // What cannot be sent at all changes nothing.
-                let pipelines = try PipelineCatalogue.load(directory: plan.pipelines)
-                let usable = try plan.settings.reconciled(from: pipelines, logger: logger)
+                let pipelines = try PipelineCatalogue.load(directory: order.pipelines)
+                let usable = try order.reconciled(from: pipelines, logger: logger)
                 // A camera for a camera: nobody has to be told.
-                guard let camera, let old, old != plan, old.preferred == plan.preferred, old.pipelines == plan.pipelines
+                guard let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
+                    old.pipelines == order.pipelines
                 else { return false }
                 return try camera.capture(usable)
             }
-            if isSwitched { self.state.withLock { $0.cameraPlan = plan } }
+            if isSwitched { self.state.withLock { $0.sends = order } }
         }
         self.rejoin { state in
-            guard state.cameraPlan != plan else { return false }
-            state.cameraPlan = plan
+            guard state.sends != order else { return false }
+            state.sends = order
             return true
         }
         return nil

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
-import Supervision
+import Rooms
 import Testing
 
 @testable import Control
@@ -74,14 +74,14 @@ import Testing
         let members = try #require(
             try BodyReader(limit: 1000).object(.init(string: body), type: "application/json", rule: .json)
         )
-        var order = CameraOrder(video: "v4l2:/dev/video0", audio: nil)
-        order.preferredCodec = "h264"
+        var order = SendSpec(video: .camera("/dev/video0"), audio: nil)
+        order.preferredCodec = .h264
         order.parameters = ["a": "b", "c": "7", "d": "true"]
         (order.width, order.height) = (640, 360)
         (order.framesPerSecond, order.bitsPerSecond, order.minimumBitsPerSecond) = (15, 500_000, 90_000)
-        (order.audioBitsPerSecond, order.audioFEC, order.audioDTX) = (24_000, false, true)
+        (order.audioBitsPerSecond, order.usesAudioFEC, order.usesAudioDTX) = (24_000, false, true)
         order.keepsOpen = true
-        (order.videoMuted, order.audioMuted, order.frozen) = (true, true, true)
+        (order.isVideoMuted, order.isAudioMuted, order.isFrozen) = (true, true, true)
         #expect(try RequestBodies.action(.camera, members) == .camera(order))
     }
 
@@ -113,7 +113,7 @@ import Testing
             }
         }
         var change = CameraChange()
-        (change.video, change.width, change.videoMuted, change.frozen) = ("test", 640, true, false)
+        (change.video, change.width, change.isVideoMuted, change.isFrozen) = (.test, 640, true, false)
         let performed = fixture.backend.calls.filter { $0.hasPrefix("perform") }
         #expect(performed == ["perform \(RoomAction.changeCamera(change)) on standup"])
     }

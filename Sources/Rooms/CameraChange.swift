@@ -5,9 +5,9 @@
 /// Encoded, it is the body of `PATCH /v1/rooms/{name}/camera`.
 public struct CameraChange: Sendable, Hashable, Encodable {
     /// Another capture for pictures.
-    public var video: String?
+    public var video: MediaSource?
     /// Another capture for sound.
-    public var audio: String?
+    public var audio: MediaSource?
     /// Values for parameters of the capture files; `nil` with another capture: none.
     public var parameters: [String: String]?
     /// Picture width in pixels.
@@ -21,22 +21,27 @@ public struct CameraChange: Sendable, Hashable, Encodable {
     /// Sound bits a second.
     public var audioBitsPerSecond: Int?
     /// Whether pictures are black.
-    public var videoMuted: Bool?
+    public var isVideoMuted: Bool?
     /// Whether there is silence.
-    public var audioMuted: Bool?
+    public var isAudioMuted: Bool?
     /// Whether the last picture stands still.
-    public var frozen: Bool?
+    public var isFrozen: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case video, audio, parameters, width, height, framesPerSecond, bitsPerSecond, audioBitsPerSecond
+        case isVideoMuted = "videoMuted", isAudioMuted = "audioMuted", isFrozen = "frozen"
+    }
 
     /// Nothing is changed.
     public init() {}
 
     /// What is sent with the change.
-    public func applied(to order: CameraOrder) -> CameraOrder {
+    public func applied(to order: SendSpec) -> SendSpec {
         var changed = order
         changed.video = self.video ?? order.video
         changed.audio = self.audio ?? order.audio
         let isOther = changed.video != order.video || changed.audio != order.audio
-        changed.parameters = self.parameters ?? (isOther ? nil : order.parameters)
+        changed.parameters = self.parameters ?? (isOther ? [:] : order.parameters)
         changed.width = self.width ?? order.width
         changed.height = self.height ?? order.height
         changed.framesPerSecond = self.framesPerSecond ?? order.framesPerSecond
@@ -44,9 +49,9 @@ public struct CameraChange: Sendable, Hashable, Encodable {
         // What is sent in any case cannot be more than all.
         changed.minimumBitsPerSecond = min(order.minimumBitsPerSecond, changed.bitsPerSecond)
         changed.audioBitsPerSecond = self.audioBitsPerSecond ?? order.audioBitsPerSecond
-        changed.videoMuted = self.videoMuted ?? order.videoMuted
-        changed.audioMuted = self.audioMuted ?? order.audioMuted
-        changed.frozen = self.frozen ?? order.frozen
+        changed.isVideoMuted = self.isVideoMuted ?? order.isVideoMuted
+        changed.isAudioMuted = self.isAudioMuted ?? order.isAudioMuted
+        changed.isFrozen = self.isFrozen ?? order.isFrozen
         return changed
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import Rooms
 import Testing
 
 @Suite struct CameraChangeTests {
-    private static func order() -> CameraOrder {
-        var order = CameraOrder(video: "v4l2:/dev/video0", audio: "test")
-        (order.parameters, order.preferredCodec, order.frozen) = (["mode": "x"], "h264", true)
+    private static func order() -> SendSpec {
+        var order = SendSpec(video: .camera("/dev/video0"), audio: .test)
+        (order.parameters, order.preferredCodec, order.isFrozen) = (["mode": "x"], .h264, true)
         return order
     }
 
@@ -18,11 +18,11 @@ import Testing
         var change = CameraChange()
         (change.width, change.height, change.framesPerSecond) = (640, 360, 15)
         (change.bitsPerSecond, change.audioBitsPerSecond) = (500_000, 32_000)
-        (change.videoMuted, change.audioMuted, change.frozen) = (true, true, false)
+        (change.isVideoMuted, change.isAudioMuted, change.isFrozen) = (true, true, false)
         var expected = Self.order()
         (expected.width, expected.height, expected.framesPerSecond) = (640, 360, 15)
         (expected.bitsPerSecond, expected.audioBitsPerSecond) = (500_000, 32_000)
-        (expected.videoMuted, expected.audioMuted, expected.frozen) = (true, true, false)
+        (expected.isVideoMuted, expected.isAudioMuted, expected.isFrozen) = (true, true, false)
         #expect(change.applied(to: Self.order()) == expected)
     }
 
@@ -37,16 +37,16 @@ import Testing
     /// Parameters are those of the captures.
     @Test(
         arguments: [
-            (nil, nil, ["mode": "x"]), ("v4l2:/dev/video0", nil, ["mode": "x"]), ("test", nil, nil),
-            ("test", ["pattern": "ball"], ["pattern": "ball"]), (nil, ["mode": "y"], ["mode": "y"]),
-        ] as [(String?, [String: String]?, [String: String]?)]
+            (nil, nil, ["mode": "x"]), (.camera("/dev/video0"), nil, ["mode": "x"]), (.test, nil, [:]),
+            (.test, ["pattern": "ball"], ["pattern": "ball"]), (nil, ["mode": "y"], ["mode": "y"]),
+        ] as [(MediaSource?, [String: String]?, [String: String])]
     )
-    func parametersGoWithTheirCapture(video: String?, given: [String: String]?, expected: [String: String]?) {
+    func parametersGoWithTheirCapture(video: MediaSource?, given: [String: String]?, expected: [String: String]) {
         var change = CameraChange()
         (change.video, change.parameters) = (video, given)
         let changed = change.applied(to: Self.order())
-        #expect(changed.parameters == expected && changed.video == video ?? "v4l2:/dev/video0")
-        change.audio = "alsa:default"
-        #expect(change.applied(to: Self.order()).parameters == given)
+        #expect(changed.parameters == expected && changed.video == video ?? .camera("/dev/video0"))
+        change.audio = MediaSource("alsa:default")
+        #expect(change.applied(to: Self.order()).parameters == given ?? [:])
     }
 }

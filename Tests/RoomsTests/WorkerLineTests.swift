@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Supervision
+import Rooms
 import Testing
 
 @Suite struct WorkerLineTests {
-    private static var playlist: RTPOutputOrder {
-        var order = RTPOutputOrder(host: "127.0.0.1")
-        order.pipeline = PipelineOutputOrder(file: "hls")
+    private static var playlist: OutputSpec {
+        var order = OutputSpec(host: "127.0.0.1")
+        order.pipeline = PipelineOutputSpec(file: "hls")
         order.pipeline?.parameters = ["folder": "/srv/hls"]
         order.pipeline?.pipelines = "/etc/tapedeck/pipelines"
         return order
@@ -16,12 +16,12 @@ import Testing
     private static let recording = RecordingReference(id: "r", folder: "/srv/r", part: 2)
 
     @Test(arguments: [
-        WorkerCommand.join(RoomOrder(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv")),
+        WorkerCommand.join(RoomSpec(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv")),
         .leave(room: "a"), .record(room: "a"), .stopRecording(room: "a"), .pause(room: "a"), .resume(room: "a"),
         .requestKeyframe(room: "a", participant: nil), .requestKeyframe(room: "a", participant: "p"),
-        .mark(room: "a", text: "line\nbreak"), .camera(room: "a", CameraOrder()), .camera(room: "a", nil),
-        .recordOrder(room: "a", RecordOrder()), .recordOrder(room: "a", nil),
-        .outputs(room: "a", [RTPOutputOrder(host: "::1"), Self.playlist]), .thumbnail(room: "a", participant: "p"),
+        .mark(room: "a", text: "line\nbreak"), .camera(room: "a", SendSpec()), .camera(room: "a", nil),
+        .recordOrder(room: "a", RecordSpec()), .recordOrder(room: "a", nil),
+        .outputs(room: "a", [OutputSpec(host: "::1"), Self.playlist]), .thumbnail(room: "a", participant: "p"),
         .graph(room: "a"),
         .shutDown,
     ])
@@ -34,21 +34,41 @@ import Testing
 
     /// Every part of a camera's order is read, and none has to be there.
     @Test func camerasSurviveALineWhole() throws {
-        var order = CameraOrder(video: "screen", audio: nil)
-        (order.parameters, order.pipelines, order.preferredCodec) = (["a": "b"], "/p", "h264")
+        var order = SendSpec(video: MediaSource("screen"), audio: nil)
+        (order.parameters, order.pipelines, order.preferredCodec) = (["a": "b"], "/p", .h264)
         (order.width, order.height, order.framesPerSecond) = (640, 360, 15)
         (order.bitsPerSecond, order.minimumBitsPerSecond, order.audioBitsPerSecond) = (500_000, 90_000, 24_000)
-        (order.audioFEC, order.audioDTX, order.keepsOpen) = (false, true, true)
-        (order.videoMuted, order.audioMuted, order.frozen) = (true, true, true)
-        for (part, usual) in zip(Mirror(reflecting: order).children, Mirror(reflecting: CameraOrder()).children) {
+        (order.usesAudioFEC, order.usesAudioDTX, order.keepsOpen) = (false, true, true)
+        (order.isVideoMuted, order.isAudioMuted, order.isFrozen) = (true, true, true)
+        for (part, usual) in zip(Mirror(reflecting: order).children, Mirror(reflecting: SendSpec()).children) {
             #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
         }
         let command = WorkerCommand.camera(room: "a", order)
         #expect(try WorkerLine.decode(WorkerCommand.self, from: WorkerLine.encode(command).dropLast()) == command)
         let short = Data(#"{"camera":{"room":"a","_1":{"video":"test","width":320}}}"#.utf8)
-        var expected = CameraOrder(video: "test", audio: nil)
+        var expected = SendSpec(video: .test, audio: nil)
         expected.width = 320
         #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == .camera(room: "a", expected))
+    }
+
+    /// Every part of what is recorded is read, and none has to be there.
+    @Test func recordingsSurviveALineWhole() throws {
+        var spec = RecordSpec()
+        (spec.isAutomatic, spec.video, spec.audio, spec.chat) = (false, false, false, false)
+        (spec.emptyAfterSeconds, spec.preferredCodec, spec.segmentSeconds, spec.segmentBytes) = (5, .vp9, 60, 1_000_000)
+        (spec.prerollMilliseconds, spec.synchroniseMilliseconds) = (10_000, 250)
+        (spec.tags, spec.notes) = (["weekly"], "With guests")
+        for (part, usual) in zip(Mirror(reflecting: spec).children, Mirror(reflecting: RecordSpec()).children) {
+            #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
+        }
+        let command = WorkerCommand.recordOrder(room: "a", spec)
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: WorkerLine.encode(command).dropLast()) == command)
+        let short = Data(#"{"recordOrder":{"room":"a","_1":{"emptyAfterSeconds":5}}}"#.utf8)
+        var expected = RecordSpec()
+        expected.emptyAfterSeconds = 5
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == .recordOrder(room: "a", expected))
+        let wrong = Data(#"{"recordOrder":{"room":"a","_1":{"preferredCodec":"VP9"}}}"#.utf8)
+        #expect(throws: DecodingError.self) { try WorkerLine.decode(WorkerCommand.self, from: wrong) }
     }
 
     @Test(arguments: [

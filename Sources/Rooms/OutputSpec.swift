@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Where the tracks of a room are sent on as RTP.
-public struct RTPOutputOrder: Sendable, Hashable, Codable {
+public struct OutputSpec: Sendable, Hashable, Codable {
     /// A host name or an address, multicast too.
     public var host: String
     /// RTP port of the first participant's pictures; `nil` sends none.
@@ -33,10 +33,25 @@ public struct RTPOutputOrder: Sendable, Hashable, Codable {
     /// What an output is called that feeds a part of Tapedeck; `nil` for those of the configuration.
     public var label: String?
     /// What takes the packets on the worker's host: host and ports are then the worker's choice; `nil`: nothing of ours.
-    public var pipeline: PipelineOutputOrder?
+    public var pipeline: PipelineOutputSpec?
 
     /// An order without ports, which nobody takes.
     public init(host: String) {
         self.host = host
+    }
+}
+
+/// A pipeline that takes an output's packets on the worker's host.
+public struct PipelineOutputSpec: Sendable, Hashable, Codable {
+    /// The name of a file of `output/`.
+    public var file: String
+    /// Values for the file's parameters, by name; they may hold secrets.
+    public var parameters: [String: String]?
+    /// Absolute path of the operator's folder of pipeline files; `nil` for none.
+    public var pipelines: String?
+
+    /// A file without values.
+    public init(file: String) {
+        self.file = file
     }
 }

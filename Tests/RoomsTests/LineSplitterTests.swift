@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Supervision
+import Rooms
 import Testing
 
 @Suite struct LineSplitterTests {
@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test func everyCommandAndEventFitsOnOneLine() throws {
-        var order = RoomOrder(name: "r\n1", url: "socketio+http://h/r", storage: "/s")
-        order.record = RecordOrder()
-        order.send = CameraOrder()
+        var order = RoomSpec(name: "r\n1", url: "socketio+http://h/r", storage: "/s")
+        order.record = RecordSpec()
+        order.send = SendSpec()
         let commands: [WorkerCommand] = [
             .join(order), .leave(room: "r"), .record(room: "r"), .stopRecording(room: "r"), .pause(room: "r"),
             .resume(room: "r"), .requestKeyframe(room: "r", participant: nil), .mark(room: "r", text: "line\nbreak"),
