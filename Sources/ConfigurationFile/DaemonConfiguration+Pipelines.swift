@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import PipelineCatalogue
 internal import Rooms
 
@@ -16,10 +17,9 @@ extension DaemonConfiguration {
         let problems = ProblemList(file: file)
         var folders: Set<String> = []
         for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
-            room.send?.check(catalogue, path: "rooms.\(name).send", problems)
-            for (index, output) in room.outputs.enumerated() {
-                guard case .pipeline(let output) = output else { continue }
-                output.check(catalogue, path: "rooms.\(name).outputs[\(index)].pipeline", &folders, problems)
+            room.spec.send?.check(catalogue, path: "rooms.\(name).send", problems)
+            for (index, output) in room.spec.outputs.enumerated() {
+                output.pipeline?.check(catalogue, path: "rooms.\(name).outputs[\(index)].pipeline", &folders, problems)
             }
         }
         try problems.check()
@@ -29,17 +29,15 @@ extension DaemonConfiguration {
     /// The pipeline files that outputs name, by the key of each; `catalogue` is what `pipelineCatalogue` returned.
     public func outputFiles(in catalogue: PipelineCatalogue) -> [(key: String, file: PipelineFile)] {
         self.rooms.sorted { $0.key < $1.key }.flatMap { name, room in
-            room.outputs.enumerated().compactMap { index, output -> (key: String, file: PipelineFile)? in
-                guard case .pipeline(let output) = output, let file = catalogue.file(.output, output.file) else {
-                    return nil
-                }
+            room.spec.outputs.enumerated().compactMap { index, output -> (key: String, file: PipelineFile)? in
+                guard let file = output.pipeline.flatMap({ catalogue.file(.output, $0.file) }) else { return nil }
                 return ("rooms.\(name).outputs[\(index)].pipeline.file", file)
             }
         }
     }
 }
 
-extension PipelineOutputConfiguration {
+extension PipelineOutputSpec {
     /// Adds what the file does not have, values that it does not take, those that it needs, and folders that another
     /// output writes; values are not shown.
     fileprivate func check(

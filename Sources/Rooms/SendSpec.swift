@@ -6,7 +6,9 @@ internal import Basics
 public struct SendSpec: Sendable, Hashable, Codable {
     /// Where pictures come from; `nil` sends none.
     public var video: MediaSource?
-    /// Where sound comes from; `nil` sends none. The same file as for pictures is read once, so that lips match.
+    /// Where sound comes from; `nil` sends none.
+    ///
+    /// The same file as for pictures is read once, so that lips match.
     public var audio: MediaSource?
     /// Values for parameters of the capture files, by name.
     public var parameters: [String: String] = [:]

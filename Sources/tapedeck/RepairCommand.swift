@@ -57,7 +57,8 @@ struct RepairCommand: AsyncParsableCommand {
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
-                    let settings = rooms[room].flatMap { $0.record == nil ? nil : $0.export } ?? ExportConfiguration()
+                    let settings =
+                        rooms[room].flatMap { $0.spec.record == nil ? nil : $0.export } ?? ExportConfiguration()
                     let exports = self.export && report.needsExport ? try self.export(folder, as: settings) : []
                     if !report.wasFinished || !exports.isEmpty { try self.tell(folder, room, report, exports) }
                 } catch {

@@ -50,7 +50,7 @@ import Yams
     @Test func theExampleLoads() throws {
         let read = try configuration(try packageText("docs/tapedeck.example.yaml"))
         #expect(read.storage == StorageConfiguration())
-        #expect(read.ice == ICEConfiguration())
+        #expect(read.ice == NetworkSpec())
         #expect(read.api == APIConfiguration())
         #expect(read.webhooks == WebhooksConfiguration())
         #expect(read.workers == WorkersConfiguration())
@@ -58,10 +58,10 @@ import Yams
         let workshop = try #require(read.rooms["workshop"])
         var record = RecordSpec()
         record.preferredCodec = .vp8
-        #expect(workshop.record == record)
+        #expect(workshop.spec.record == record)
         #expect(workshop.export == ExportConfiguration())
-        #expect(workshop.send == SendSpec(audio: nil))
-        #expect(workshop.rejoin == RejoinRule())
+        #expect(workshop.spec.send == SendSpec(audio: nil))
+        #expect(workshop.spec.afterKickSeconds == 300 && workshop.spec.whenFullSeconds == 30)
     }
 
     @Test func theExampleHasEveryKey() throws {
@@ -96,7 +96,7 @@ import Yams
         let send = try #require(schema["$defs"]?["room"]?["properties"]?["send"]?["anyOf"]?.array?.last)
         let sending = try #require(Self.defaults(send, of: schema))
         let sender = JSONValue.object(["url": url, "send": sending])
-        #expect(try RoomConfiguration.parse(name: "r", definition: sender).send == SendSpec(audio: nil))
+        #expect(try RoomConfiguration.parse(name: "r", definition: sender).spec.send == SendSpec(audio: nil))
     }
 
     /// The alternatives of a schema, references followed.

@@ -285,6 +285,6 @@ struct PipelineFolderTests {
         let configuration =
             "rooms: { r: { url: \"socketio+http://127.0.0.1:3000/1\", send: { capture: \"\(text)\" } } }"
         let room = try DaemonConfiguration.parse(text: configuration).rooms["r"]
-        #expect(room?.send?.video?.description == text)
+        #expect(room?.spec.send?.video?.description == text)
     }
 }

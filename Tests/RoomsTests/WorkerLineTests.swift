@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
 import Rooms
 import Testing
@@ -8,7 +9,7 @@ import Testing
     private static var playlist: OutputSpec {
         var order = OutputSpec(host: "127.0.0.1")
         order.pipeline = PipelineOutputSpec(file: "hls")
-        order.pipeline?.parameters = ["folder": "/srv/hls"]
+        order.pipeline?.parameters = ["folder": Secret("/srv/hls")]
         order.pipeline?.pipelines = "/etc/tapedeck/pipelines"
         return order
     }

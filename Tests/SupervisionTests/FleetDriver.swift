@@ -17,7 +17,7 @@ struct FleetDriver {
     static func order(
         _ name: String,
         url: String = "socketio+http://192.0.2.1/a",
-        priority: Int? = nil
+        priority: Int = RoomSpec.usualPriority
     ) -> RoomSpec {
         var order = RoomSpec(name: name, url: url, storage: "/srv")
         order.priority = priority
@@ -35,7 +35,7 @@ struct FleetDriver {
 
     /// Defines a room and wants it; what the fleet does then.
     @discardableResult
-    mutating func want(_ name: String, priority: Int? = nil) -> [FleetAction] {
+    mutating func want(_ name: String, priority: Int = RoomSpec.usualPriority) -> [FleetAction] {
         self.feed(.define(Self.order(name, priority: priority)))
         return self.feed(.want(room: name, true))
     }

@@ -213,7 +213,7 @@ import Testing
                 .send(WorkerID(1), .outputs(room: "a", [OutputSpec(host: "192.0.2.7")]))
             ]
         )
-        order.outputs = nil
+        order.outputs = []
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .outputs(room: "a", []))])
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
     }

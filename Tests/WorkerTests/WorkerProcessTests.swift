@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
 import Rooms
 import Signalling
@@ -116,7 +117,7 @@ import Testing
                 #expect(await worker.says(event), "\(worker.facts.suffix(1))")
             }
             var order = worker.order("wrong")
-            order.url = "http://nowhere/"
+            order.url = Secret("http://nowhere/")
             try worker.send(.join(order))
             let isRefused = await worker.eventually { worker in
                 worker.events.contains {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Rooms
+
 /// The keys of `ice`.
 enum ICEKeys {
     static let hostAddresses = Key("host_addresses", .address)
     static let portRange = Key("port_range", ValueType<ClosedRange<UInt16>>.portRange.or("any"))
 
-    static let policy = Key("policy", ValueType<ICEConfiguration.Policy>.choice)
+    static let policy = Key("policy", ValueType<Policy>.choice)
     static let usesOffered = Key("use_offered", .boolean)
     static let offeredHosts = Key("offered_hosts", .hostPattern)
 
@@ -18,6 +20,14 @@ enum ICEKeys {
         offeredHosts.entry
     )
 
+    /// The ways that media may take.
+    enum Policy: String, Sendable, Hashable, CaseIterable {
+        /// Every one.
+        case all
+        /// Through TURN servers only: peers learn no address of this host.
+        case relay
+    }
+
     /// The keys of one of `ice.servers`.
     enum Server {
         static let urls = Key("urls", .iceServerURL)
@@ -28,28 +38,25 @@ enum ICEKeys {
     }
 }
 
-extension ICEConfiguration {
+extension NetworkSpec {
     /// Reads the section.
     init(_ reader: MappingReader) {
         self.init()
-        self.servers = reader.list("servers", ICEKeys.Server.table, maximum: 16)?.compactMap(ICEServer.init) ?? []
+        self.servers = reader.list("servers", ICEKeys.Server.table, maximum: 16)?.compactMap { Server($0) } ?? []
         self.hostAddresses = reader.values(ICEKeys.hostAddresses, count: 0...32) ?? []
-        self.policy = reader.value(ICEKeys.policy) ?? .all
+        self.relaysOnly = reader.value(ICEKeys.policy) == .relay
         self.usesOffered = reader.value(ICEKeys.usesOffered) ?? true
         self.offeredHosts = reader.values(ICEKeys.offeredHosts, count: 0...256) ?? []
-        if self.policy == .relay, !self.usesOffered, !self.servers.contains(where: \.relays) {
+        if self.lacksRelay {
             reader.add(ICEKeys.policy.name, "relay needs a TURN server in servers, or use_offered")
         }
         self.portRange = reader.value(ICEKeys.portRange) ?? nil
     }
 }
 
-extension ICEServer {
-    /// Whether one of its URLs is of a TURN server.
-    fileprivate var relays: Bool { self.urls.contains { $0.lowercased().hasPrefix("turn") } }
-
+extension NetworkSpec.Server {
     /// Reads one server; nil, with problems, if something is wrong.
-    init?(_ reader: MappingReader) {
+    fileprivate init?(_ reader: MappingReader) {
         if !reader.has(ICEKeys.Server.urls.name) { reader.add(ICEKeys.Server.urls.name, "missing") }
         guard let urls = reader.values(ICEKeys.Server.urls, count: 1...8), !urls.isEmpty else { return nil }
         self.init(

@@ -2,6 +2,7 @@
 
 internal import Basics
 internal import PipelineCatalogue
+internal import Rooms
 
 /// The keys of one of a room's `outputs`.
 enum OutputKeys {
@@ -9,8 +10,6 @@ enum OutputKeys {
         KeyTable.Entry(name: "rtp", shape: .mapping(RTP.table)),
         KeyTable.Entry(name: "pipeline", shape: .mapping(Pipeline.table))
     )
-    /// The most outputs of a room.
-    static let maximum = 16
 
     /// The keys of `pipeline`.
     enum Pipeline {
@@ -27,14 +26,14 @@ enum OutputKeys {
         static let host = Key("host", .outputHost)
         static let videoPort = Key("video_port", .integer(1...65_534))
         static let audioPort = Key("audio_port", .integer(1...65_534))
-        static let participants = Key("participants", .integer(1...64))
-        static let portStep = Key("port_step", .integer(2...1024))
+        static let participants = Key("participants", .integer(OutputSpec.participantsRange))
+        static let portStep = Key("port_step", .integer(OutputSpec.portStepRange))
         static let participant = Key("participant", ValueType<String>.line(maximum: 256))
         static let sourcePort = Key("source_port", .integer(1024...65_532))
         static let interface = Key("interface", .interface)
-        static let timeToLive = Key("ttl", .integer(1...255))
-        static let videoPayloadType = Key("video_payload_type", .integer(0...127))
-        static let audioPayloadType = Key("audio_payload_type", .integer(0...127))
+        static let timeToLive = Key("ttl", .integer(OutputSpec.timeToLiveRange))
+        static let videoPayloadType = Key("video_payload_type", .integer(OutputSpec.payloadTypeRange))
+        static let audioPayloadType = Key("audio_payload_type", .integer(OutputSpec.payloadTypeRange))
         static let sdpFile = Key("sdp_file", .descriptionFile)
         static let isEncrypted = Key("srtp", .boolean)
 
@@ -83,102 +82,89 @@ extension ValueType where Value == String {
     }
 }
 
-extension OutputConfiguration {
+extension OutputSpec {
     /// Reads `outputs` of a room.
-    static func read(_ room: MappingReader) -> [OutputConfiguration] {
+    static func read(_ room: MappingReader) -> [OutputSpec] {
         var files: Set<String> = []
-        return (room.list("outputs", OutputKeys.table, maximum: OutputKeys.maximum) ?? []).compactMap { entry in
+        return (room.list("outputs", OutputKeys.table, maximum: OutputSpec.maximumCount) ?? []).compactMap { entry in
             switch (entry.has("rtp"), entry.has("pipeline")) {
             case (true, true):
                 entry.add("pipeline", "stands beside rtp", accepted: "one of them for each output")
             case (false, true):
                 guard let reader = entry.mapping("pipeline", OutputKeys.Pipeline.table) else { return nil }
-                return PipelineOutputConfiguration.read(reader).map { .pipeline($0) }
+                return PipelineOutputSpec(reader).map {
+                    OutputSpec(pipeline: $0, participant: reader.value(OutputKeys.Pipeline.participant))
+                }
             case (true, false):
-                guard let reader = entry.mapping("rtp", OutputKeys.RTP.table),
-                    let output = RTPOutputConfiguration.read(reader)
-                else { return nil }
+                guard let reader = entry.mapping("rtp", OutputKeys.RTP.table), let output = OutputSpec(reader) else {
+                    return nil
+                }
                 if let file = output.sdpFile, !files.insert(file).inserted {
                     reader.add(OutputKeys.RTP.sdpFile.name, "another output writes the same file")
                 }
-                return .rtp(output)
+                return output
             case (false, false):
                 entry.add("rtp", "missing", accepted: "rtp with host and ports, or pipeline with a file")
             }
             return nil
         }
     }
-}
 
-extension PipelineOutputConfiguration {
-    /// Whether the file is there and takes the values is known when the pipeline files are read.
-    fileprivate static func read(_ reader: MappingReader) -> PipelineOutputConfiguration? {
-        guard let file = reader.required(OutputKeys.Pipeline.file) else { return nil }
-        var output = PipelineOutputConfiguration(file: file)
-        output.participant = reader.value(OutputKeys.Pipeline.participant)
-        for (entry, path) in reader.named(OutputKeys.Pipeline.parameter.name) {
-            let value = reader.single(entry.value, OutputKeys.Pipeline.parameter, path: path)
-            output.parameters[entry.key] = value.map { Secret($0) }
-        }
-        return output
-    }
-}
-
-extension RTPOutputConfiguration {
-    fileprivate static func read(_ reader: MappingReader) -> RTPOutputConfiguration? {
+    private init?(_ reader: MappingReader) {
         typealias Keys = OutputKeys.RTP
         guard let host = reader.required(Keys.host) else { return nil }
-        var output = RTPOutputConfiguration(host: host)
-        output.videoPort = reader.value(Keys.videoPort).map { UInt16(clamping: $0) }
-        output.audioPort = reader.value(Keys.audioPort).map { UInt16(clamping: $0) }
-        output.participants = reader.value(Keys.participants) ?? output.participants
-        output.portStep = reader.value(Keys.portStep) ?? output.portStep
-        output.participant = reader.value(Keys.participant)
-        output.sourcePort = reader.value(Keys.sourcePort).map { UInt16(clamping: $0) }
-        output.interface = reader.value(Keys.interface)
-        output.timeToLive = reader.value(Keys.timeToLive)
-        output.videoPayloadType = reader.value(Keys.videoPayloadType).map { UInt8(clamping: $0) }
-        output.audioPayloadType = reader.value(Keys.audioPayloadType).map { UInt8(clamping: $0) }
-        output.sdpFile = reader.value(Keys.sdpFile)
-        output.isEncrypted = reader.value(Keys.isEncrypted) ?? output.isEncrypted
-        if output.isEncrypted, !reader.has(Keys.sdpFile.name) {
-            reader.add(Keys.isEncrypted.name, "needs sdp_file: the keys are nowhere else")
-        }
-        if !reader.has(Keys.videoPort.name), !reader.has(Keys.audioPort.name) {
+        self.init(host: host)
+        self.videoPort = reader.value(Keys.videoPort).map { UInt16(clamping: $0) }
+        self.audioPort = reader.value(Keys.audioPort).map { UInt16(clamping: $0) }
+        self.participants = reader.value(Keys.participants) ?? self.participants
+        self.portStep = reader.value(Keys.portStep) ?? self.portStep
+        self.participant = reader.value(Keys.participant)
+        self.sourcePort = reader.value(Keys.sourcePort).map { UInt16(clamping: $0) }
+        self.interface = reader.value(Keys.interface)
+        self.timeToLive = reader.value(Keys.timeToLive)
+        self.videoPayloadType = reader.value(Keys.videoPayloadType).map { UInt8(clamping: $0) }
+        self.audioPayloadType = reader.value(Keys.audioPayloadType).map { UInt8(clamping: $0) }
+        self.sdpFile = reader.value(Keys.sdpFile)
+        self.isEncrypted = reader.value(Keys.isEncrypted) ?? self.isEncrypted
+        for problem in self.problems { Self.tell(problem, reader) }
+    }
+
+    /// Tells what is wrong in the words of the keys; what a wrong value brought about is told with that.
+    private static func tell(_ problem: Problem, _ reader: MappingReader) {
+        typealias Keys = OutputKeys.RTP
+        func name(_ stream: Stream) -> String { stream == .video ? Keys.videoPort.name : Keys.audioPort.name }
+        switch problem {
+        case .noPort where !reader.has(Keys.videoPort.name) && !reader.has(Keys.audioPort.name):
             reader.add(Keys.videoPort.name, "missing", accepted: "video_port, audio_port or both")
-        }
-        output.checkPorts(reader)
-        if let file = output.sdpFile, output.participants > 1, !file.contains("{place}") {
+        case .portsEnd(let stream, let participants):
+            reader.add(name(stream), "the ports of \(participants) participants go beyond 65534")
+        case .portTaken(let stream, let port):
+            let message = "two streams want port \(port) or \(port + 1): RTCP uses the port after RTP's"
+            reader.add(name(stream), message)
+        case .sourcePortsEnd(let participants):
+            reader.add(Keys.sourcePort.name, "the ports of \(participants) participants go beyond 65535")
+        case .noPlaceMark:
             reader.add(
                 Keys.sdpFile.name,
                 "each participant has a file of its own",
                 accepted: "a path with {place} in it, such as /run/tapedeck/standup-{place}.sdp"
             )
+        case .noFileForKeys where !reader.has(Keys.sdpFile.name):
+            reader.add(Keys.isEncrypted.name, "needs sdp_file: the keys are nowhere else")
+        case .noPort, .noFileForKeys, .range, .followsSeveral:
+            break
         }
-        return output
     }
+}
 
-    /// RTP uses a port and RTCP the next one; no two streams may share one.
-    private func checkPorts(_ reader: MappingReader) {
-        typealias Keys = OutputKeys.RTP
-        var used: Set<Int> = []
-        let kinds = [(Keys.videoPort.name, self.videoPort), (Keys.audioPort.name, self.audioPort)]
-        for (name, first) in kinds {
-            guard let first else { continue }
-            for place in 0..<self.participants {
-                let port = Int(first) + place * self.portStep
-                guard port < 65_535 else {
-                    reader.add(name, "the ports of \(self.participants) participants go beyond 65534")
-                    return
-                }
-                guard used.insert(port).inserted, used.insert(port + 1).inserted else {
-                    reader.add(name, "two streams want port \(port) or \(port + 1): RTCP uses the port after RTP's")
-                    return
-                }
-            }
-        }
-        if let sourcePort, Int(sourcePort) + self.participants * 4 > 65_535 {
-            reader.add(Keys.sourcePort.name, "the ports of \(self.participants) participants go beyond 65535")
+extension PipelineOutputSpec {
+    /// Whether the file is there and takes the values is known when the pipeline files are read.
+    fileprivate init?(_ reader: MappingReader) {
+        guard let file = reader.required(OutputKeys.Pipeline.file) else { return nil }
+        self.init(file: file)
+        for (entry, path) in reader.named(OutputKeys.Pipeline.parameter.name) {
+            let value = reader.single(entry.value, OutputKeys.Pipeline.parameter, path: path)
+            self.parameters[entry.key] = value.map { Secret($0) }
         }
     }
 }

@@ -9,7 +9,7 @@ enum RoomKeys {
     static let displayName = Key("display_name", .line(maximum: 128))
     static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
     static let untilEmpty = Key("until_empty", .boolean)
-    static let priority = Key("priority", .integer(0...100))
+    static let priority = Key("priority", .integer(RoomSpec.priorityRange))
 
     static let table = KeyTable(
         url.entry,
@@ -28,9 +28,9 @@ enum RoomKeys {
     enum Rejoin {
         static let afterKick = Key(
             "after_kick",
-            ValueType<Duration>.duration(.seconds(1)...(.seconds(86_400)), example: "5m").or("never")
+            ValueType<Int>.seconds(RoomSpec.waitRange, example: "5m").or("never")
         )
-        static let whenFull = Key("when_full", .duration(.seconds(1)...(.seconds(86_400)), example: "30s"))
+        static let whenFull = Key("when_full", .seconds(RoomSpec.waitRange, example: "30s"))
 
         static let table = KeyTable(afterKick.entry, whenFull.entry)
     }
@@ -51,29 +51,31 @@ enum RoomKeys {
 extension RoomConfiguration {
     /// Reads a room; nil, with problems, if its URL is missing or wrong.
     init?(name: String, _ reader: MappingReader, definition: JSONValue) {
-        let address = reader.required(RoomKeys.url)
+        // Without it, the rest is read for its problems.
+        let url = reader.required(RoomKeys.url)
         let displayName = reader.value(RoomKeys.displayName)
         let secret = reader.value(RoomKeys.secret)
         let join = JoinRule(reader)
         let untilEmpty = reader.value(RoomKeys.untilEmpty)
         let priority = reader.value(RoomKeys.priority)
+        let (record, export) = Self.readRecord(reader)
         let send = SendSpec.read(reader)
         let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
-        let outputs = OutputConfiguration.read(reader)
-        let (record, export) = Self.readRecord(reader)
-        guard let address else { return nil }
-        self.init(name: name, address: address, definition: definition)
-        self.displayName = displayName ?? self.displayName
-        self.secret = secret
+        let outputs = OutputSpec.read(reader)
+        guard let url else { return nil }
+        self.init(name: name, url: url.text, address: url.address, definition: definition)
+        self.spec.displayName = displayName ?? self.spec.displayName
+        self.spec.secret = secret
+        self.spec.priority = priority ?? self.spec.priority
+        self.spec.record = record
+        self.spec.send = send
+        self.spec.outputs = outputs
+        self.spec.afterKickSeconds = afterKick ?? self.spec.afterKickSeconds
+        self.spec.whenFullSeconds = whenFull ?? self.spec.whenFullSeconds
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
-        self.priority = priority ?? self.priority
-        (self.record, self.export) = (record, export)
-        self.send = send
-        self.outputs = outputs
-        self.rejoin.afterKick = afterKick ?? self.rejoin.afterKick
-        self.rejoin.whenFull = whenFull ?? self.rejoin.whenFull
+        self.export = export
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Rooms
 internal import Signalling
 
 /// The keys of the whole configuration.
@@ -26,7 +27,7 @@ extension DaemonConfiguration {
         self.init()
         guard let reader = MappingReader(root, RootKeys.table, path: "", problems: problems) else { return }
         self.storage = reader.section("storage", StorageKeys.table).map { StorageConfiguration($0) } ?? self.storage
-        self.ice = reader.section("ice", ICEKeys.table).map { ICEConfiguration($0) } ?? self.ice
+        self.ice = reader.section("ice", ICEKeys.table).map { NetworkSpec($0) } ?? self.ice
         self.api = reader.section("api", APIKeys.table).map { APIConfiguration($0) } ?? self.api
         self.webhooks = WebhooksConfiguration(root: reader)
         self.workers = reader.section("workers", WorkersKeys.table).map { WorkersConfiguration($0) } ?? self.workers
@@ -56,7 +57,7 @@ extension DaemonConfiguration {
                     continue
                 }
                 self.rooms[entry.key] = room
-                let membership = Membership(url: room.address.url, displayName: room.displayName)
+                let membership = Membership(url: room.address.url, displayName: room.spec.displayName)
                 if let other = members.updateValue(entry.key, forKey: membership) {
                     reader.problems.add(
                         entry.place,

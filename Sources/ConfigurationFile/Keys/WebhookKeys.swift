@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// The keys of one of `webhooks`.
 enum WebhookKeys {
     static let url = Key("url", .webURL, isSecret: true)

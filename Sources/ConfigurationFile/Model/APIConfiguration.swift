@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
+public import Basics
 
 /// Somebody who may use the HTTP interface.
 public struct APIToken: Sendable, Hashable {

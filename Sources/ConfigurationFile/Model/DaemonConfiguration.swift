@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// Everything that the daemon's configuration file says, checked, with defaults filled in.
 ///
 /// The keys of the file, their units and ranges are documented in `docs/tapedeck.example.yaml`.
@@ -7,7 +9,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
     /// Where recordings are kept, and for how long.
     public var storage = StorageConfiguration()
     /// How peers reach us.
-    public var ice = ICEConfiguration()
+    public var ice = NetworkSpec()
     /// The HTTP interface.
     public var api = APIConfiguration()
     /// Who is told what happens.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// The RTSP server.
 public struct RTSPConfiguration: Sendable, Hashable {
     /// Somebody who may watch.

@@ -4,45 +4,45 @@ public import Basics
 public import Rooms
 public import Signalling
 
-/// One room: where it is, when we are in it, and what we do there.
+/// One room of the configuration: what its workers are told, and when there are any.
 public struct RoomConfiguration: Sendable, Hashable {
-    /// Its name in the configuration: how people, the HTTP interface and the log speak of it.
-    public var name: String
+    /// What its workers are told, but for what the host has for all rooms.
+    public var spec: RoomSpec
     /// Where it is.
     public var address: ConfiguredRoomURL
-    /// The name under which we appear to others, where the protocol has one.
-    public var displayName: String
-    /// The password of our account, the room's PIN, or the token, where the protocol has one.
-    public var secret: Secret?
     /// When we are in it.
     public var join: JoinRule
     /// Whether we leave when the last other participant has left; an `always` room is then joined again only on demand.
     public var untilEmpty: Bool
-    /// How important it is where not all rooms can be joined, 0 to 100.
-    public var priority = 50
-    /// What is recorded; `nil` records nothing unless somebody asks.
-    public var record: RecordSpec?
     /// What is exported of recordings; of no meaning where nothing is recorded.
     public var export = ExportConfiguration()
-    /// What we send; `nil` receives only.
-    public var send: SendSpec?
-    /// Where received tracks are sent on.
-    public var outputs: [OutputConfiguration] = []
-    /// What happens when we are thrown out or find no place.
-    public var rejoin: RejoinRule
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
     /// A room that is always joined and recorded, and nothing is sent.
-    public init(name: String, address: ConfiguredRoomURL, definition: JSONValue) {
-        self.name = name
+    ///
+    /// - Parameter url: the text of the address, with its secrets.
+    public init(name: String, url: Secret, address: ConfiguredRoomURL, definition: JSONValue) {
+        self.spec = RoomSpec(name: name, url: url.value, storage: "")
+        self.spec.record = RecordSpec()
+        self.spec.whenFullSeconds = 30
+        self.spec.afterKickSeconds = 300
         self.address = address
-        self.displayName = "tapedeck"
         self.join = .always
         self.untilEmpty = false
-        self.record = RecordSpec()
-        self.rejoin = RejoinRule()
         self.definition = definition
+    }
+
+    /// Its name in the configuration: how people, the HTTP interface and the log speak of it.
+    public var name: String { self.spec.name }
+
+    /// What differs from another definition of the room; empty if they mean the same.
+    public func changes(from old: RoomConfiguration) -> Set<RoomPart> {
+        var parts = self.spec.changes(from: old.spec)
+        if self.join != old.join { parts.insert(.join) }
+        if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
+        if self.export != old.export { parts.insert(.record) }
+        return parts
     }
 }
 
@@ -52,15 +52,12 @@ public struct ConfiguredRoomURL: Sendable, Hashable, CustomStringConvertible, Cu
 {
     /// The URL, checked.
     public let url: RoomURL
-    /// The URL's text with its secrets: what a worker is given.
-    public let text: Secret
     /// The URL as it was written, `${…}` unreplaced: what people are shown.
     public let description: String
 
     /// An address with each part given.
-    public init(url: RoomURL, text: Secret, description: String) {
+    public init(url: RoomURL, description: String) {
         self.url = url
-        self.text = text
         self.description = description
     }
 
@@ -86,19 +83,5 @@ public enum JoinRule: Sendable, Hashable, CustomStringConvertible {
         case .onDemand: "on-demand"
         case .schedule(let schedule): schedule.description
         }
-    }
-}
-
-/// What happens when we are thrown out of a room or find no place in it.
-public struct RejoinRule: Sendable, Hashable {
-    /// How long we stay away after we were thrown out, 1 s to 1 d; `nil`: until somebody asks.
-    public var afterKick: Duration?
-    /// How long we wait before we try a full room again, 1 s to 1 d.
-    public var whenFull: Duration
-
-    /// A rule with each part given.
-    public init(afterKick: Duration? = .seconds(300), whenFull: Duration = .seconds(30)) {
-        self.afterKick = afterKick
-        self.whenFull = whenFull
     }
 }

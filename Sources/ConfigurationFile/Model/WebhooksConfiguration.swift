@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// One receiver of events.
 public struct WebhookConfiguration: Sendable, Hashable {
     /// Where events are posted: an absolute `http` or `https` URL without user information.

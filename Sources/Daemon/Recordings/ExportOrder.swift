@@ -27,5 +27,5 @@ extension ExportConfiguration {
 
 extension RoomConfiguration {
     /// The exports of each of its recordings, in this order; none where nothing is recorded.
-    var exportOrders: [ExportOrder] { self.record == nil ? [] : self.export.orders }
+    var exportOrders: [ExportOrder] { self.spec.record == nil ? [] : self.export.orders }
 }

@@ -64,7 +64,7 @@ public struct FleetRoom: Sendable, Hashable {
     }
 
     /// How important it is, 0 to 100.
-    var priority: Int { self.order.priority ?? RoomSpec.usualPriority }
+    var priority: Int { self.order.priority }
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason

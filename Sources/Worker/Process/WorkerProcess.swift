@@ -204,12 +204,18 @@ public final class WorkerProcess: Sendable {
         if order.displayName != RoomSpec.usualName { logger[key: .recorderName] = "\(order.displayName)" }
         let plan: RoomPlan
         do {
-            plan = try RoomPlan(order, host: self.host)
+            plan = try RoomPlan(order)
         } catch {
             output.send(.left(room: order.name, .failed(message: error.message, retriable: false)))
             return
         }
-        let room = WorkerRoom(plan, makeSignaller: self.makeSignaller, traces: self.traces, logger: logger) {
+        let room = WorkerRoom(
+            plan,
+            host: self.host,
+            makeSignaller: self.makeSignaller,
+            traces: self.traces,
+            logger: logger
+        ) {
             output.send($0)
         }
         rooms[order.name] = room

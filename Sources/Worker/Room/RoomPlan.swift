@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import ConfigurationFile
 internal import Media
 internal import PipelineCatalogue
@@ -12,99 +13,68 @@ struct RoomPlanError: Error, Sendable, Hashable {
     var message: String
 }
 
-/// A room order after everything in it was checked.
+/// A room that a worker was told of, after everything in it was checked and looked up.
 struct RoomPlan: Sendable {
-    var name: String
+    var spec: RoomSpec
     var url: RoomURL
-    var policy: JoinPolicy
-    var displayName: String
-    var secret: String?
-    var recorder: RecorderSettings
-    var camera: SendSpec?
     var outputs: [RTPOutputSettings]
-    /// The video codec that others are asked to send; nil: as what we send, else VP8.
-    var preferred: PreferredCodec?
-    var network: NetworkSettings
 
-    /// Checks an order.
-    ///
-    /// - Parameter host: this host's name, for journals.
-    init(_ order: RoomSpec, host: String) throws(RoomPlanError) {
-        guard !order.name.isEmpty else { throw RoomPlanError(message: "the room has no name") }
-        guard order.storage.hasPrefix("/") else {
-            throw RoomPlanError(message: "the storage directory is not an absolute path")
-        }
-        self.name = order.name
-        self.displayName = order.displayName
-        self.secret = order.secret
+    /// Checks a spec.
+    init(_ spec: RoomSpec) throws(RoomPlanError) {
+        if let problem = spec.problems.first { throw RoomPlanError(message: problem) }
+        self.spec = spec
         do throws(SignallingError) {
-            self.url = try RoomURL(parsing: order.url)
+            self.url = try RoomURL(parsing: spec.url.value)
         } catch {
             throw RoomPlanError(message: error.message)
         }
-        self.policy = .persistent
-        if let seconds = order.whenFullSeconds {
-            guard (1...86_400).contains(seconds) else {
-                throw RoomPlanError(message: "whenFullSeconds takes 1 to 86400, not \(seconds)")
-            }
-            self.policy.fullWait = .seconds(seconds)
+        do throws(WebRTCServer.Problem) {
+            _ = try spec.ice.webRTCServers()
+        } catch {
+            throw RoomPlanError(message: "ice: \(error.message)")
         }
-        var recorder = RecorderSettings(storage: order.storage, room: order.name, host: host)
-        let record = order.record ?? RecordSpec()
-        try record.check()
-        recorder.displayName = order.displayName
-        recorder.isAutomatic = order.record != nil && record.isAutomatic
-        recorder.take(record)
-        recorder.continues = order.continues
-        self.preferred = record.preferredCodec
-        self.recorder = recorder
-        try order.send?.check()
-        self.camera = order.send
-        self.outputs = try RTPOutputSettings.all(order.outputs ?? [])
-        self.network = try NetworkSettings(order.ice)
+        self.outputs = try RTPOutputSettings.all(spec.outputs)
+    }
+
+    /// How the room is joined, and again.
+    var policy: JoinPolicy {
+        var policy = JoinPolicy.persistent
+        if let seconds = self.spec.whenFullSeconds { policy.fullWait = .seconds(seconds) }
+        return policy
+    }
+
+    /// How the room is recorded.
+    ///
+    /// - Parameter host: this host's name, for journals.
+    func recorder(host: String) -> RecorderSettings {
+        let record = self.spec.record ?? RecordSpec()
+        var settings = RecorderSettings(storage: self.spec.storage, room: self.spec.name, host: host)
+        settings.displayName = self.spec.displayName
+        settings.continues = self.spec.continues
+        settings.take(record)
+        settings.isAutomatic = self.spec.record != nil && record.isAutomatic
+        return settings
     }
 }
 
 extension RTPOutputSettings {
-    /// Checks orders.
-    static func all(_ orders: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
-        guard orders.count(where: { $0.label == nil }) <= RTPOutputs.maximum else {
-            throw RoomPlanError(message: "a room takes \(RTPOutputs.maximum) outputs at most")
-        }
+    /// Checks outputs, and looks their pipelines up.
+    static func all(_ specs: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
+        if let problem = OutputSpec.problems(of: specs).first { throw RoomPlanError(message: problem) }
         var names: [String: Int] = [:]
         // Read once, and where an output needs it.
         var catalogues: [String?: Result<PipelineCatalogue, ConfigurationError>] = [:]
-        return try orders.map { order throws(RoomPlanError) in
-            var settings = RTPOutputSettings(host: order.host)
-            if let pipeline = order.pipeline {
-                names[pipeline.file, default: 0] += 1
-                let count = names[pipeline.file] ?? 1
-                settings.host = "127.0.0.1"
-                settings.participant = order.participant
-                let catalogue =
-                    catalogues[pipeline.pipelines]
-                    ?? Result { () throws(ConfigurationError) in try .load(directory: pipeline.pipelines) }
-                catalogues[pipeline.pipelines] = catalogue
-                settings.pipeline = PipelineOutputSettings(pipeline, from: catalogue)
-                settings.label = "pipeline:\(pipeline.file.prefix(64))\(count > 1 ? ":\(count)" : "")"
-                return settings
-            }
-            settings.videoPort = order.videoPort
-            settings.audioPort = order.audioPort
-            settings.participants = order.participants ?? settings.participants
-            settings.portStep = order.portStep ?? settings.portStep
-            settings.participant = order.participant
-            settings.sourcePort = order.sourcePort
-            settings.interface = order.interface
-            settings.timeToLive = order.timeToLive
-            settings.videoPayloadType = order.videoPayloadType
-            settings.audioPayloadType = order.audioPayloadType
-            settings.descriptionFile = order.sdpFile
-            settings.isEncrypted = order.isEncrypted ?? false
-            settings.followsSpeaker = order.followsSpeaker ?? false
-            settings.label = order.label
-            guard let problem = settings.problem else { return settings }
-            throw RoomPlanError(message: "output \(settings.name): \(problem)")
+        return specs.map { spec in
+            guard let pipeline = spec.pipeline else { return RTPOutputSettings(spec) }
+            names[pipeline.file, default: 0] += 1
+            let count = names[pipeline.file] ?? 1
+            let catalogue =
+                catalogues[pipeline.pipelines]
+                ?? Result { () throws(ConfigurationError) in try .load(directory: pipeline.pipelines) }
+            catalogues[pipeline.pipelines] = catalogue
+            var named = OutputSpec(pipeline: pipeline, participant: spec.participant)
+            named.label = "pipeline:\(pipeline.file.prefix(64))\(count > 1 ? ":\(count)" : "")"
+            return RTPOutputSettings(named, pipeline: PipelineOutputSettings(pipeline, from: catalogue))
         }
     }
 }
@@ -127,7 +97,7 @@ extension PipelineOutputSettings {
                 return .refused("there is no pipeline file output/\(name); there are \(known)")
             }
             var plan = PipelinePlan(file)
-            for (name, text) in (order.parameters ?? [:]).sorted(by: { $0.key < $1.key }) {
+            for (name, text) in order.parameters.mapValues(\.value).sorted(by: { $0.key < $1.key }) {
                 // The value may be a secret: it is not shown.
                 if let accepted = file.parameters[name]?.objection(to: text) {
                     return .refused("\(file.path): the parameter \(name) takes \(accepted)")
@@ -156,46 +126,5 @@ extension RecorderSettings {
         self.synchroniseEvery = .milliseconds(spec.synchroniseMilliseconds)
         self.tags = spec.tags
         self.notes = spec.notes
-    }
-}
-
-extension RecordSpec {
-    /// Throws the first of its problems.
-    func check() throws(RoomPlanError) {
-        if let problem = self.problems.first { throw RoomPlanError(message: problem.description) }
-    }
-}
-
-extension SendSpec {
-    /// Throws the first of its problems.
-    func check() throws(RoomPlanError) {
-        if let problem = self.problems.first { throw RoomPlanError(message: problem.description) }
-    }
-}
-
-extension NetworkSettings {
-    /// Checks an order.
-    init(_ order: NetworkSpec) throws(RoomPlanError) {
-        self.init()
-        self.hostAddresses = order.hostAddresses
-        self.relaysOnly = order.relaysOnly
-        self.offered.usesOffered = order.usesOffered
-        self.offered.hosts = order.offeredHosts
-        switch (order.firstPort, order.lastPort) {
-        case (nil, nil): break
-        case (let first?, let last?) where first > 0 && first <= last: self.portRange = first...last
-        default: throw RoomPlanError(message: "ice: the port range needs a lowest and a highest port")
-        }
-        for server in order.servers {
-            for url in server.urls {
-                do {
-                    self.servers.append(
-                        try WebRTCServer(url, username: server.username, credential: server.credential)
-                    )
-                } catch {
-                    throw RoomPlanError(message: "ice: \(error.message)")
-                }
-            }
-        }
     }
 }

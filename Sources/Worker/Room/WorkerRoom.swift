@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import ConfigurationFile
 internal import GStreamer
 internal import Logging
@@ -24,6 +25,7 @@ final class WorkerRoom: Sendable {
     private static let finishLimit = Duration.seconds(60)
 
     let plan: RoomPlan
+    private let recorderSettings: RecorderSettings
     let recorder: RoomRecorder
     let outputs: RTPOutputs
     let control: ControlThread
@@ -58,8 +60,11 @@ final class WorkerRoom: Sendable {
     }
 
     /// A room that is not joined yet; the recorder's thread runs.
+    ///
+    /// - Parameter host: this host's name, for journals.
     init(
         _ plan: RoomPlan,
+        host: String,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
         traces: TraceSettings? = nil,
         logger: Logger,
@@ -72,17 +77,23 @@ final class WorkerRoom: Sendable {
         self.send = send
         self.control = ControlThread(name: "control")
         self.stills = ControlThread(name: "stills")
-        self.recorder = RoomRecorder(settings: plan.recorder, logger: logger) { event in
-            send(WorkerEvent(event, room: plan.name))
+        let (spec, name) = (plan.spec, plan.spec.name)
+        self.recorderSettings = plan.recorder(host: host)
+        self.recorder = RoomRecorder(settings: self.recorderSettings, logger: logger) { event in
+            send(WorkerEvent(event, room: name))
         }
-        self.outputs = RTPOutputs(plan.outputs, room: plan.name, logger: logger) { event in
-            send(WorkerEvent(event, room: plan.name))
+        self.outputs = RTPOutputs(plan.outputs, room: name, logger: logger) { event in
+            send(WorkerEvent(event, room: name))
         }
         (self.commands, self.feed) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
         )
         self.state = Mutex(
-            State(sends: plan.camera, preferred: plan.preferred, recordsChat: plan.recorder.recordsChat)
+            State(
+                sends: spec.send,
+                preferred: spec.record?.preferredCodec,
+                recordsChat: self.recorderSettings.recordsChat
+            )
         )
     }
 
@@ -113,9 +124,9 @@ final class WorkerRoom: Sendable {
     ///
     /// Returns after every file is closed and everything is released.
     func run() async -> LeaveReason {
-        if let failure = self.recorder.failure, self.plan.recorder.continues != nil {
+        if let failure = self.recorder.failure, self.plan.spec.continues != nil {
             let reason = "the recording does not go on, the next media start another: \(failure.message)"
-            self.send(.commandFailed(room: self.plan.name, command: "join", reason: reason))
+            self.send(.commandFailed(room: self.plan.spec.name, command: "join", reason: reason))
         }
         return await withTaskGroup(of: LeaveReason?.self) { group in
             group.addTask { await self.runSessions() }
@@ -173,7 +184,7 @@ final class WorkerRoom: Sendable {
         var camera: CameraSource?
         if let sends {
             let logger = self.logger
-            let name = self.plan.displayName
+            let name = self.plan.spec.displayName
             do {
                 camera = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
                     let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
@@ -193,9 +204,9 @@ final class WorkerRoom: Sendable {
                 self.plan.url,
                 SignallingOptions(
                     policy: self.plan.policy,
-                    displayName: self.plan.displayName,
+                    displayName: self.plan.spec.displayName,
                     sends: camera != nil,
-                    secret: self.plan.secret,
+                    secret: self.plan.spec.secret?.value,
                     seed: .random(in: 0...UInt64.max)
                 ),
                 self.environment,
@@ -203,7 +214,7 @@ final class WorkerRoom: Sendable {
             ),
             context: try RoomComposition.context(
                 url: self.plan.url,
-                network: self.plan.network,
+                network: self.plan.spec.ice,
                 control: self.control,
                 recorder: self.recorder,
                 outputs: self.outputs,
@@ -225,9 +236,9 @@ final class WorkerRoom: Sendable {
 
     private var environment: SignallerEnvironment {
         var environment = SignallerEnvironment()
-        environment.notesDirectory = self.plan.recorder.storage + "/signalling"
+        environment.notesDirectory = self.plan.spec.storage + "/signalling"
         do throws(TraceFileError) {
-            environment.trace = try self.traces?.file(room: self.plan.name)
+            environment.trace = try self.traces?.file(room: self.plan.spec.name)
         } catch {
             self.logger.warning("signalling is not traced", metadata: .tagged([.detail: "\(error.message)"]))
         }
@@ -290,7 +301,7 @@ final class WorkerRoom: Sendable {
     }
 
     private func fail(_ command: String, _ reason: String) {
-        self.send(.commandFailed(room: self.plan.name, command: command, reason: reason))
+        self.send(.commandFailed(room: self.plan.spec.name, command: command, reason: reason))
     }
 
     /// Stills wait for keyframes: the commands behind them do not.
@@ -359,12 +370,8 @@ final class WorkerRoom: Sendable {
 
     private func changeRecording(_ order: RecordSpec?) async throws -> String? {
         guard let order else { return try await self.order { $0.stopRecording() } }
-        var settings = self.plan.recorder
-        do throws(RoomPlanError) {
-            try order.check()
-        } catch {
-            return error.message
-        }
+        var settings = self.recorderSettings
+        if let problem = order.problems.first { return problem.description }
         settings.take(order)
         self.rejoin { state in
             // Channels that are there may stay: what comes is not recorded.
@@ -390,11 +397,7 @@ final class WorkerRoom: Sendable {
     }
 
     private func changeCamera(_ order: SendSpec?) async throws -> String? {
-        do throws(RoomPlanError) {
-            try order?.check()
-        } catch {
-            return error.message
-        }
+        if let problem = order?.problems.first { return problem.description }
         if let order {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
             let logger = self.logger
@@ -436,7 +439,7 @@ final class WorkerRoom: Sendable {
     /// On the session's task; must not block.
     private func note(_ fact: SessionFact) {
         self.state.withLock { $0.isChanged = true }
-        if let event = WorkerEvent(fact, room: self.plan.name) { self.send(event) }
+        if let event = WorkerEvent(fact, room: self.plan.spec.name) { self.send(event) }
     }
 
     /// Once a second: whether anybody is there, and a status if something changed or 5 s have passed.
@@ -462,7 +465,7 @@ final class WorkerRoom: Sendable {
                     jitter: { session?.jitterMilliseconds(of: $0) },
                     roundTrip: { session?.roundTripMilliseconds(of: $0) }
                 )
-                self.send(.status(room: self.plan.name, room))
+                self.send(.status(room: self.plan.spec.name, room))
             }
         }
     }

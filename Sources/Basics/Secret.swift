@@ -17,3 +17,17 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// Without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+/// Encoded, it is the text: only what goes to a process of ours, by a pipe, may have one.
+extension Secret: Codable {
+    /// Reads the text.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.value)
+    }
+}

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import Rooms
 import Testing
 
 @testable import Daemon
 
-@Suite struct RoomOrderTests {
+@Suite struct RoomConfigurationTests {
     private static func order(_ text: String, ice: String = "", storage: String = "") throws -> RoomSpec {
         let configuration = try DaemonConfiguration.parse(
             text:
                 "storage: { directory: /srv/tapedeck\(storage) }\n\(ice)\nrooms:\n  a:\n    url: socketio+http://192.0.2.1/a\n\(text)"
         )
-        return RoomSpec(try #require(configuration.rooms["a"]), in: configuration)
+        return try #require(configuration.rooms["a"]).spec(in: configuration)
     }
 
     @Test func aBareRoomIsRecordedAndSendsNothing() throws {
@@ -62,7 +63,7 @@ import Testing
             storage: ", synchronise_every: 250ms"
         )
         #expect(order.displayName == "recorder")
-        #expect(order.secret == "p w")
+        #expect(order.secret?.value == "p w")
         #expect(order.priority == 80)
         var record = RecordSpec()
         (record.video, record.chat, record.isAutomatic, record.emptyAfterSeconds) = (false, false, false, 5)
@@ -85,15 +86,17 @@ import Testing
         var playlist = OutputSpec(host: "127.0.0.1")
         playlist.participant = "Ada"
         playlist.pipeline = PipelineOutputSpec(file: "hls")
-        playlist.pipeline?.parameters = ["folder": "/srv/hls", "bitrate": "900"]
+        playlist.pipeline?.parameters = ["folder": Secret("/srv/hls"), "bitrate": Secret("900")]
         #expect(order.outputs == [output, sound, playlist])
         #expect(order.whenFullSeconds == 3600)
         #expect(order.afterKickSeconds == 120)
         #expect(
-            order.ice.servers == [NetworkSpec.Server(urls: ["turn:192.0.2.2:3478"], username: "u", credential: "p")]
+            order.ice.servers == [
+                NetworkSpec.Server(urls: ["turn:192.0.2.2:3478"], username: "u", credential: Secret("p"))
+            ]
         )
         #expect(order.ice.hostAddresses == ["192.0.2.3"])
-        #expect(order.ice.firstPort == 40000 && order.ice.lastPort == 40100)
+        #expect(order.ice.portRange == 40000...40100)
     }
 
     @Test func neverIsNoTimeAndNoneIsNoRecording() throws {
