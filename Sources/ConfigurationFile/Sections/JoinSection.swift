@@ -2,6 +2,25 @@
 
 internal import Foundation
 
+/// When we are in a room.
+public enum JoinRule: Sendable, Hashable, CustomStringConvertible {
+    /// As long as the daemon runs.
+    case always
+    /// From when somebody asks until somebody asks otherwise.
+    case onDemand
+    /// In the windows of a schedule.
+    case schedule(Schedule)
+
+    /// As the HTTP interface shows it.
+    public var description: String {
+        switch self {
+        case .always: "always"
+        case .onDemand: "on-demand"
+        case .schedule(let schedule): schedule.description
+        }
+    }
+}
+
 /// The keys of `join`, where it is a mapping.
 enum ScheduleKeys {
     static let schedule = Key("schedule", ValueType<CronExpression>.cron)
