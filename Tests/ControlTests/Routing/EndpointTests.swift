@@ -71,9 +71,8 @@ import Testing
             + #""audioBitsPerSecond":24000,"audioFEC":false,"audioDTX":true,"keepsOpen":true,"#
             + #""videoMuted":true,"audioMuted":true,"frozen":true,"#
             + #""parameters":{"a":"b","c":7,"d":true}}}"#
-        let members = try #require(
-            try BodyReader(limit: 1000).object(.init(string: body), type: "application/json", rule: .json)
-        )
+        let reader = BodyReader(limit: 1000)
+        let members = try reader.object(.init(string: body), type: "application/json", rule: .json)
         var order = SendSpec(video: .camera("/dev/video0"), audio: nil)
         order.preferredCodec = .h264
         order.parameters = ["a": "b", "c": "7", "d": "true"]
@@ -88,7 +87,7 @@ import Testing
     @Test(arguments: ["none", "Test", "test:", "file", "file:a", "image:b", "rtp:", "", "a b"])
     func whatCannotBeACaptureIsRefused(capture: String) throws {
         let body = ByteBuffer(string: #"{"camera":{"video":"\#(capture)","audio":null}}"#)
-        let members = try #require(try BodyReader(limit: 1000).object(body, type: "application/json", rule: .json))
+        let members = try BodyReader(limit: 1000).object(body, type: "application/json", rule: .json)
         #expect(throws: Problem.self) { try RequestBodies.action(.camera, members) }
     }
 
