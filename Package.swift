@@ -83,7 +83,8 @@ let package = Package(
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
         .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Supervision", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
+        .target(name: "Supervision", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
         .target(name: "PipelineCatalogue", swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
         .target(
@@ -96,7 +97,7 @@ let package = Package(
         .target(
             name: "ConfigurationFile",
             dependencies: [
-                "Basics", "BundledPipelines", "PipelineCatalogue", "Signalling",
+                "Basics", "BundledPipelines", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -140,8 +141,8 @@ let package = Package(
             name: "Media",
             dependencies: [
                 "Basics", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
-                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "Storage", "Supervision", "Timeline",
-                logging,
+                "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Supervision",
+                "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -190,7 +191,7 @@ let package = Package(
 
         .target(
             name: "RTSPServer",
-            dependencies: ["CTapedeckRTSP", "Observability", "Supervision", logging],
+            dependencies: ["CTapedeckRTSP", "Observability", "Rooms", "Supervision", logging],
             swiftSettings: settings
         ),
 
@@ -199,7 +200,8 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "Basics", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
-                "PipelineCatalogue", "Recording", "Rendering", "Session", "Signalling", "SignallingClients", "Storage",
+                "PipelineCatalogue", "Recording", "Rendering", "Rooms", "Session", "Signalling", "SignallingClients",
+                "Storage",
                 "Supervision", "Timeline", logging,
             ],
             swiftSettings: settings
@@ -222,7 +224,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Supervision", logging,
+                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Rooms", "Supervision",
+                logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -239,8 +242,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Storage", "Supervision",
-                "Timeline", "Webhooks", logging,
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Rooms", "Storage",
+                "Supervision", "Timeline", "Webhooks", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -278,8 +281,8 @@ let package = Package(
             dependencies: [
                 "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export",
                 "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing",
-                "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
-                "Storage", "Supervision", "Timeline", "Webhooks", "Worker",
+                "Recording", "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling",
+                "SignallingClients", "Storage", "Supervision", "Timeline", "Webhooks", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -304,7 +307,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"], swiftSettings: settings),
-        .testTarget(name: "SupervisionTests", dependencies: ["Basics", "Supervision"], swiftSettings: settings),
+        .testTarget(name: "RoomsTests", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
+        .testTarget(
+            name: "SupervisionTests",
+            dependencies: ["Basics", "Rooms", "Supervision"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["PipelineCatalogue"], swiftSettings: settings),
         .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
         .testTarget(
@@ -318,7 +326,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Signalling",
+                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.copy("Fixtures")],
@@ -344,7 +352,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "EmbeddedFiles", "Observability", "Supervision", logging,
+                "Control", "EmbeddedFiles", "Observability", "Rooms", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -358,7 +366,7 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Matroska", "Media", "PipelineCatalogue", "Recording", "Signalling", "Storage", "Supervision",
+                "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage", "Supervision",
                 "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
@@ -366,7 +374,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ConfigurationFile", "Control", "Daemon", "Supervision", logging,
+                "ConfigurationFile", "Control", "Daemon", "Rooms", "Supervision", logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
@@ -404,7 +412,8 @@ let package = Package(
             name: "MediaTests",
             dependencies: [
                 "CGStreamer", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska", "Media",
-                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "Storage", "Timeline", logging,
+                "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Timeline",
+                logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings

@@ -22,10 +22,19 @@ public struct PictureSize: Sendable, Hashable {
         self.init(width: width, height: height)
     }
 
-    /// Whether a camera may send it: both even, from 320x180 to 7680x4320.
+    /// Pixels of a line that a camera may send; even.
+    public static let sendableWidths = 320...7680
+    /// Lines that a camera may send; even.
+    public static let sendableHeights = 180...4320
+    /// What a camera may send, in words.
+    public static let sendable =
+        "even numbers of pixels from \(PictureSize(width: sendableWidths.lowerBound, height: sendableHeights.lowerBound)) "
+        + "to \(PictureSize(width: sendableWidths.upperBound, height: sendableHeights.upperBound))"
+
+    /// Whether a camera may send it: both sides even and in their ranges.
     public var isSendable: Bool {
-        (320...7680).contains(self.width) && (180...4320).contains(self.height) && self.width.isMultiple(of: 2)
-            && self.height.isMultiple(of: 2)
+        Self.sendableWidths.contains(self.width) && Self.sendableHeights.contains(self.height)
+            && self.width.isMultiple(of: 2) && self.height.isMultiple(of: 2)
     }
 }
 

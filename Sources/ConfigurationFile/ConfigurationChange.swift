@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// What is different between the configuration in force and a new one.
 ///
 /// Rooms are compared by what they mean, not by how they are written: `30m` and `1800s` are equal.
@@ -20,30 +22,6 @@ public struct ConfigurationChange: Sendable, Hashable {
         case pipelines
         /// `rtsp`.
         case rtsp
-    }
-
-    /// The parts of a room that may change by themselves.
-    public enum RoomPart: String, Sendable, Hashable, CaseIterable {
-        /// Where it is.
-        case address
-        /// The name under which we appear.
-        case displayName
-        /// The password, PIN or token.
-        case secret
-        /// When we are in it.
-        case join
-        /// Whether we leave an empty room.
-        case untilEmpty
-        /// How important it is.
-        case priority
-        /// What is recorded.
-        case record
-        /// What is sent.
-        case send
-        /// Where tracks are sent on.
-        case outputs
-        /// What happens after a kick, or when it is full.
-        case rejoin
     }
 
     /// A room that is in both and differs.
@@ -83,7 +61,7 @@ public struct ConfigurationChange: Sendable, Hashable {
         self.unchanged = []
         for (name, room) in new.rooms.sorted(by: { $0.key < $1.key }) {
             guard let before = old.rooms[name] else { continue }
-            let parts = Self.parts(from: before, to: room)
+            let parts = room.changes(from: before)
             if parts.isEmpty {
                 self.unchanged.append(name)
             } else {
@@ -95,21 +73,5 @@ public struct ConfigurationChange: Sendable, Hashable {
     /// Whether the two mean the same.
     public var isEmpty: Bool {
         self.sections.isEmpty && self.added.isEmpty && self.changed.isEmpty && self.removed.isEmpty
-    }
-
-    /// What differs between two definitions of one room; empty if they mean the same.
-    public static func parts(from old: RoomConfiguration, to new: RoomConfiguration) -> Set<RoomPart> {
-        var parts: Set<RoomPart> = []
-        if old.address.url != new.address.url || old.address.text != new.address.text { parts.insert(.address) }
-        if old.displayName != new.displayName { parts.insert(.displayName) }
-        if old.secret != new.secret { parts.insert(.secret) }
-        if old.join != new.join { parts.insert(.join) }
-        if old.untilEmpty != new.untilEmpty { parts.insert(.untilEmpty) }
-        if old.priority != new.priority { parts.insert(.priority) }
-        if old.record != new.record { parts.insert(.record) }
-        if old.send != new.send { parts.insert(.send) }
-        if old.outputs != new.outputs { parts.insert(.outputs) }
-        if old.rejoin != new.rejoin { parts.insert(.rejoin) }
-        return parts
     }
 }

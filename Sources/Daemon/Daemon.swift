@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
 public import ConfigurationFile
 import Control
 import Foundation
 public import Logging
 public import Observability
+import Rooms
 import ServiceLifecycle
 import Storage
 import Supervision
@@ -84,7 +86,7 @@ public struct Daemon: Sendable {
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
-            roomOrders: self.configuration.rooms.compactMapValues { $0.record?.exportOrders },
+            roomOrders: self.configuration.rooms.filter { $0.value.spec.record != nil }.mapValues(\.exportOrders),
             shutdownLimit: Self.exportLimit,
             bus: bus,
             metrics: metrics,

@@ -7,6 +7,7 @@ import GStreamer
 import Logging
 import Media
 import Observability
+import Rooms
 import Session
 import Signalling
 import SignallingClients
@@ -39,10 +40,10 @@ struct CameraCommand: AsyncParsableCommand {
             valueName: "capture"
         )
     )
-    var video: CaptureInput = .test
+    var video = SourceArgument.test
 
     @Option(help: ArgumentHelp("Sound: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
-    var audio: CaptureInput = .test
+    var audio = SourceArgument.test
 
     @Option(
         help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own); peers that cannot do it get another one."
@@ -105,18 +106,34 @@ struct CameraCommand: AsyncParsableCommand {
     mutating func validate() throws {
         let url = try RoomArgument.parse(self.url)
         try RoomArgument.check(url.checkSending)
-        guard (1...60).contains(self.fps) else { throw ValidationError("--fps takes 1 to 60, not \(self.fps)") }
         guard (1...60).contains(self.count) else { throw ValidationError("--count takes 1 to 60, not \(self.count)") }
         guard (1...64).contains(self.name.count) else { throw ValidationError("--name takes 1 to 64 characters") }
         guard self.count == 1 || self.trace.traceSignalling == nil else {
             throw ValidationError("--trace-signalling traces one peer: leave --count out")
         }
-        guard self.video != .none || self.audio != .none else {
-            throw ValidationError("with --video none and --audio none there is nothing to send")
-        }
-        let most = self.bitrate?.bitsPerSecond ?? CameraSettings().bitsPerSecond
-        guard self.minBitrate.map({ $0.bitsPerSecond <= most }) ?? true else {
-            throw ValidationError("--min-bitrate takes no more than --bitrate")
+        for problem in self.sends.problems { throw ValidationError(self.words(for: problem)) }
+    }
+
+    /// What is sent, without its parameters.
+    private var sends: SendSpec {
+        var sends = SendSpec(video: self.video.source, audio: self.audio.source)
+        (sends.width, sends.height, sends.framesPerSecond) = (self.size.width, self.size.height, self.fps)
+        sends.bitsPerSecond = self.bitrate?.bitsPerSecond ?? sends.bitsPerSecond
+        sends.minimumBitsPerSecond = (self.minBitrate ?? self.bitrate)?.bitsPerSecond ?? sends.minimumBitsPerSecond
+        sends.audioBitsPerSecond = self.audioBitrate.bitsPerSecond
+        sends.usesAudioFEC = self.audioFec
+        sends.usesAudioDTX = self.audioDtx
+        sends.keepsOpen = self.keepOpen
+        return sends
+    }
+
+    private func words(for problem: SendSpec.Problem) -> String {
+        switch problem {
+        case .nothing: "with --video none and --audio none there is nothing to send"
+        case .minimum: "--min-bitrate takes no more than --bitrate"
+        // Rates are those of their options.
+        case .range: "--fps takes 1 to 60, not \(self.fps)"
+        case .size: problem.description
         }
     }
 
@@ -149,24 +166,12 @@ struct CameraCommand: AsyncParsableCommand {
         try Runtime.initialise()
         let url = try RoomArgument.parse(self.url)
         let logger = self.common.logger.forSession()
-        var settings = CameraSettings()
-        settings.video = self.video
-        settings.audio = self.audio
+        var settings = self.sends
         settings.parameters = try self.captures.values()
-        settings.width = self.size.width
-        settings.height = self.size.height
-        settings.framesPerSecond = self.fps
-        settings.bitsPerSecond = self.bitrate?.bitsPerSecond ?? settings.bitsPerSecond
-        settings.minimumBitsPerSecond =
-            (self.minBitrate ?? self.bitrate)?.bitsPerSecond ?? settings.minimumBitsPerSecond
-        settings.audioBitsPerSecond = self.audioBitrate.bitsPerSecond
-        settings.usesAudioFEC = self.audioFec
-        settings.usesAudioDTX = self.audioDtx
-        settings.keepsOpen = self.keepOpen
-        settings.name = self.name
         let control = ControlThread(name: "control")
         let camera = try await CaptureArgument.camera(
             settings,
+            name: self.name,
             from: try self.captures.files.catalogue(),
             control: control,
             logger: logger
@@ -312,7 +317,9 @@ struct BitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), (50_000...50_000_000).contains(bits) else { return nil }
+        guard let bits = BitRateText.parseDecimal(argument), SendSpec.bitsPerSecondRange.contains(bits) else {
+            return nil
+        }
         self.init(bitsPerSecond: bits)
     }
 
@@ -328,7 +335,9 @@ struct AudioBitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), (6000...510_000).contains(bits) else { return nil }
+        guard let bits = BitRateText.parseDecimal(argument), SendSpec.audioBitsPerSecondRange.contains(bits) else {
+            return nil
+        }
         self.init(bitsPerSecond: bits)
     }
 

@@ -10,9 +10,9 @@ import Logging
 import Media
 import Observability
 import PipelineCatalogue
+import Rooms
 import Session
 import Signalling
-import Supervision
 import SystemPackage
 import Worker
 
@@ -35,7 +35,7 @@ struct CapacityJob: Sendable {
     private static let span = Duration.seconds(4)
     private static let joinLimit = Duration.seconds(20)
 
-    private static let kinds: [(media: Capacity.Media, settings: CameraSettings)] = [
+    private static let kinds: [(media: Capacity.Media, settings: SendSpec)] = [
         kind("720p30", 1280, 720, framesPerSecond: 30, bitsPerSecond: 1_500_000),
         kind("360p15", 640, 360, framesPerSecond: 15, bitsPerSecond: 400_000),
     ]
@@ -46,8 +46,8 @@ struct CapacityJob: Sendable {
         _ height: Int,
         framesPerSecond: Int,
         bitsPerSecond: Int
-    ) -> (Capacity.Media, CameraSettings) {
-        var settings = CameraSettings()
+    ) -> (Capacity.Media, SendSpec) {
+        var settings = SendSpec()
         (settings.width, settings.height, settings.framesPerSecond) = (width, height, framesPerSecond)
         (settings.bitsPerSecond, settings.minimumBitsPerSecond) = (bitsPerSecond, bitsPerSecond)
         let total = bitsPerSecond + settings.audioBitsPerSecond
@@ -87,12 +87,12 @@ struct CapacityJob: Sendable {
                 for _ in 0..<count {
                     let session = try self.session(sessions.count + 1, server, control, camera)
                     sessions.append(session)
-                    var order = RoomOrder(
+                    var order = RoomSpec(
                         name: "capacity-\(sessions.count)",
                         url: Self.url(sessions.count, server),
                         storage: folder
                     )
-                    order.record = RecordOrder()
+                    order.record = RecordSpec()
                     order.ice.hostAddresses = ["127.0.0.1"]
                     worker.join(order)
                     group.addTask { _ = await session.run() }

@@ -4,17 +4,39 @@ public import ArgumentParser
 import ConfigurationFile
 import GStreamer
 import Logging
-public import Media
+import Media
 import PipelineCatalogue
+public import Rooms
 
-extension CaptureInput: ExpressibleByArgument {
-    /// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
+/// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
+struct SourceArgument: ExpressibleByArgument, Sendable {
+    /// The test picture or the test sound.
+    static let test = SourceArgument(source: .test)
+
+    /// Nil for `none`.
+    var source: MediaSource?
+
+    private init(source: MediaSource?) {
+        self.source = source
+    }
+
+    init?(argument: String) {
+        let source = MediaSource(argument)
+        guard source != nil || argument == "none" else { return nil }
+        self.init(source: source)
+    }
+
+    var defaultValueDescription: String { self.source?.description ?? "none" }
+}
+
+extension PreferredCodec: ExpressibleByArgument {}
+
+extension MediaSource: ExpressibleByArgument {
+    /// `NAME` or `NAME:ARGUMENT` of a capture file.
     public init?(argument: String) {
         self.init(argument)
     }
 }
-
-extension PreferredCodec: ExpressibleByArgument {}
 
 /// Where pipeline files are.
 struct PipelineOptions: ParsableArguments {
@@ -75,22 +97,20 @@ struct ParameterArgument: ExpressibleByArgument, Sendable {
 enum CaptureArgument {
     /// What the recorder sends into the room: several sources as one; throws if two of them give the same kind.
     static func settings(
-        _ sources: [CaptureInput],
+        _ sources: [SourceArgument],
         _ parameters: [String: String],
         from pipelines: PipelineCatalogue
-    ) throws -> CameraSettings? {
-        var settings = CameraSettings()
-        settings.video = .none
-        settings.audio = .none
+    ) throws -> SendSpec? {
+        var settings = SendSpec(video: nil, audio: nil)
         settings.parameters = parameters
-        for source in sources where source != .none {
+        for source in sources.compactMap(\.source) {
             guard let file = pipelines.file(.capture, source.name) else {
                 let known = pipelines.files(.capture).map(\.name).joined(separator: ", ")
                 throw ValidationError("there is no capture \"\(source.name)\" to send; there is: \(known)")
             }
-            for (media, path) in [(PipelineMedia.video, \CameraSettings.video), (.audio, \CameraSettings.audio)]
+            for (media, path) in [(PipelineMedia.video, \SendSpec.video), (.audio, \SendSpec.audio)]
             where file.gives[media] != nil {
-                guard settings[keyPath: path] == .none else {
+                guard settings[keyPath: path] == nil else {
                     throw ValidationError("--send takes one source of pictures and one of sound")
                 }
                 settings[keyPath: path] = source
@@ -101,14 +121,15 @@ enum CaptureArgument {
 
     /// A camera whose files and devices were opened once; fails before anybody joins a room.
     static func camera(
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
+        name: String = TestTone.usualName,
         from pipelines: PipelineCatalogue,
         control: ControlThread,
         logger: Logger
     ) async throws -> CameraSource {
         try await control.run("opening what is to be sent", deadline: .seconds(40)) {
             let checked = try settings.checked(from: pipelines, logger: logger)
-            let camera = CameraSource(settings: checked, pipelines: pipelines, logger: logger)
+            let camera = CameraSource(settings: checked, name: name, pipelines: pipelines, logger: logger)
             try camera.open()
             return camera
         }

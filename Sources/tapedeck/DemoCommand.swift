@@ -9,6 +9,7 @@ import Logging
 import Media
 import Observability
 import PipelineCatalogue
+import Rooms
 import Session
 import Signalling
 import Worker
@@ -84,7 +85,7 @@ struct DemoCommand: AsyncParsableCommand {
         let control = ControlThread(name: "cameras")
         let pipelines = try PipelineCatalogue.load()
         // There is no network that could be narrow, only a host that may be busy.
-        var settings = CameraSettings()
+        var settings = SendSpec()
         settings.minimumBitsPerSecond = settings.bitsPerSecond
         let cameras = [PreferredCodec.vp8, .h264].map {
             ($0, CameraSource(settings: settings, pipelines: pipelines, logger: logger))

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import ConfigurationFile
 import Diagnosis
 import Foundation
 import Logging
+import Rooms
 import Signalling
 
 /// `tapedeck doctor`.

@@ -146,7 +146,7 @@ enum ExportContainer: String, ExpressibleByArgument, CaseIterable {
     case mp4
 
     /// The same, as the configuration names it.
-    init(_ container: RecordConfiguration.Container) {
+    init(_ container: ExportConfiguration.Container) {
         switch container {
         case .mkv: self = .mkv
         case .webm: self = .webm

@@ -4,6 +4,7 @@ import ArgumentParser
 import Basics
 import Foundation
 import Media
+import Rooms
 import Signalling
 import Worker
 
@@ -62,25 +63,26 @@ struct NetworkOptions: ParsableArguments {
     }
 
     /// What the options mean; the password comes from the environment.
-    func settings(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> NetworkSettings {
-        var settings = NetworkSettings()
+    func settings(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> NetworkSpec {
+        var settings = NetworkSpec()
         settings.hostAddresses = self.hostAddresses
         settings.portRange = self.portRange?.ports
         settings.relaysOnly = self.relayOnly
-        settings.offered.usesOffered = !self.ignoreOfferedServers
-        do {
-            settings.servers = try self.iceServers.urls.map { url in
-                try WebRTCServer(
-                    url,
-                    username: self.iceServers.username(environment),
-                    credential: ICEServerOptions.password(environment)
-                )
-            }
-        } catch let problem as WebRTCServer.Problem {
-            let place = "--turn-username and TAPEDECK_TURN_PASSWORD in the environment"
-            throw ValidationError("--ice-server: \(problem.message) (\(place))")
+        settings.usesOffered = !self.ignoreOfferedServers
+        if !self.iceServers.urls.isEmpty {
+            let username = self.iceServers.username(environment)
+            let credential = ICEServerOptions.password(environment).map { Secret($0) }
+            settings.servers = [
+                NetworkSpec.Server(urls: self.iceServers.urls, username: username, credential: credential)
+            ]
         }
-        if self.relayOnly, self.ignoreOfferedServers, !settings.servers.contains(where: { $0.url.kind == .turn }) {
+        do throws(WebRTCServer.Problem) {
+            _ = try settings.webRTCServers()
+        } catch {
+            let place = "--turn-username and TAPEDECK_TURN_PASSWORD in the environment"
+            throw ValidationError("--ice-server: \(error.message) (\(place))")
+        }
+        if settings.lacksRelay {
             throw ValidationError("--relay-only needs a TURN server: give one with --ice-server")
         }
         return settings

@@ -8,6 +8,7 @@ import Media
 import Observability
 import PipelineCatalogue
 import Probing
+import Rooms
 import Signalling
 import Storage
 
@@ -115,7 +116,7 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     private func job(_ url: RoomURL) throws -> ProbeJob {
-        var settings = CameraSettings()
+        var settings = SendSpec()
         settings.width = self.size.width
         settings.height = self.size.height
         settings.framesPerSecond = self.fps

@@ -7,6 +7,7 @@ import Media
 import Probing
 import Recording
 import Rendering
+import Rooms
 import Session
 import Signalling
 import Storage
@@ -19,7 +20,7 @@ import Synchronization
 struct ProbeJob: Sendable {
     /// The room, how long to measure, and what to send there.
     var stay: RoomStay
-    var settings: CameraSettings
+    var settings: SendSpec
     /// Whether somebody in the room sends back what we send.
     var isEchoed: Bool
 

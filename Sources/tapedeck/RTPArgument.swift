@@ -3,6 +3,7 @@
 import ArgumentParser
 import GStreamer
 import Media
+import Rooms
 
 /// An RTP output on the command line: `HOST:PORT`, then options behind commas.
 struct RTPArgument: ExpressibleByArgument, Sendable {
@@ -17,7 +18,7 @@ struct RTPArgument: ExpressibleByArgument, Sendable {
         valueName: "host:port,…"
     )
 
-    var settings: RTPOutputSettings
+    var output: OutputSpec
 
     init?(argument: String) {
         let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
@@ -31,34 +32,34 @@ struct RTPArgument: ExpressibleByArgument, Sendable {
             return nil
         }
         guard !host.isEmpty else { return nil }
-        var settings = RTPOutputSettings(host: host.lowercased())
-        settings.videoPort = port
-        settings.audioPort = port < 65_533 ? port + 2 : nil
+        var output = OutputSpec(host: host.lowercased())
+        output.videoPort = port
+        output.audioPort = port < 65_533 ? port + 2 : nil
         for part in parts.dropFirst() {
             guard let equals = part.firstIndex(of: "=") else { return nil }
             let value = String(part[part.index(after: equals)...])
-            guard !value.isEmpty, settings.take(part[..<equals], value, port) else { return nil }
+            guard !value.isEmpty, output.take(part[..<equals], value, port) else { return nil }
         }
-        guard settings.problem == nil else { return nil }
-        self.settings = settings
+        guard output.problems.isEmpty else { return nil }
+        self.output = output
     }
 
     /// Checks what the outputs together ask for.
     static func settings(_ arguments: [RTPArgument]) throws -> [RTPOutputSettings] {
-        guard arguments.count <= RTPOutputs.maximum else {
-            throw ValidationError("--rtp may be given \(RTPOutputs.maximum) times")
+        guard arguments.count <= OutputSpec.maximumCount else {
+            throw ValidationError("--rtp may be given \(OutputSpec.maximumCount) times")
         }
-        let files = arguments.compactMap(\.settings.descriptionFile)
+        let files = arguments.compactMap(\.output.sdpFile)
         guard Set(files).count == files.count else { throw ValidationError("two --rtp write the same file") }
-        return arguments.map(\.settings)
+        return arguments.map { RTPOutputSettings($0.output) }
     }
 }
 
-extension RTPOutputSettings {
+extension OutputSpec {
     /// Takes an option; false if there is none of that name, or it does not take the value.
     fileprivate mutating func take(_ name: Substring, _ value: String, _ port: UInt16) -> Bool {
         switch name {
-        case "sdp" where value.hasSuffix(".sdp"): self.descriptionFile = value
+        case "sdp" where value.hasSuffix(".sdp"): self.sdpFile = value
         case "audio" where value == "none": self.audioPort = nil
         case "audio": return Self.set(&self.audioPort, value)
         case "video" where value == "none": (self.videoPort, self.audioPort) = (nil, port)

@@ -4,6 +4,7 @@ import ArgumentParser
 import Export
 import Media
 import Observability
+import Rooms
 import Signalling
 import SignallingClients
 
@@ -50,7 +51,7 @@ struct RecordCommand: AsyncParsableCommand {
             discussion: "May be given twice, once for pictures and once for sound."
         )
     )
-    var send: [CaptureInput] = []
+    var send: [SourceArgument] = []
 
     @Option(help: "Video codec that others are asked to send, vp8, h264, vp9 or any; --send sends it too.")
     var codec: PreferredCodec = .vp8
@@ -85,7 +86,7 @@ struct RecordCommand: AsyncParsableCommand {
             }
         }
         try RoomArgument.check(url.checkRecording)
-        if self.send.contains(where: { $0 != .none }) {
+        if self.send.contains(where: { $0.source != nil }) {
             try RoomArgument.check(url.checkSending)
             _ = try CaptureArgument.settings(self.send, self.captures.values(), from: self.captures.files.catalogue())
         }

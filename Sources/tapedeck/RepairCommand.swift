@@ -5,6 +5,7 @@ import Catalogue
 import ConfigurationFile
 import Export
 import Rendering
+import Rooms
 import Storage
 import Supervision
 import Timeline
@@ -56,7 +57,8 @@ struct RepairCommand: AsyncParsableCommand {
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
-                    let settings = rooms[room]?.record ?? RecordConfiguration()
+                    let settings =
+                        rooms[room].flatMap { $0.spec.record == nil ? nil : $0.export } ?? ExportConfiguration()
                     let exports = self.export && report.needsExport ? try self.export(folder, as: settings) : []
                     if !report.wasFinished || !exports.isEmpty { try self.tell(folder, room, report, exports) }
                 } catch {
@@ -79,11 +81,11 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    private func export(_ folder: RecordingFolder, as settings: RecordConfiguration) throws(ExportError)
+    private func export(_ folder: RecordingFolder, as settings: ExportConfiguration) throws(ExportError)
         -> [ExportReport]
     {
         do {
-            return try settings.exports.map { layout in
+            return try settings.layouts.map { layout in
                 switch layout {
                 case .grid: try Self.render(folder, .grid)
                 case .audio: try Self.render(folder, .audio)
@@ -95,7 +97,7 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    private static func remux(_ folder: RecordingFolder, _ settings: RecordConfiguration) throws -> ExportReport {
+    private static func remux(_ folder: RecordingFolder, _ settings: ExportConfiguration) throws -> ExportReport {
         let options = ExportOptions(
             keepsDamagedUnits: settings.keepsDamaged,
             container: ExportContainer(settings.container).container,

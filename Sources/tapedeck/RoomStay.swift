@@ -4,6 +4,7 @@ import GStreamer
 import Logging
 import Media
 import PipelineCatalogue
+import Rooms
 import Session
 import Signalling
 import SignallingClients
@@ -17,7 +18,7 @@ struct RoomStay: Sendable {
     /// Whether to leave when the last participant has left.
     var untilEmpty: Bool
     /// What to send; nothing if left out.
-    var sends: CameraSettings?
+    var sends: SendSpec?
     /// Where what is sent is looked up.
     var pipelines = PipelineCatalogue([])
     /// The video codec that others are asked to send.

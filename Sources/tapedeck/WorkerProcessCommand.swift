@@ -3,6 +3,7 @@
 import ArgumentParser
 import Export
 import Foundation
+import Rooms
 import Storage
 import Supervision
 import Worker

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Rooms
 import Testing
 
 @Suite struct ChangeTests {
@@ -44,7 +45,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("url: \"socketio+http://h/z\"", ConfigurationChange.RoomPart.address),
+            ("url: \"socketio+http://h/z\"", RoomPart.address),
             ("url: \"socketio+http://h/a?insecure\"", .address),
             ("url: \"socketio+http://h/a\", display_name: z", .displayName),
             ("url: \"socketio+http://h/a\", secret: z", .secret),
@@ -58,7 +59,7 @@ import Testing
             ("url: \"socketio+http://h/a\", rejoin: { after_kick: never }", .rejoin),
         ]
     )
-    func partsOfRoomsChange(room: String, part: ConfigurationChange.RoomPart) throws {
+    func partsOfRoomsChange(room: String, part: RoomPart) throws {
         let old = try configuration(Self.rooms)
         let new = try configuration(Self.rooms.replacing("url: \"socketio+http://h/a\"", with: room))
         let change = ConfigurationChange(from: old, to: new)

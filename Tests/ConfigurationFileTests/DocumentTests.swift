@@ -2,6 +2,7 @@
 
 import Basics
 import Foundation
+import Rooms
 import Testing
 import Yams
 
@@ -49,17 +50,18 @@ import Yams
     @Test func theExampleLoads() throws {
         let read = try configuration(try packageText("docs/tapedeck.example.yaml"))
         #expect(read.storage == StorageConfiguration())
-        #expect(read.ice == ICEConfiguration())
+        #expect(read.ice == NetworkSpec())
         #expect(read.api == APIConfiguration())
         #expect(read.webhooks == WebhooksConfiguration())
         #expect(read.workers == WorkersConfiguration())
         #expect(read.rooms.keys.sorted() == ["standup", "workshop"])
         let workshop = try #require(read.rooms["workshop"])
-        var record = RecordConfiguration()
+        var record = RecordSpec()
         record.preferredCodec = .vp8
-        #expect(workshop.record == record)
-        #expect(workshop.send == SendConfiguration())
-        #expect(workshop.rejoin == RejoinRule())
+        #expect(workshop.spec.record == record)
+        #expect(workshop.export == ExportConfiguration())
+        #expect(workshop.spec.send == SendSpec(audio: nil))
+        #expect(workshop.spec.afterKickSeconds == 300 && workshop.spec.whenFullSeconds == 30)
     }
 
     @Test func theExampleHasEveryKey() throws {
@@ -94,7 +96,7 @@ import Yams
         let send = try #require(schema["$defs"]?["room"]?["properties"]?["send"]?["anyOf"]?.array?.last)
         let sending = try #require(Self.defaults(send, of: schema))
         let sender = JSONValue.object(["url": url, "send": sending])
-        #expect(try RoomConfiguration.parse(name: "r", definition: sender).send == SendConfiguration())
+        #expect(try RoomConfiguration.parse(name: "r", definition: sender).spec.send == SendSpec(audio: nil))
     }
 
     /// The alternatives of a schema, references followed.

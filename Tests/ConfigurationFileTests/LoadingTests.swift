@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import Foundation
+import Rooms
 import Signalling
 import Testing
 
@@ -32,8 +34,8 @@ import Testing
         #expect(read.storage.synchroniseEvery == .milliseconds(500))
         #expect(
             read.ice.servers == [
-                ICEServer(urls: ["stun:stun.example.org:3478"]),
-                ICEServer(
+                NetworkSpec.Server(urls: ["stun:stun.example.org:3478"]),
+                NetworkSpec.Server(
                     urls: ["turn:turn.example.org:3478?transport=udp"],
                     username: "carrot",
                     credential: Secret("s3cret-of-turn")
@@ -42,7 +44,7 @@ import Testing
         )
         #expect(read.ice.hostAddresses == ["192.0.2.7", "2001:db8::7"])
         #expect(read.ice.portRange == 40000...49999)
-        #expect(read.ice.policy == .relay && !read.ice.usesOffered)
+        #expect(read.ice.relaysOnly && !read.ice.usesOffered)
         #expect(read.ice.offeredHosts == ["turn.example.org", "*.example.net"])
         #expect(read.workers.roomsPerWorker == 4)
         #expect(read.workers.maximumRooms == 60)
@@ -111,45 +113,46 @@ import Testing
         let standup = try #require(rooms["standup"])
         let address = RoomURL.SocketIO(isSecure: true, host: "rtc.example.org", room: "123123")
         #expect(standup.address.url == RoomURL(address))
-        #expect(standup.displayName == "tapedeck")
+        #expect(standup.spec.displayName == "tapedeck")
         #expect(standup.join == .always)
-        var record = RecordConfiguration()
+        var record = RecordSpec()
         record.audio = false
         record.chat = false
-        record.automatic = false
-        record.emptyAfter = .seconds(300)
+        record.isAutomatic = false
+        record.emptyAfterSeconds = 300
         record.preferredCodec = .h264
-        record.segment = .time(.seconds(1800))
-        record.preroll = .seconds(10)
+        record.segmentSeconds = 1800
+        record.prerollMilliseconds = 10_000
         record.tags = ["a", "b c"]
         record.notes = "x"
-        record.container = .webm
-        (record.keepsDamaged, record.writesProject) = (true, true)
-        #expect(standup.priority == 80)
-        #expect(standup.record == record)
-        var send = SendConfiguration()
-        send.capture = .v4l2("/dev/video0")
-        send.audio = .alsa("hw:1,0")
-        send.open = .always
+        var export = ExportConfiguration()
+        export.container = .webm
+        (export.keepsDamaged, export.writesProject) = (true, true)
+        #expect(standup.spec.priority == 80)
+        #expect(standup.spec.record == record)
+        #expect(standup.export == export)
+        var send = SendSpec(video: .camera("/dev/video0"), audio: MediaSource("alsa:hw:1,0"))
+        send.keepsOpen = true
         send.preferredCodec = .h264
         (send.width, send.height, send.framesPerSecond, send.bitsPerSecond) = (640, 360, 25, 2_000_000)
         send.minimumBitsPerSecond = 200_000
         (send.audioBitsPerSecond, send.usesAudioFEC, send.usesAudioDTX) = (32_000, false, true)
-        #expect(standup.send == send)
-        #expect(standup.rejoin == RejoinRule(afterKick: nil, whenFull: .seconds(10)))
+        #expect(standup.spec.send == send)
+        #expect(standup.spec.afterKickSeconds == nil && standup.spec.whenFullSeconds == 10)
         let asked = try #require(rooms["asked"])
         #expect(asked.join == .onDemand)
         #expect(asked.untilEmpty)
-        #expect(asked.record == nil)
-        #expect(asked.send == nil)
-        #expect(asked.address.text.value == "socketio+http://rtc.example.org/s3cret-room")
+        #expect(asked.spec.record == nil)
+        #expect(asked.spec.send == nil)
+        #expect(asked.spec.url.value == "socketio+http://rtc.example.org/s3cret-room")
         #expect(asked.address.description == "socketio+http://rtc.example.org/${ROOM}")
         let weekly = try #require(rooms["weekly"])
-        #expect(weekly.displayName == "recorder")
-        #expect(weekly.secret == Secret("s3cret of the week, ü"))
-        #expect(standup.secret == nil)
-        #expect(weekly.record == RecordConfiguration())
-        #expect(weekly.rejoin == RejoinRule())
+        #expect(weekly.spec.displayName == "recorder")
+        #expect(weekly.spec.secret == Secret("s3cret of the week, ü"))
+        #expect(standup.spec.secret == nil)
+        #expect(weekly.spec.record == RecordSpec())
+        #expect(weekly.export == ExportConfiguration())
+        #expect(weekly.spec.afterKickSeconds == 300 && weekly.spec.whenFullSeconds == 30)
         #expect(weekly.join.description == "30 8 * * mon Europe/Berlin for 2h")
     }
 
@@ -166,7 +169,7 @@ import Testing
 
     @Test func readsJSONWithItsOwnEscapes() throws {
         let text = #"{"rooms":{"a":{"url":"socketio+http:\/\/h\/r","display_name":"\ud83d\ude00 \\ud83d \u00e9"}}}"#
-        #expect(try configuration(text).rooms["a"]?.displayName == #"😀 \ud83d é"#)
+        #expect(try configuration(text).rooms["a"]?.spec.displayName == #"😀 \ud83d é"#)
     }
 
     @Test func aliasesRepeatValues() throws {
@@ -176,8 +179,8 @@ import Testing
               b: { url: "socketio+http://h/b", record: *sound }
             """
         let rooms = try configuration(text).rooms
-        #expect(rooms["b"]?.record?.video == false)
-        #expect(rooms["b"]?.record == rooms["a"]?.record)
+        #expect(rooms["b"]?.spec.record?.video == false)
+        #expect(rooms["b"]?.spec.record == rooms["a"]?.spec.record)
     }
 
     @Test func replacesReferences() throws {
@@ -202,7 +205,7 @@ import Testing
         #expect(read.api.port == 9000)
         #expect(read.api.requestsPerSecond == 44)
         #expect(read.rooms["r"]?.untilEmpty == true)
-        #expect(read.rooms["r"]?.displayName == "$ $$ ${PORT} a $b ${c}$")
+        #expect(read.rooms["r"]?.spec.displayName == "$ $$ ${PORT} a $b ${c}$")
     }
 
     @Test func takesValuesFromThisProcess() throws {

@@ -3,6 +3,7 @@
 import BundledPipelines
 import Foundation
 import PipelineCatalogue
+import Rooms
 import Testing
 
 @testable import ConfigurationFile
@@ -284,6 +285,6 @@ struct PipelineFolderTests {
         let configuration =
             "rooms: { r: { url: \"socketio+http://127.0.0.1:3000/1\", send: { capture: \"\(text)\" } } }"
         let room = try DaemonConfiguration.parse(text: configuration).rooms["r"]
-        #expect(room?.send?.capture?.description == text)
+        #expect(room?.spec.send?.video?.description == text)
     }
 }

@@ -18,7 +18,10 @@ import Testing
     }
 
     /// Types and properties that a method of their own reads, by what has to be called instead.
-    static let methods = ["WebhookConfiguration.events": "wants", "Schedule": "contains"]
+    static let methods = [
+        "WebhookConfiguration.events": "wants", "Schedule": "contains", "NetworkSpec.usesOffered": "allowsOffered",
+        "NetworkSpec.offeredHosts": "allowsOffered",
+    ]
 
     /// The stored properties of a value and of everything in it, but of those whose types hide them.
     static func properties(of value: Any) -> Set<Property> {
@@ -73,7 +76,7 @@ import Testing
         // The walk reached the sections, and what is below them.
         for name in [
             "DaemonConfiguration.storage", "StorageConfiguration.synchroniseEvery",
-            "WorkersConfiguration.maximumMemoryBytes", "SendConfiguration.usesAudioDTX", "RTSPConfiguration.User.rooms",
+            "WorkersConfiguration.maximumMemoryBytes", "SendSpec.usesAudioDTX", "RTSPConfiguration.User.rooms",
         ] {
             #expect(properties.contains { "\($0.type).\($0.name)" == name }, "\(name)")
         }

@@ -2,6 +2,7 @@
 
 import Basics
 import ConfigurationFile
+import Rooms
 import Signalling
 import Testing
 
@@ -53,12 +54,12 @@ import Testing
             name: "r",
             text: #"{"url": "socketio+http://h/r", "display_name": "$${x}"}"#
         )
-        #expect(room.displayName == "${x}")
+        #expect(room.spec.displayName == "${x}")
         let error = #expect(throws: ConfigurationError.self) {
             try room.applying(patch: #"{"display_name": "${HOME}"}"#)
         }
         #expect(error?.description.contains("is taken from the configuration file only") == true)
-        #expect(try room.applying(patch: #"{"until_empty": true}"#).displayName == "${x}")
+        #expect(try room.applying(patch: #"{"until_empty": true}"#).spec.displayName == "${x}")
     }
 
     @Test func aPatchKeepsReferencesOfTheFile() throws {
@@ -69,13 +70,13 @@ import Testing
         let patched = try room.applying(patch: patch, values: values)
         #expect(patched.address == room.address)
         #expect(patched.join == .onDemand)
-        #expect(patched.record?.video == false)
-        #expect(patched.record?.emptyAfter == .seconds(30))
+        #expect(patched.spec.record?.video == false)
+        #expect(patched.spec.record?.emptyAfterSeconds == 30)
         #expect(
             patched.definition.text
                 == #"{"join":"on-demand","record":{"audio":true,"video":false},"url":"socketio+http://h/${ROOM}"}"#
         )
-        #expect(ConfigurationChange.parts(from: room, to: patched) == [.join, .record])
+        #expect(patched.changes(from: room) == [.join, .record])
     }
 
     @Test(

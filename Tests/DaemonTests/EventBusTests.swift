@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Logging
+import Rooms
 import Supervision
 import Synchronization
 import Testing

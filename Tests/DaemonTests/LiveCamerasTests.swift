@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import Rooms
 import Testing
 
 @testable import Daemon
 
 @Suite struct LiveCamerasTests {
-    private static let test = CameraOrder()
-    private static let other = CameraOrder(video: "screen", audio: nil)
+    private static let test = SendSpec()
+    private static let other = SendSpec(video: MediaSource("screen"), audio: nil)
 
-    private static func muted(_ order: CameraOrder) -> CameraOrder {
+    private static func muted(_ order: SendSpec) -> SendSpec {
         var muted = order
-        (muted.videoMuted, muted.audioMuted, muted.frozen) = (true, true, true)
+        (muted.isVideoMuted, muted.isAudioMuted, muted.isFrozen) = (true, true, true)
         return muted
     }
 

@@ -2,6 +2,7 @@
 
 import ConfigurationFile
 import Foundation
+import Rooms
 import Testing
 
 @testable import Daemon
@@ -129,13 +130,13 @@ import Testing
         var book = try Self.book(["a": ""])
         var other = try RoomConfiguration.parse(name: "b", text: "url: socketio+http://192.0.2.1/a")
         #expect(book.twin(of: other) == "a")
-        other.displayName = "second recorder"
+        other.spec.displayName = "second recorder"
         #expect(book.twin(of: other) == nil)
         #expect(book.twin(of: try Self.room("c")) == nil)
         // A room is not its own twin.
         #expect(book.twin(of: try Self.room("a")) == nil)
         book.remove("a")
-        other.displayName = "tapedeck"
+        other.spec.displayName = "tapedeck"
         #expect(book.twin(of: other) == nil)
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Rooms
 import Supervision
 
 /// Feeds a fleet and plays well-behaved workers, with time in whole seconds.
@@ -16,9 +17,9 @@ struct FleetDriver {
     static func order(
         _ name: String,
         url: String = "socketio+http://192.0.2.1/a",
-        priority: Int? = nil
-    ) -> RoomOrder {
-        var order = RoomOrder(name: name, url: url, storage: "/srv")
+        priority: Int = RoomSpec.usualPriority
+    ) -> RoomSpec {
+        var order = RoomSpec(name: name, url: url, storage: "/srv")
         order.priority = priority
         return order
     }
@@ -34,7 +35,7 @@ struct FleetDriver {
 
     /// Defines a room and wants it; what the fleet does then.
     @discardableResult
-    mutating func want(_ name: String, priority: Int? = nil) -> [FleetAction] {
+    mutating func want(_ name: String, priority: Int = RoomSpec.usualPriority) -> [FleetAction] {
         self.feed(.define(Self.order(name, priority: priority)))
         return self.feed(.want(room: name, true))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Rooms
 import Supervision
 import Testing
 
@@ -202,17 +203,17 @@ import Testing
         var driver = FleetDriver()
         driver.join("a")
         var order = FleetDriver.order("a")
-        order.send = CameraOrder()
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", CameraOrder()))])
-        order.record = RecordOrder()
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordOrder()))])
-        order.outputs = [RTPOutputOrder(host: "192.0.2.7")]
+        order.send = SendSpec()
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", SendSpec()))])
+        order.record = RecordSpec()
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordSpec()))])
+        order.outputs = [OutputSpec(host: "192.0.2.7")]
         #expect(
             driver.feed(.define(order)) == [
-                .send(WorkerID(1), .outputs(room: "a", [RTPOutputOrder(host: "192.0.2.7")]))
+                .send(WorkerID(1), .outputs(room: "a", [OutputSpec(host: "192.0.2.7")]))
             ]
         )
-        order.outputs = nil
+        order.outputs = []
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .outputs(room: "a", []))])
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
     }
@@ -261,7 +262,7 @@ import Testing
         var order = FleetDriver.order("a")
         order.afterKickSeconds = seconds
         // The disk is full: what is recorded changes, and nobody asked for the room.
-        order.record = RecordOrder()
+        order.record = RecordSpec()
         #expect(driver.feed(.define(order)).isEmpty)
         // Asked for another rule: tried at once.
         order.afterKickSeconds = 60

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Rooms
 import Supervision
 import Testing
 
@@ -44,11 +45,11 @@ import Testing
         #expect(RTSPFeedPlan(room: "a", number: -1, network: 77, participants: 1) == nil)
         let outputs = plan.outputs
         #expect(outputs.map(\.host) == ["127.77.1.2", "127.77.1.2"])
-        #expect(outputs.map(\.participants) == [2, nil])
-        #expect(outputs.map(\.followsSpeaker) == [nil, true])
+        #expect(outputs.map(\.participants) == [2, 1])
+        #expect(outputs.map(\.followsSpeaker) == [false, true])
         // Ports of 64 participants stay below those of who speaks, and those below what systems choose themselves.
         let most = try #require(RTSPFeedPlan(room: "a", number: 0, network: 77, participants: 1000)).outputs[0]
-        let last = Int(try #require(most.audioPort)) + 4 * (try #require(most.participants) - 1) + 1
+        let last = Int(try #require(most.audioPort)) + 4 * (most.participants - 1) + 1
         #expect(last < Int(try #require(outputs[1].videoPort)))
         #expect(try #require(outputs[1].audioPort) < 32_767)
     }

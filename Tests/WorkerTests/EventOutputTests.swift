@@ -2,7 +2,7 @@
 
 import Foundation
 import Logging
-import Supervision
+import Rooms
 import Testing
 
 @testable import Worker

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Media
 import PipelineCatalogue
 import Recording
+import Rooms
 import Signalling
-import Supervision
 import Testing
 
 @testable import Worker
 
 @Suite struct RoomPlanTests {
-    private static func order(_ change: (inout RoomOrder) -> Void = { _ in }) -> RoomOrder {
-        var order = RoomOrder(name: "standup", url: "socketio+http://127.0.0.1:1/standup", storage: "/tmp")
+    private static func order(_ change: (inout RoomSpec) -> Void = { _ in }) -> RoomSpec {
+        var order = RoomSpec(name: "standup", url: "socketio+http://127.0.0.1:1/standup", storage: "/tmp")
         change(&order)
         return order
     }
@@ -19,30 +20,28 @@ import Testing
     @Test func takesAnOrder() throws {
         let plan = try RoomPlan(
             Self.order {
-                $0.secret = "p w"
-                $0.record = RecordOrder()
-                $0.send = CameraOrder(video: "test", audio: nil)
+                $0.secret = Secret("p w")
+                $0.record = RecordSpec()
+                $0.send = SendSpec(video: .test, audio: nil)
                 $0.continues = "/tmp/recordings/x"
-                ($0.ice.firstPort, $0.ice.lastPort) = (40_000, 40_100)
-            },
-            host: "here"
+                $0.ice.portRange = 40_000...40_100
+            }
         )
-        #expect(plan.recorder.isAutomatic && plan.recorder.emptyLimit == .seconds(30))
-        #expect(plan.recorder.continues == "/tmp/recordings/x" && plan.recorder.host == "here")
-        #expect(plan.camera?.settings.sendsVideo == true && plan.camera?.settings.sendsAudio == false)
-        #expect(plan.secret == "p w")
-        #expect(plan.network.portRange == 40_000...40_100)
+        let recorder = plan.recorder(host: "here")
+        #expect(recorder.isAutomatic && recorder.emptyLimit == .seconds(30))
+        #expect(recorder.continues == "/tmp/recordings/x" && recorder.host == "here")
+        #expect(plan.spec.secret?.value == "p w")
     }
 
     @Test func filesAreSynchronisedAsOftenAsOrdered() throws {
-        func interval(_ milliseconds: Int?) throws -> Duration {
+        func interval(_ milliseconds: Int) throws -> Duration {
             let order = Self.order {
-                $0.record = RecordOrder()
+                $0.record = RecordSpec()
                 $0.record?.synchroniseMilliseconds = milliseconds
             }
-            return try RoomPlan(order, host: "").recorder.synchroniseEvery
+            return try RoomPlan(order).recorder(host: "").synchroniseEvery
         }
-        #expect(try interval(nil) == .seconds(1))
+        #expect(try interval(RecordSpec().synchroniseMilliseconds) == .seconds(1))
         #expect(try interval(250) == .milliseconds(250))
         #expect(throws: RoomPlanError(message: "synchroniseMilliseconds takes 100 to 60000, not 99")) {
             try interval(99)
@@ -50,34 +49,32 @@ import Testing
     }
 
     @Test func outputsAreChecked() throws {
-        var right = RTPOutputOrder(host: "192.0.2.7")
+        var right = OutputSpec(host: "192.0.2.7")
         (right.videoPort, right.sdpFile, right.timeToLive) = (5004, "/run/a.sdp", 3)
-        let plan = try RoomPlan(Self.order { $0.outputs = [right] }, host: "")
-        var settings = RTPOutputSettings(host: "192.0.2.7")
-        (settings.videoPort, settings.descriptionFile, settings.timeToLive) = (5004, "/run/a.sdp", 3)
-        #expect(plan.outputs == [settings])
+        let plan = try RoomPlan(Self.order { $0.outputs = [right] })
+        #expect(plan.outputs == [RTPOutputSettings(right)])
         #expect(throws: RoomPlanError(message: "output rtp://h:0: there is neither a video nor an audio port")) {
-            try RoomPlan(Self.order { $0.outputs = [RTPOutputOrder(host: "h")] }, host: "")
+            try RoomPlan(Self.order { $0.outputs = [OutputSpec(host: "h")] })
         }
         #expect(throws: RoomPlanError(message: "a room takes 16 outputs at most")) {
-            try RoomPlan(Self.order { $0.outputs = Array(repeating: right, count: 17) }, host: "")
+            try RoomPlan(Self.order { $0.outputs = Array(repeating: right, count: 17) })
         }
     }
 
     /// What is wrong with a pipeline is told by its status: the room goes on.
     @Test func pipelinesHaveNamesAndPlans() throws {
-        func output(_ file: String, _ parameters: [String: String]) -> RTPOutputOrder {
-            var order = RTPOutputOrder(host: "127.0.0.1")
-            order.pipeline = PipelineOutputOrder(file: file)
-            order.pipeline?.parameters = parameters
+        func output(_ file: String, _ parameters: [String: String]) -> OutputSpec {
+            var order = OutputSpec(host: "127.0.0.1")
+            order.pipeline = PipelineOutputSpec(file: file)
+            order.pipeline?.parameters = parameters.mapValues { Secret($0) }
             return order
         }
         let orders = [
             output("hls", ["folder": "/srv/a"]), output("hls", ["folder": "/srv/b", "bitrate": "s3cret"]),
             output("hls", ["colour": "red"]), output("hls", [:]), output("nothing", [:]),
         ]
-        let outputs = try RoomPlan(Self.order { $0.outputs = orders }, host: "").outputs
-        #expect(outputs.map(\.name) == ["", ":2", ":3", ":4"].map { "pipeline:hls\($0)" } + ["pipeline:nothing"])
+        let outputs = try RoomPlan(Self.order { $0.outputs = orders }).outputs
+        #expect(outputs.map(\.spec.name) == ["", ":2", ":3", ":4"].map { "pipeline:hls\($0)" } + ["pipeline:nothing"])
         let plans = outputs.compactMap(\.pipeline?.plan)
         guard case .ready(let plan) = plans.first else {
             Issue.record("\(plans)")
@@ -94,110 +91,58 @@ import Testing
     }
 
     @Test func withoutARecordOrderNothingIsRecordedByItself() throws {
-        #expect(try !RoomPlan(Self.order(), host: "").recorder.isAutomatic)
+        #expect(try !RoomPlan(Self.order()).recorder(host: "").isAutomatic)
     }
 
     @Test func takesServersAndWhatTheyAreUsedFor() throws {
         let plan = try RoomPlan(
             Self.order {
                 $0.ice.servers = [
-                    ICEOrder.Server(urls: ["stun:stun.example.org:3478", "stun:second.example.org"]),
-                    ICEOrder.Server(
+                    NetworkSpec.Server(urls: ["stun:stun.example.org:3478", "stun:second.example.org"]),
+                    NetworkSpec.Server(
                         urls: ["turn:192.0.2.7:3478?transport=udp", "turns:192.0.2.7"],
                         username: "a:b",
-                        credential: "p@ss/ü"
+                        credential: Secret("p@ss/ü")
                     ),
                 ]
                 $0.ice.relaysOnly = true
                 $0.ice.usesOffered = false
                 $0.ice.offeredHosts = ["*.example.org"]
-            },
-            host: ""
+            }
         )
+        let servers = try plan.spec.ice.webRTCServers()
         #expect(
-            plan.network.servers.map(\.url.description) == [
+            servers.map(\.url.description) == [
                 "stun:stun.example.org:3478", "stun:second.example.org:3478", "turn:192.0.2.7:3478",
                 "turns:192.0.2.7:5349",
             ]
         )
-        #expect(plan.network.servers.map(\.username) == ["", "", "a:b", "a:b"])
-        #expect(plan.network.relaysOnly && !plan.network.offered.usesOffered)
-        #expect(plan.network.offered.hosts == ["*.example.org"])
+        #expect(servers.map(\.username) == ["", "", "a:b", "a:b"])
+        #expect(plan.spec.ice.relaysOnly && !plan.spec.ice.usesOffered)
+        #expect(plan.spec.ice.offeredHosts == ["*.example.org"])
     }
 
-    private static let wrong: [(String, @Sendable (inout RoomOrder) -> Void)] = [
+    private static let wrong: [(String, @Sendable (inout RoomSpec) -> Void)] = [
         ("no name", { $0.name = "" }),
         ("absolute path", { $0.storage = "relative" }),
-        ("not a room scheme", { $0.url = "http://x/y" }),
+        ("not a room scheme", { $0.url = Secret("http://x/y") }),
         (
             "emptyAfterSeconds",
             {
-                $0.record = RecordOrder()
+                $0.record = RecordSpec()
                 $0.record?.emptyAfterSeconds = 0
             }
         ),
-        ("video takes the name", { $0.send = CameraOrder(video: "a tape") }),
-        ("neither picture nor sound", { $0.send = CameraOrder(video: nil, audio: nil) }),
-        (
-            "preferredCodec",
-            {
-                $0.send = CameraOrder()
-                $0.send?.preferredCodec = "av1"
-            }
-        ),
-        (
-            "preferredCodec",
-            {
-                $0.record = RecordOrder()
-                $0.record?.preferredCodec = "VP9"
-            }
-        ),
-        (
-            "pixels",
-            {
-                $0.send = CameraOrder()
-                $0.send?.width = 321
-            }
-        ),
-        (
-            "framesPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.framesPerSecond = 61
-            }
-        ),
-        (
-            "bitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.bitsPerSecond = .max
-            }
-        ),
-        (
-            "minimumBitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.minimumBitsPerSecond = 1_500_001
-            }
-        ),
-        (
-            "audioBitsPerSecond",
-            {
-                $0.send = CameraOrder()
-                $0.send?.audioBitsPerSecond = 5999
-            }
-        ),
-        ("port range", { $0.ice.firstPort = 1 }),
-        ("port range", { ($0.ice.firstPort, $0.ice.lastPort) = (2, 1) }),
-        ("stun:HOST", { $0.ice.servers = [ICEOrder.Server(urls: ["stun"])] }),
-        ("is like stun", { $0.ice.servers = [ICEOrder.Server(urls: ["http:x"])] }),
-        ("username and credential", { $0.ice.servers = [ICEOrder.Server(urls: ["turn:x"])] }),
+        ("neither picture nor sound", { $0.send = SendSpec(video: nil, audio: nil) }),
+        ("stun:HOST", { $0.ice.servers = [NetworkSpec.Server(urls: ["stun"])] }),
+        ("is like stun", { $0.ice.servers = [NetworkSpec.Server(urls: ["http:x"])] }),
+        ("username and credential", { $0.ice.servers = [NetworkSpec.Server(urls: ["turn:x"])] }),
     ]
 
     @Test(arguments: Self.wrong.indices)
     func saysWhatIsWrong(index: Int) throws {
         let (what, change) = Self.wrong[index]
-        let error = #expect(throws: RoomPlanError.self) { try RoomPlan(Self.order(change), host: "") }
+        let error = #expect(throws: RoomPlanError.self) { try RoomPlan(Self.order(change)) }
         #expect(error?.message.contains(what) == true, "\(error?.message ?? "")")
     }
 }

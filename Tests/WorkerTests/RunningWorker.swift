@@ -2,8 +2,8 @@
 
 import Foundation
 import Logging
+import Rooms
 import Signalling
-import Supervision
 import Synchronization
 import Testing
 
@@ -122,8 +122,8 @@ final class RunningWorker: Sendable {
 
     func room(_ name: String) -> FakeSignaller? { self.signallers.withLock { $0[name] } }
 
-    func order(_ name: String) -> RoomOrder {
-        RoomOrder(name: name, url: "socketio+http://127.0.0.1:1/\(name)", storage: self.storage)
+    func order(_ name: String) -> RoomSpec {
+        RoomSpec(name: name, url: "socketio+http://127.0.0.1:1/\(name)", storage: self.storage)
     }
 
     func send(_ command: WorkerCommand) throws {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
+import Rooms
 import Signalling
-import Supervision
 import Testing
 
 @testable import Worker
@@ -102,11 +103,11 @@ import Testing
                 (.requestKeyframe(room: "room", participant: nil), "nobody sends pictures"),
                 (.graph(room: "room"), "there are no pipelines: nobody is connected"),
                 (
-                    .camera(room: "room", CameraOrder(video: "a tape")),
-                    "video takes the name of a capture, NAME:ARGUMENT, or none"
+                    .camera(room: "room", SendSpec(video: nil, audio: nil)),
+                    "the camera has neither picture nor sound"
                 ),
                 (
-                    .camera(room: "room", CameraOrder(video: "tape", audio: nil)),
+                    .camera(room: "room", SendSpec(video: MediaSource("tape"), audio: nil)),
                     "no capture \"tape\" gives picture; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
                 ),
             ]
@@ -116,7 +117,7 @@ import Testing
                 #expect(await worker.says(event), "\(worker.facts.suffix(1))")
             }
             var order = worker.order("wrong")
-            order.url = "http://nowhere/"
+            order.url = Secret("http://nowhere/")
             try worker.send(.join(order))
             let isRefused = await worker.eventually { worker in
                 worker.events.contains {
@@ -133,7 +134,8 @@ import Testing
             try await worker.join("room")
             let garbage = [
                 "\n\n\nnonsense\n", "{}\n", "[]\n", "{\"join\":{\"_0\":{\"name\":7}}}\n", "\u{0}\u{1}\n",
-                "{\"explode\":{}}\n", String(repeating: "x", count: WorkerLine.maximumLength + 1) + "\n",
+                "{\"explode\":{}}\n", "{\"camera\":{\"room\":\"room\",\"_1\":{\"video\":\"a tape\"}}}\n",
+                String(repeating: "x", count: WorkerLine.maximumLength + 1) + "\n",
             ]
             for text in garbage { try worker.send(text: text) }
             let isAnswered = await worker.eventually { worker in
@@ -152,7 +154,7 @@ import Testing
         _ = try await RunningWorker.run { worker in
             var order = worker.order("room")
             order.continues = worker.storage + "/recordings/room/20260704T120000Z-0123456789abcdef"
-            order.record = RecordOrder()
+            order.record = RecordSpec()
             try worker.send(.join(order))
             #expect(await worker.eventually { $0.room("room") != nil })
             let isSaid = await worker.eventually { worker in

@@ -142,7 +142,13 @@ extension ValueType where Value == ClosedRange<UInt16> {
     }
 }
 
-extension ValueType where Value == ConfiguredRoomURL {
+/// A room URL and its text, with the secrets in it.
+struct RoomURLText: Sendable {
+    var address: ConfiguredRoomURL
+    var text: Secret
+}
+
+extension ValueType where Value == RoomURLText {
     /// A room URL.
     static let roomURL = ValueType(
         accepted: "a room URL, such as socketio+https://rtc.example.org/123123"
@@ -150,7 +156,8 @@ extension ValueType where Value == ConfiguredRoomURL {
         guard scalar.form == .string else { throw WrongValue() }
         do throws(SignallingError) {
             let url = try RoomURL(parsing: scalar.text)
-            return ConfiguredRoomURL(url: url, text: Secret(scalar.text), description: scalar.written)
+            let address = ConfiguredRoomURL(url: url, description: scalar.written)
+            return RoomURLText(address: address, text: Secret(scalar.text))
         } catch {
             // The message quotes parts of the URL; what stands before the first colon does not.
             let part = error.message.prefix { $0 != ":" }

@@ -71,6 +71,30 @@ extension ValueType where Value == Int {
     }
 }
 
+extension ValueType where Value == Int {
+    /// A length of time in seconds; parts of a second are cut off.
+    static func seconds(_ range: ClosedRange<Int>, example: String) -> ValueType {
+        let time = ValueType<Duration>.duration(
+            .seconds(range.lowerBound)...(.seconds(range.upperBound)),
+            example: example
+        )
+        return ValueType(accepted: time.accepted) { scalar throws(WrongValue) in
+            Int(try time.read(scalar).components.seconds)
+        }
+    }
+
+    /// A length of time in milliseconds.
+    static func milliseconds(_ range: ClosedRange<Int>, example: String) -> ValueType {
+        let time = ValueType<Duration>.duration(
+            .milliseconds(range.lowerBound)...(.milliseconds(range.upperBound)),
+            example: example
+        )
+        return ValueType(accepted: time.accepted) { scalar throws(WrongValue) in
+            Int(try time.read(scalar).milliseconds)
+        }
+    }
+}
+
 extension ValueType where Value == Duration {
     /// A length of time.
     static func duration(_ range: ClosedRange<Duration>, example: String) -> ValueType {
@@ -105,17 +129,7 @@ extension ValueType where Value == String {
 
     /// An absolute path, without a slash at its end.
     static func absolutePath(example: String) -> ValueType {
-        ValueType(accepted: "an absolute path, such as \(example)", text: Self.absolutePath(_:))
-    }
-
-    /// The path without slashes at its end; nil unless it is absolute and without control characters.
-    static func absolutePath(_ text: String) -> String? {
-        guard text.hasPrefix("/"), text.utf8.count <= 1024,
-            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { return nil }
-        var path = text[...]
-        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
-        return String(path)
+        ValueType(accepted: "an absolute path, such as \(example)", text: AbsolutePath.parse)
     }
 }
 

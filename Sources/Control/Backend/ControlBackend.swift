@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Supervision
+public import Rooms
 
 /// What the HTTP interface asks of the daemon.
 ///
@@ -64,7 +64,7 @@ public enum RoomAction: Sendable, Hashable {
     /// Asks every sender, or one, for a keyframe.
     case requestKeyframe(participant: String?)
     /// Changes what we send; `nil` sends nothing.
-    case camera(CameraOrder?)
+    case camera(SendSpec?)
     /// Changes parts of what we send.
     case changeCamera(CameraChange)
     /// Notes an instant in the recording.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Supervision
+public import Rooms
 
 /// A room as the interface shows it.
 public struct RoomResource: Sendable, Hashable, Codable {

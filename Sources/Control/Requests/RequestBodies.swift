@@ -2,6 +2,7 @@
 
 import Basics
 import PipelineCatalogue
+import Rooms
 import Supervision
 
 /// The bodies of requests, as values; every initialiser throws `invalid` with everything that is wrong.
@@ -109,40 +110,34 @@ enum RequestBodies {
         return values.merging(["loudness": loudness.map { "\($0)" }]) { $1 }.compactMapValues { $0 }
     }
 
-    private static func camera(_ fields: inout JSONFields) -> CameraOrder? {
+    private static func camera(_ fields: inout JSONFields) -> SendSpec? {
         guard !fields.isNull("camera") else { return nil }
         if fields.isMissing("camera") { fields.complain("camera", "is missing: an object, or null to send nothing") }
         guard let members = fields.object("camera") else { return nil }
         var inner = JSONFields(members, path: "camera.")
-        var order = CameraOrder()
-        if !inner.isNull("video") {
-            order.video = self.source("video", &inner) ?? "test"
-        } else {
-            order.video = nil
-        }
-        if !inner.isNull("audio") {
-            order.audio = self.source("audio", &inner) ?? "test"
-        } else {
-            order.audio = nil
-        }
-        order.preferredCodec = inner.choice("preferredCodec", ["vp8", "h264", "vp9", "any"]) ?? order.preferredCodec
-        order.parameters = self.parameters(&inner)
-        order.width = self.even("width", 320...7680, &inner) ?? order.width
-        order.height = self.even("height", 180...4320, &inner) ?? order.height
-        order.framesPerSecond = inner.integer("framesPerSecond", 1...60) ?? order.framesPerSecond
-        order.bitsPerSecond = inner.integer("bitsPerSecond", 50_000...50_000_000) ?? order.bitsPerSecond
-        let minimum = inner.integer("minimumBitsPerSecond", 50_000...50_000_000)
+        var order = SendSpec()
+        order.video = inner.isNull("video") ? nil : self.source("video", &inner) ?? .test
+        order.audio = inner.isNull("audio") ? nil : self.source("audio", &inner) ?? .test
+        let codec = inner.choice("preferredCodec", PreferredCodec.allCases.map(\.rawValue))
+        order.preferredCodec = codec.flatMap(PreferredCodec.init) ?? order.preferredCodec
+        order.parameters = self.parameters(&inner) ?? [:]
+        order.width = self.even("width", PictureSize.sendableWidths, &inner) ?? order.width
+        order.height = self.even("height", PictureSize.sendableHeights, &inner) ?? order.height
+        order.framesPerSecond = inner.integer("framesPerSecond", SendSpec.framesPerSecondRange) ?? order.framesPerSecond
+        order.bitsPerSecond = inner.integer("bitsPerSecond", SendSpec.bitsPerSecondRange) ?? order.bitsPerSecond
+        let minimum = inner.integer("minimumBitsPerSecond", SendSpec.bitsPerSecondRange)
         order.minimumBitsPerSecond = minimum ?? min(order.minimumBitsPerSecond, order.bitsPerSecond)
-        if order.minimumBitsPerSecond > order.bitsPerSecond {
+        if order.problems.contains(.minimum(order.minimumBitsPerSecond)) {
             inner.complain("minimumBitsPerSecond", "must be at most bitsPerSecond")
         }
-        order.audioBitsPerSecond = inner.integer("audioBitsPerSecond", 6000...510_000) ?? order.audioBitsPerSecond
-        order.audioFEC = inner.boolean("audioFEC") ?? order.audioFEC
-        order.audioDTX = inner.boolean("audioDTX") ?? order.audioDTX
+        order.audioBitsPerSecond =
+            inner.integer("audioBitsPerSecond", SendSpec.audioBitsPerSecondRange) ?? order.audioBitsPerSecond
+        order.usesAudioFEC = inner.boolean("audioFEC") ?? order.usesAudioFEC
+        order.usesAudioDTX = inner.boolean("audioDTX") ?? order.usesAudioDTX
         order.keepsOpen = inner.boolean("keepsOpen") ?? order.keepsOpen
-        order.videoMuted = inner.boolean("videoMuted") ?? order.videoMuted
-        order.audioMuted = inner.boolean("audioMuted") ?? order.audioMuted
-        order.frozen = inner.boolean("frozen") ?? order.frozen
+        order.isVideoMuted = inner.boolean("videoMuted") ?? order.isVideoMuted
+        order.isAudioMuted = inner.boolean("audioMuted") ?? order.isAudioMuted
+        order.isFrozen = inner.boolean("frozen") ?? order.isFrozen
         fields.adopt(inner)
         return order
     }
@@ -154,14 +149,14 @@ enum RequestBodies {
         change.video = self.source("video", &fields)
         change.audio = self.source("audio", &fields)
         change.parameters = self.parameters(&fields)
-        change.width = self.even("width", 320...7680, &fields)
-        change.height = self.even("height", 180...4320, &fields)
-        change.framesPerSecond = fields.integer("framesPerSecond", 1...60)
-        change.bitsPerSecond = fields.integer("bitsPerSecond", 50_000...50_000_000)
-        change.audioBitsPerSecond = fields.integer("audioBitsPerSecond", 6000...510_000)
-        change.videoMuted = fields.boolean("videoMuted")
-        change.audioMuted = fields.boolean("audioMuted")
-        change.frozen = fields.boolean("frozen")
+        change.width = self.even("width", PictureSize.sendableWidths, &fields)
+        change.height = self.even("height", PictureSize.sendableHeights, &fields)
+        change.framesPerSecond = fields.integer("framesPerSecond", SendSpec.framesPerSecondRange)
+        change.bitsPerSecond = fields.integer("bitsPerSecond", SendSpec.bitsPerSecondRange)
+        change.audioBitsPerSecond = fields.integer("audioBitsPerSecond", SendSpec.audioBitsPerSecondRange)
+        change.isVideoMuted = fields.boolean("videoMuted")
+        change.isAudioMuted = fields.boolean("audioMuted")
+        change.isFrozen = fields.boolean("frozen")
         try fields.finish()
         return change
     }
@@ -169,17 +164,13 @@ enum RequestBodies {
     /// A capture as `NAME` or `NAME:ARGUMENT`; files by absolute paths.
     ///
     /// Whether there is such a capture, and whether it works, the worker finds out.
-    private static func source(_ name: String, _ fields: inout JSONFields) -> String? {
+    private static func source(_ name: String, _ fields: inout JSONFields) -> MediaSource? {
         guard let text = fields.text(name, 1...1024) else { return nil }
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let capture = parts.first.map(String.init) ?? ""
-        let isPath = ["file", "image", "rtp"].contains(capture)
-        let isRight =
-            parts.count > 1 ? !parts[1].isEmpty && (!isPath || parts[1].hasPrefix("/")) : !isPath
-        if !isRight || !PipelineFile.isName(capture) || capture == "none" {
+        guard let source = MediaSource(text), source.isAbsolute else {
             fields.complain(name, "must be a capture such as \"test\", \"v4l2:/dev/video0\", \"file:/…\", or null")
+            return nil
         }
-        return text
+        return source
     }
 
     /// Texts, numbers and truth values by name, as texts.

@@ -5,6 +5,7 @@ import Catalogue
 import ConfigurationFile
 import Logging
 import Observability
+import Rooms
 import ServiceLifecycle
 import Storage
 import Supervision
@@ -156,7 +157,7 @@ enum RecordingLimit: Sendable, Hashable {
     case nothing
 
     /// What of an order may be carried out.
-    func limited(_ order: RecordOrder?) -> RecordOrder? {
+    func limited(_ order: RecordSpec?) -> RecordSpec? {
         guard var order else { return nil }
         switch self {
         case .everything: return order

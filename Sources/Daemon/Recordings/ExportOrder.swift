@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Rooms
 
 /// An export that a finished recording gets by itself.
 struct ExportOrder: Sendable, Hashable {
@@ -10,10 +11,10 @@ struct ExportOrder: Sendable, Hashable {
     var options: [String: String] = [:]
 }
 
-extension RecordConfiguration {
+extension ExportConfiguration {
     /// The exports of each recording, in this order.
-    var exportOrders: [ExportOrder] {
-        self.exports.map { layout in
+    var orders: [ExportOrder] {
+        self.layouts.map { layout in
             var order = ExportOrder(layout: layout.rawValue)
             guard layout == .tracks else { return order }
             if self.container != .mkv { order.options["container"] = self.container.rawValue }
@@ -22,4 +23,9 @@ extension RecordConfiguration {
             return order
         }
     }
+}
+
+extension RoomConfiguration {
+    /// The exports of each of its recordings, in this order; none where nothing is recorded.
+    var exportOrders: [ExportOrder] { self.spec.record == nil ? [] : self.export.orders }
 }

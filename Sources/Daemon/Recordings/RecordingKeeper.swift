@@ -6,6 +6,7 @@ import ConfigurationFile
 import Foundation
 import Logging
 import Observability
+import Rooms
 import ServiceLifecycle
 import Storage
 import Supervision
@@ -233,7 +234,7 @@ actor RecordingKeeper: Service {
     }
 
     private func orders(of id: RecordingID, in room: String) -> [ExportOrder] {
-        self.orders[id] ?? self.roomOrders[room] ?? RecordConfiguration().exportOrders
+        self.orders[id] ?? self.roomOrders[room] ?? ExportConfiguration().orders
     }
 
     /// What an earlier life recorded and did not see the end of, or had no time to hear of.

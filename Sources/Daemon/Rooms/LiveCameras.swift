@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import Rooms
 
 /// What rooms send since somebody changed it over the interface.
 ///
@@ -8,28 +8,28 @@ import Supervision
 struct LiveCameras: Sendable {
     private struct Change {
         /// What the definition said then.
-        var defined: CameraOrder?
-        var order: CameraOrder?
+        var defined: SendSpec?
+        var order: SendSpec?
     }
 
     private var changes: [String: Change] = [:]
 
     /// Notes what a room sends from now on; `defined` is what its definition says.
-    mutating func note(_ order: CameraOrder?, of room: String, defined: CameraOrder?) {
+    mutating func note(_ order: SendSpec?, of room: String, defined: SendSpec?) {
         self.changes[room] = Change(defined: defined, order: order)
     }
 
     /// What a room sends whose definition says `defined`.
     ///
     /// Another definition counts, but who was muted or frozen stays it: nobody is to be seen by a reload.
-    mutating func order(of room: String, defined: CameraOrder?) -> CameraOrder? {
+    mutating func order(of room: String, defined: SendSpec?) -> SendSpec? {
         guard let change = self.changes[room] else { return defined }
         guard change.defined != defined else { return change.order }
         var order = defined
         if let before = change.order {
-            order?.videoMuted = before.videoMuted
-            order?.audioMuted = before.audioMuted
-            order?.frozen = before.frozen
+            order?.isVideoMuted = before.isVideoMuted
+            order?.isAudioMuted = before.isAudioMuted
+            order?.isFrozen = before.isFrozen
         }
         self.changes[room] = Change(defined: defined, order: order)
         return order

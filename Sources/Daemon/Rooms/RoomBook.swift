@@ -2,7 +2,7 @@
 
 import ConfigurationFile
 import Foundation
-import Supervision
+import Rooms
 
 /// The rooms that we know of and whether we should be in them: the configuration's and those that came by the
 /// interface.
@@ -36,10 +36,9 @@ struct RoomBook: Sendable {
             self.entries[definition.name] = Entry(definition: definition, origin: origin)
             return
         }
-        let isSamePlan =
-            entry.definition.join == definition.join && entry.definition.untilEmpty == definition.untilEmpty
-            && entry.definition.address.url == definition.address.url
-        if !isSamePlan { entry.awayUntil = nil }
+        let isSamePlan = definition.changes(from: entry.definition).isDisjoint(with: [.join, .untilEmpty])
+        // One URL may be written in several ways.
+        if !isSamePlan || definition.address.url != entry.definition.address.url { entry.awayUntil = nil }
         (entry.definition, entry.origin) = (definition, origin)
         self.entries[definition.name] = entry
     }
@@ -55,7 +54,7 @@ struct RoomBook: Sendable {
 
     /// What is exported of a room's recordings when they are finished; that of a removed room, too.
     func exports(of name: String) -> [ExportOrder] {
-        (self.entries[name]?.definition ?? self.removed[name])?.record?.exportOrders ?? []
+        (self.entries[name]?.definition ?? self.removed[name])?.exportOrders ?? []
     }
 
     /// Somebody wants us there, or does not any more.
@@ -94,8 +93,8 @@ struct RoomBook: Sendable {
     mutating func leaveEmptied(now: Duration, date: Date) -> [String] {
         let names = self.entries.compactMap { name, entry -> String? in
             guard entry.definition.untilEmpty, entry.hadParticipants, let since = entry.emptySince else { return nil }
-            let grace = entry.definition.record?.emptyAfter ?? RecordConfiguration().emptyAfter
-            return now - since >= grace ? name : nil
+            let grace = (entry.definition.spec.record ?? RecordSpec()).emptyAfterSeconds
+            return now - since >= .seconds(grace) ? name : nil
         }
         for name in names {
             self.request(name, false)
@@ -130,7 +129,7 @@ struct RoomBook: Sendable {
     func twin(of definition: RoomConfiguration) -> String? {
         self.entries.first { name, entry in
             name != definition.name && entry.definition.address.url == definition.address.url
-                && entry.definition.displayName == definition.displayName
+                && entry.definition.spec.displayName == definition.spec.displayName
         }?.key
     }
 }

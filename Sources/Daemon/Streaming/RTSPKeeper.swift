@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import Logging
 import Observability
+import Rooms
 import ServiceLifecycle
 import Supervision
 import Synchronization
@@ -59,7 +61,7 @@ final class RTSPKeeper: Service {
     // MARK: Rooms
 
     /// What a room's worker has to send to the server.
-    func outputs(of room: String) -> [RTPOutputOrder] {
+    func outputs(of room: String) -> [OutputSpec] {
         self.state.withLock { state in
             guard let configuration = state.configuration, configuration.serves(room) else { return [] }
             return self.plan(room, configuration, &state)?.outputs ?? []

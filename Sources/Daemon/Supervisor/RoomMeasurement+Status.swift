@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Observability
-import Supervision
+import Rooms
 
 extension RoomMeasurement {
     /// The figures of a worker's status.

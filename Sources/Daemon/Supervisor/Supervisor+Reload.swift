@@ -3,6 +3,7 @@
 import ConfigurationFile
 import Logging
 import Observability
+import Rooms
 import Supervision
 
 extension Supervisor {

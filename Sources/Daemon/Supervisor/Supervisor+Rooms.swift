@@ -6,6 +6,7 @@ import ConfigurationFile
 import Control
 import Foundation
 import Observability
+import Rooms
 import Storage
 import Supervision
 

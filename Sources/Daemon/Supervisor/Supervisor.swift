@@ -6,6 +6,7 @@ import Control
 import Foundation
 import Logging
 import Observability
+import Rooms
 import ServiceLifecycle
 import Supervision
 
@@ -282,20 +283,20 @@ actor Supervisor: Service {
     }
 
     private func order(_ room: RoomConfiguration) {
-        var order = RoomOrder(room, in: self.configuration)
+        var order = room.spec(in: self.configuration)
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.keeper.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
         order.send = self.cameras.order(of: room.name, defined: order.send)
         let feeds = self.rtsp.outputs(of: room.name)
-        if !feeds.isEmpty { order.outputs = feeds + (order.outputs ?? []) }
+        order.outputs = feeds + order.outputs
         self.apply(.define(order))
     }
 
     /// Keeps what a room sends since it was told, for its next worker too.
-    func note(_ order: CameraOrder?, of name: String) {
+    func note(_ order: SendSpec?, of name: String) {
         guard let room = self.book.entries[name]?.definition else { return }
-        self.cameras.note(order, of: name, defined: RoomOrder(room, in: self.configuration).send)
+        self.cameras.note(order, of: name, defined: room.spec(in: self.configuration).send)
         self.order(room)
     }
 

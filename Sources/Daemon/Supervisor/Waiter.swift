@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import Rooms
 
 /// Somebody who waits for a worker's answer about a room.
 struct Waiter {

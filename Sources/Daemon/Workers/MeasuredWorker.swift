@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ConfigurationFile
-public import Supervision
+public import Rooms
 internal import Synchronization
 public import SystemPackage
 
@@ -59,7 +59,7 @@ public final class MeasuredWorker: Sendable {
     }
 
     /// Has it join a room.
-    public func join(_ order: RoomOrder) { self.mailbox.send(WorkerCommand.join(order)) }
+    public func join(_ order: RoomSpec) { self.mailbox.send(WorkerCommand.join(order)) }
 
     /// What it uses, as it told last, and when that was; once a second.
     public var vitals: (WorkerVitals, at: ContinuousClock.Instant)? { self.state.withLock { $0.vitals } }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Rooms
 import Subprocess
-import Supervision
 import SystemPackage
 
 /// How worker processes are started.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Supervision
+import Rooms
 
 /// What one worker process is to be told, until it takes it.
 ///

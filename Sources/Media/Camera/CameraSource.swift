@@ -4,65 +4,9 @@ public import GStreamer
 public import Logging
 internal import Observability
 public import PipelineCatalogue
+public import Rooms
 internal import Session
 internal import Synchronization
-
-/// What the camera shows and how it is coded.
-public struct CameraSettings: Sendable, Hashable {
-    /// Where pictures come from.
-    public var video = CaptureInput.test
-    /// Where sound comes from; the same file as for pictures is read once, so that lips match.
-    public var audio = CaptureInput.test
-    /// Values for parameters of the capture files, by name.
-    public var parameters: [String: String] = [:]
-    /// Picture width in pixels, even, 320 or more.
-    public var width = 1280
-    /// Picture height in pixels, even, 180 or more.
-    public var height = 720
-    /// Frames a second, 1 to 60.
-    public var framesPerSecond = 30
-    /// Video bits a second that are sent where the network takes them.
-    public var bitsPerSecond = 1_500_000
-    /// Video bits a second that are sent in any case; `bitsPerSecond` or more fixes the rate.
-    public var minimumBitsPerSecond = 100_000
-    /// Sound bits a second, 6000 to 510 000.
-    public var audioBitsPerSecond = 64_000
-    /// Whether Opus repeats speech in its next packet at a lower rate, so that one lost packet is not heard; mono then.
-    public var usesAudioFEC = true
-    /// Whether Opus sends next to nothing while it is silent.
-    public var usesAudioDTX = false
-    /// Whether pictures are black; a camera device is closed meanwhile.
-    public var isVideoMuted = false
-    /// Whether there is silence; a sound card is closed meanwhile.
-    public var isAudioMuted = false
-    /// Whether the last picture stands still.
-    public var isFrozen = false
-    /// Whether sources stay open while nobody receives them.
-    public var keepsOpen = false
-    /// What the camera is called: its test tone tells it from others.
-    public var name = TestTone.usualName
-
-    /// The test picture in 720p30 at 1.5 Mbit/s, with sound.
-    public init() {}
-
-    /// Whether there is a picture.
-    public var sendsVideo: Bool { self.video != .none }
-    /// Whether the rate follows what peers report.
-    var hasAdaptiveRate: Bool { self.sendsVideo && self.minimumBitsPerSecond < self.bitsPerSecond }
-    /// Whether there is sound.
-    public var sendsAudio: Bool { self.audio != .none }
-
-    /// Whether calls that were made with other settings go on with these: the same kinds, described alike.
-    func suits(callsOf other: CameraSettings) -> Bool {
-        self.sendsVideo == other.sendsVideo && self.sendsAudio == other.sendsAudio && self.name == other.name
-            && self.usesAudioFEC == other.usesAudioFEC && self.usesAudioDTX == other.usesAudioDTX
-    }
-
-    /// Whether raw pictures are of one size and rate.
-    func hasPictures(like other: CameraSettings) -> Bool {
-        self.width == other.width && self.height == other.height && self.framesPerSecond == other.framesPerSecond
-    }
-}
 
 /// The codecs that the camera can send.
 public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
@@ -76,17 +20,7 @@ public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
     case opus = "OPUS"
 }
 
-/// Which video codec is to be used where there is a choice.
-public enum PreferredCodec: String, Sendable, Hashable, CaseIterable {
-    /// H.264 before VP8.
-    case h264
-    /// VP8 before H.264.
-    case vp8
-    /// VP9 before VP8 and H.264; it is not sent otherwise, for it costs the most.
-    case vp9
-    /// Whatever the peer names first; VP8 before H.264 where we are asked.
-    case any
-
+extension PreferredCodec {
     /// The codecs that a camera may send, best first.
     var codecs: [CameraCodec] {
         switch self {
@@ -105,7 +39,8 @@ public enum PreferredCodec: String, Sendable, Hashable, CaseIterable {
 /// thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while pipelines start.
-    private let current: Mutex<CameraSettings>
+    private let current: Mutex<SendSpec>
+    private let name: String
     private let gates = CaptureGates()
     private let pipelines: PipelineCatalogue
     private let logger: Logger
@@ -173,8 +108,16 @@ public final class CameraSource: Sendable {
     }
 
     /// Nothing runs until the first consumer comes.
-    public init(settings: CameraSettings, pipelines: PipelineCatalogue, logger: Logger) {
+    ///
+    /// - Parameter name: What the camera is called: its test tone tells it from others.
+    public init(
+        settings: SendSpec,
+        name: String = TestTone.usualName,
+        pipelines: PipelineCatalogue,
+        logger: Logger
+    ) {
         self.current = Mutex(settings)
+        self.name = name
         self.pipelines = pipelines
         self.logger = logger
         self.gates.follow(settings)
@@ -183,7 +126,7 @@ public final class CameraSource: Sendable {
     /// What is captured and coded now.
     ///
     /// Any thread.
-    public var settings: CameraSettings { self.current.withLock { $0 } }
+    public var settings: SendSpec { self.current.withLock { $0 } }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
     public func codecs(preferred: PreferredCodec) -> (video: [CameraCodec], audio: [CameraCodec]) {
@@ -380,7 +323,7 @@ public final class CameraSource: Sendable {
 
     private func startFeeds(
         of sources: [CaptureSource],
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
         _ stages: inout Stages,
         from base: UInt64
     ) {
@@ -389,6 +332,7 @@ public final class CameraSource: Sendable {
                 source,
                 slate: CaptureSource.slate(of: source, from: self.pipelines),
                 settings: settings,
+                name: self.name,
                 picture: self.picture,
                 sound: self.sound,
                 gates: self.gates,
@@ -409,7 +353,7 @@ public final class CameraSource: Sendable {
     /// - Returns: false, with nothing done, if calls would have to change: pictures or sound come or go, or Opus is
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
-    public func capture(_ settings: CameraSettings) throws(CaptureError) -> Bool {
+    public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
         let before = self.settings
         guard settings.suits(callsOf: before) else { return false }
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
@@ -435,8 +379,8 @@ public final class CameraSource: Sendable {
     /// Ends sources and encoders that other settings do not need, and starts those that they do.
     private func exchange(
         _ sources: [CaptureSource],
-        _ settings: CameraSettings,
-        instead before: CameraSettings,
+        _ settings: SendSpec,
+        instead before: SendSpec,
         _ stages: inout Stages
     ) {
         let isOtherPicture = !settings.hasPictures(like: before)

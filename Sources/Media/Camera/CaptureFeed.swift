@@ -3,6 +3,7 @@
 internal import GStreamer
 internal import Logging
 internal import Observability
+internal import Rooms
 internal import Synchronization
 
 /// Keeps one source running: a file over and over, a device again when it comes back, and a slate until then.
@@ -14,7 +15,8 @@ internal import Synchronization
 final class CaptureFeed: Sendable {
     let source: CaptureSource
     private let slate: CaptureSource?
-    private let settings: CameraSettings
+    private let settings: SendSpec
+    private let name: String
     private let picture: FanOut
     private let sound: FanOut
     private let gates: CaptureGates
@@ -83,7 +85,8 @@ final class CaptureFeed: Sendable {
     init(
         _ source: CaptureSource,
         slate: CaptureSource?,
-        settings: CameraSettings,
+        settings: SendSpec,
+        name: String,
         picture: FanOut,
         sound: FanOut,
         gates: CaptureGates,
@@ -94,6 +97,7 @@ final class CaptureFeed: Sendable {
         self.source = source
         self.slate = slate
         self.settings = settings
+        self.name = name
         self.picture = picture
         self.sound = sound
         self.gates = gates
@@ -159,7 +163,7 @@ final class CaptureFeed: Sendable {
         let number = state.lastNumber
         let mode = try CaptureTrial.mode(of: source, settings: self.settings)
         let complaints = FirstComplaint()
-        let pipeline = try CapturePipeline.make(source, mode: mode?.caps, self.settings) {
+        let pipeline = try CapturePipeline.make(source, mode: mode?.caps, self.settings, name: self.name) {
             [weak self, thread = self.thread] event in
             complaints.note(event)
             thread.enqueue { [weak self] in self?.handle(event, of: number) }

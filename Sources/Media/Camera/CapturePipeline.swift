@@ -2,6 +2,7 @@
 
 internal import GStreamer
 internal import PipelineCatalogue
+internal import Rooms
 
 /// The pipeline of a capture file, with what makes its media into what encoders take.
 ///
@@ -36,7 +37,8 @@ enum CapturePipeline {
     static func make(
         _ source: CaptureSource,
         mode: String?,
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
+        name: String = TestTone.usualName,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) -> Pipeline {
         var plan = try Self.resolved(source)
@@ -52,7 +54,7 @@ enum CapturePipeline {
         do throws(PipelineFinding) {
             if let mode { try plan.set(Self.mode, mode) }
             if plan.has(Self.tone), settings.parameters[Self.tone] == nil {
-                plan.setNumber(Self.tone, TestTone.hertz(for: settings.name))
+                plan.setNumber(Self.tone, TestTone.hertz(for: name))
             }
             if plan.has(Self.pictureFormat) { try plan.set(Self.pictureFormat, caps) }
             if plan.has(Self.soundFormat) { try plan.set(Self.soundFormat, Self.soundCaps) }

@@ -2,11 +2,12 @@
 
 internal import GStreamer
 internal import PipelineCatalogue
+internal import Rooms
 
 /// One thing that is opened once: its pictures, its sound, or both.
 struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     var plan: PipelinePlan
-    var input: CaptureInput
+    var input: MediaSource
     var hasVideo: Bool
     var hasAudio: Bool
 
@@ -14,11 +15,11 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: for what no capture file gives, and for parameters that none takes.
     static func all(
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
         from pipelines: PipelineCatalogue
     ) throws(CaptureError) -> [CaptureSource] {
         var sources: [CaptureSource] = []
-        for (media, input) in [(PipelineMedia.video, settings.video), (.audio, settings.audio)] where input != .none {
+        for case (let media, let input?) in [(PipelineMedia.video, settings.video), (.audio, settings.audio)] {
             if media == .audio, sources.first?.input == input, sources.first?.plan.file.gives[.audio] != nil {
                 sources[0].hasAudio = true
                 continue
@@ -51,7 +52,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
 
     /// What is opened of it: nobody sees or hears a device of which everything is muted, so the slate runs in its place.
     static func opened(
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
         from pipelines: PipelineCatalogue
     ) throws(CaptureError) -> [CaptureSource] {
         try Self.all(settings, from: pipelines).map { source in
@@ -74,7 +75,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
 
     private static func file(
         for media: PipelineMedia,
-        _ input: CaptureInput,
+        _ input: MediaSource,
         _ pipelines: PipelineCatalogue
     ) throws(CaptureError) -> PipelineFile {
         let what = media == .video ? "picture" : "sound"

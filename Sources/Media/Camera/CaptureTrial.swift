@@ -3,6 +3,7 @@
 internal import FoundationEssentials
 internal import GStreamer
 internal import PipelineCatalogue
+internal import Rooms
 
 /// Tries what a person named.
 enum CaptureTrial {
@@ -57,7 +58,7 @@ enum CaptureTrial {
     ///
     /// Opens and closes the device.
     /// - Throws: if it cannot be opened, or gives nothing that can be used.
-    static func mode(of source: CaptureSource, settings: CameraSettings) throws(GStreamerError) -> VideoMode? {
+    static func mode(of source: CaptureSource, settings: SendSpec) throws(GStreamerError) -> VideoMode? {
         guard source.hasVideo, source.plan.has(CapturePipeline.mode), settings.parameters[CapturePipeline.mode] == nil,
             let text = try self.opened(source)
         else { return nil }

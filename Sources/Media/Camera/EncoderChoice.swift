@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import GStreamer
 internal import PipelineCatalogue
+internal import Rooms
 internal import Session
 internal import Synchronization
 
@@ -50,7 +51,7 @@ enum EncoderPipeline {
     /// A pipeline of the file with the camera's bit rate and keyframe distance, not started; repeated speech is mono.
     static func make(
         _ file: PipelineFile,
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) -> Pipeline {
         var source = "appsrc name=\(Self.source) is-live=true format=time"
@@ -65,7 +66,7 @@ enum EncoderPipeline {
     /// The same with another source in front of it.
     static func make(
         _ file: PipelineFile,
-        _ settings: CameraSettings,
+        _ settings: SendSpec,
         source: String,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) -> Pipeline {
@@ -92,7 +93,7 @@ enum EncoderPipeline {
         _ rate: EncoderRate,
         on pipeline: Pipeline,
         of file: PipelineFile,
-        _ settings: CameraSettings
+        _ settings: SendSpec
     ) throws(GStreamerError) {
         var plan = PipelinePlan(file)
         plan.setBitRate("bitrate", bitsPerSecond: rate.bitsPerSecond)
@@ -136,7 +137,7 @@ enum EncoderProbe {
             videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! identity
             """
         do throws(GStreamerError) {
-            let pipeline = try EncoderPipeline.make(file, CameraSettings(), source: source) { event in
+            let pipeline = try EncoderPipeline.make(file, SendSpec(), source: source) { event in
                 complaints.note(event)
                 if case .warning = event { return }
                 ended.signal()

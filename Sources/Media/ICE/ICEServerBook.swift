@@ -4,6 +4,7 @@ internal import Basics
 internal import GStreamer
 public import Logging
 internal import Observability
+public import Rooms
 internal import Signalling
 internal import Synchronization
 
@@ -15,7 +16,7 @@ public final class ICEServerBook: Sendable {
     private static let memory = Duration.seconds(60)
 
     private let configured: [WebRTCServer]
-    private let rule: OfferedServerRule
+    private let rules: NetworkSpec
     private let logger: Logger
     private let resolver: HostResolver
     private let state = Mutex(State())
@@ -32,15 +33,15 @@ public final class ICEServerBook: Sendable {
     /// The servers of a session's owner, in the order in which they are tried, and what it allows beyond them.
     public convenience init(
         _ configured: [WebRTCServer] = [],
-        offered rule: OfferedServerRule = OfferedServerRule(),
+        rules: NetworkSpec = NetworkSpec(),
         logger: Logger = Logger(label: "ice", factory: { _ in SwiftLogNoOpLogHandler() })
     ) {
-        self.init(configured, offered: rule, resolver: .shared, logger: logger)
+        self.init(configured, rules: rules, resolver: .shared, logger: logger)
     }
 
-    init(_ configured: [WebRTCServer], offered rule: OfferedServerRule, resolver: HostResolver, logger: Logger) {
+    init(_ configured: [WebRTCServer], rules: NetworkSpec, resolver: HostResolver, logger: Logger) {
         self.configured = configured
-        self.rule = rule
+        self.rules = rules
         self.resolver = resolver
         self.logger = logger
     }
@@ -52,7 +53,7 @@ public final class ICEServerBook: Sendable {
             for url in server.urls.prefix(Self.maximumRelays) {
                 do {
                     let found = try WebRTCServer(url, username: server.username, credential: server.credential)
-                    if self.rule.allows(host: found.url.host) {
+                    if self.rules.allowsOffered(host: found.url.host) {
                         taken.append(found)
                     } else {
                         self.sayOnce("a server that the room offers for ICE is not allowed", "\(found.url)")

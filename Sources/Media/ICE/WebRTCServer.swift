@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+public import Rooms
 public import Signalling
 
 /// A STUN or TURN server with what it takes to use it.
@@ -49,22 +50,18 @@ public struct WebRTCServer: Sendable, Hashable {
     }
 }
 
-/// Which of the servers that a room's own server offers are used.
-public struct OfferedServerRule: Sendable, Hashable {
-    /// Whether any are.
-    public var usesOffered = true
-    /// Their hosts: names and addresses in lower case, `*.DOMAIN`; empty: any.
-    public var hosts: [String] = []
-
-    /// Every server is used.
-    public init() {}
-
-    /// Whether a server at this host (a name in lower case or an address) may be used.
-    public func allows(host: String) -> Bool {
-        guard self.usesOffered else { return false }
-        guard !self.hosts.isEmpty else { return true }
-        return self.hosts.contains { allowed in
-            allowed.hasPrefix("*.") ? host.hasSuffix(allowed.dropFirst()) : host == allowed
+extension NetworkSpec {
+    /// The servers, each URL by itself.
+    ///
+    /// - Throws: `Problem`: the first of a server that cannot be used.
+    public func webRTCServers() throws(WebRTCServer.Problem) -> [WebRTCServer] {
+        var servers: [WebRTCServer] = []
+        for server in self.servers {
+            for url in server.urls {
+                let credential = server.credential?.value
+                servers.append(try WebRTCServer(url, username: server.username, credential: credential))
+            }
         }
+        return servers
     }
 }

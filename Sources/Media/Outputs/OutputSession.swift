@@ -3,6 +3,7 @@
 internal import Basics
 internal import GStreamer
 internal import Matroska
+internal import Rooms
 
 /// The streams of one participant at its place of an output.
 ///
@@ -61,7 +62,7 @@ struct OutputSession {
     /// - Throws: if sockets cannot be opened.
     mutating func send(
         _ tracks: [OutputTrack],
-        _ settings: RTPOutputSettings,
+        _ settings: OutputSpec,
         to address: String,
         now: Int64
     ) throws(GStreamerError) {
@@ -111,7 +112,7 @@ struct OutputSession {
     private func open(
         _ kind: Codec.Kind,
         _ track: OutputTrack,
-        _ settings: RTPOutputSettings,
+        _ settings: OutputSpec,
         _ address: String,
         _ first: UInt16,
         _ payloadType: UInt8
@@ -149,7 +150,7 @@ struct OutputSession {
     /// Describes the streams; returns whether the description changed.
     ///
     /// The first one has pictures and sound if both come within a second.
-    mutating func describe(_ settings: RTPOutputSettings, at address: String, title: String, now: Int64) -> Bool {
+    mutating func describe(_ settings: OutputSpec, at address: String, title: String, now: Int64) -> Bool {
         let wanted = [settings.videoPort, settings.audioPort].count { $0 != nil }
         guard self.version > 0 || self.lines.count == wanted || now - self.began >= Self.completion else {
             return false
@@ -190,7 +191,7 @@ struct OutputSession {
     }
 }
 
-extension RTPOutputSettings {
+extension OutputSpec {
     /// Routers that a packet may pass.
     fileprivate func timeToLive(to address: String) -> Int {
         self.timeToLive ?? (IPAddress(address)?.isMulticast ?? false ? 1 : 64)

@@ -5,13 +5,14 @@ internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
 internal import Recording
+internal import Rooms
 internal import Storage
 
 /// One output of a room: its places, and the participants that have them.
 struct RTPOutput {
     let settings: RTPOutputSettings
     /// The same with ports, where they are of our choice.
-    private var target: RTPOutputSettings
+    private var target: OutputSpec
     private let room: String
     /// Where packets go; nil while the host's name is looked up.
     private(set) var address: String?
@@ -30,13 +31,13 @@ struct RTPOutput {
 
     init(_ settings: RTPOutputSettings, room: String) {
         self.settings = settings
-        self.target = settings
+        self.target = settings.spec
         self.room = room
-        self.places = OutputPlaces(count: settings.participants)
-        self.address = IPAddress(settings.host) != nil ? settings.host : nil
+        self.places = OutputPlaces(count: settings.spec.participants)
+        self.address = IPAddress(settings.spec.host) != nil ? settings.spec.host : nil
         // What an earlier life left behind says what is not true any more.
-        for place in 0..<settings.participants {
-            settings.descriptionFile(place: place).map(Self.removeDescription)
+        for place in 0..<settings.spec.participants {
+            settings.spec.sdpFile(place: place).map(Self.removeDescription)
         }
     }
 
@@ -60,7 +61,7 @@ struct RTPOutput {
     /// - Parameter speaker: who speaks, for an output that follows.
     mutating func settle(_ all: [OutputTrack], names: ParticipantNames, speaker: String?, now: Int64) {
         guard let address = self.address else { return }
-        let tracks = self.settings.followsSpeaker ? Self.speaking(of: all, speaker) : all
+        let tracks = self.settings.spec.followsSpeaker ? Self.speaking(of: all, speaker) : all
         self.health.beginSetUp()
         for track in tracks where self.isWanted(track.participant, names) {
             guard self.choosePorts() else { break }
@@ -116,7 +117,7 @@ struct RTPOutput {
     }
 
     private func isWanted(_ participant: String, _ names: ParticipantNames) -> Bool {
-        guard let wanted = self.settings.participant else { return true }
+        guard let wanted = self.settings.spec.participant else { return true }
         return participant == wanted || names[participant] == wanted
     }
 
@@ -129,7 +130,7 @@ struct RTPOutput {
         let title = "\(self.room) \(name ?? session.participant)"
         let isChanged = session.describe(self.target, at: address, title: title, now: now)
         self.isChanged = self.isChanged || isChanged
-        guard let path = self.settings.descriptionFile(place: session.place) else { return }
+        guard let path = self.settings.spec.sdpFile(place: session.place) else { return }
         guard isChanged || session.file == nil, !session.description.isEmpty else { return }
         guard Self.isFree(path) else {
             self.health.noteSetUp("\(path) is there already, and no session description of ours")
@@ -166,7 +167,7 @@ struct RTPOutput {
         let total = self.total
         defer { self.before = total }
         // What nobody of ours reads is no failure: clients come and go.
-        let dropped = self.settings.label == nil ? total.droppedPackets &- self.before.droppedPackets : 0
+        let dropped = self.settings.spec.label == nil ? total.droppedPackets &- self.before.droppedPackets : 0
         return self.health.examine(
             packets: total.packets &- self.before.packets,
             dropped: dropped,
@@ -182,7 +183,7 @@ struct RTPOutput {
     var status: RTPOutputStatus {
         let sessions = self.places.participants.compactMap { self.sessions[$0] }.filter { !$0.lines.isEmpty }
         return RTPOutputStatus(
-            name: self.settings.name,
+            name: self.settings.spec.name,
             state: self.health.problem != nil ? .failing : sessions.isEmpty ? .idle : .sending,
             reason: self.health.problem,
             sessions: sessions.map { session in

@@ -5,6 +5,7 @@ public import Logging
 internal import Matroska
 internal import Observability
 internal import Recording
+internal import Rooms
 internal import Synchronization
 
 /// The RTP outputs of a room: received tracks sent on to other software, packet by packet as they come.
@@ -14,9 +15,7 @@ internal import Synchronization
 /// Methods open sockets and write small files: they belong on the control thread. What is done for each packet is done
 /// by the streaming threads, in C, and what does not get away is dropped: recording never waits for it.
 public final class RTPOutputs: Sendable {
-    /// The most outputs of a room, without those that feed a part of Tapedeck.
-    public static let maximum = 16
-    /// The most of those.
+    /// The most outputs that feed a part of Tapedeck.
     private static let maximumFeeds = 2
 
     private let room: String
@@ -48,7 +47,7 @@ public final class RTPOutputs: Sendable {
 
         /// Looks at who sent how much sound since the last time.
         mutating func listen() {
-            guard self.outputs.contains(where: \.settings.followsSpeaker) else { return }
+            guard self.outputs.contains(where: \.settings.spec.followsSpeaker) else { return }
             var bytes: [String: UInt64] = [:]
             for track in self.tracks {
                 let sound = track.format.codec.kind == .audio ? track.fork.bytes : 0
@@ -86,14 +85,14 @@ public final class RTPOutputs: Sendable {
 
     /// Goes on with other outputs; those that are the same are not touched.
     ///
-    /// Those without a right set of ports and those beyond `maximum` are left out.
+    /// Those without a right set of ports and those beyond `OutputSpec.maximumCount` are left out.
     public func take(_ settings: [RTPOutputSettings]) {
         let gone = self.state.withLock { state -> [PipelineOutput] in
             guard !state.isFinished else { return [] }
             var old = state.outputs
             var wanted: [RTPOutputSettings] = []
-            for one in settings.prefix(Self.maximum + Self.maximumFeeds)
-            where one.problem == nil && !wanted.contains(one) {
+            for one in settings.prefix(OutputSpec.maximumCount + Self.maximumFeeds)
+            where one.spec.problems.isEmpty && !wanted.contains(one) {
                 wanted.append(one)
             }
             // Ports and files of those that end may be those of new ones.
@@ -104,7 +103,7 @@ public final class RTPOutputs: Sendable {
             let pipelines = state.pipelines
             state.pipelines = Dictionary(
                 uniqueKeysWithValues: wanted.compactMap { one in
-                    one.pipeline.map { (one, pipelines[one] ?? self.pipelineOutput($0, named: one.name)) }
+                    one.pipeline.map { (one, pipelines[one] ?? self.pipelineOutput($0, named: one.spec.name)) }
                 }
             )
             state.settle()
@@ -177,7 +176,7 @@ public final class RTPOutputs: Sendable {
             state.listen()
             state.settle()
             let changes = state.outputs.indices.compactMap { index in
-                state.outputs[index].examine().map { (state.outputs[index].settings.name, $0) }
+                state.outputs[index].examine().map { (state.outputs[index].settings.spec.name, $0) }
             }
             let pipelines = state.outputs.compactMap { output in
                 state.pipelines[output.settings].map { ($0, PipelineSource(output.status)) }
@@ -208,7 +207,7 @@ public final class RTPOutputs: Sendable {
         let hosts = self.state.withLock { state in
             Set(
                 state.outputs.indices.compactMap { index in
-                    state.outputs[index].startsLookUp(now: now) ? state.outputs[index].settings.host : nil
+                    state.outputs[index].startsLookUp(now: now) ? state.outputs[index].settings.spec.host : nil
                 }
             )
         }
@@ -224,7 +223,7 @@ public final class RTPOutputs: Sendable {
         self.state.withLock { state in
             let now = Runtime.monotonicNanoseconds
             for index in state.outputs.indices
-            where state.outputs[index].settings.host == host && state.outputs[index].isLookingUp {
+            where state.outputs[index].settings.spec.host == host && state.outputs[index].isLookingUp {
                 state.outputs[index].lookedUp(address, now: now)
             }
         }

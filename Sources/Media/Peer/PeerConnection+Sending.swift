@@ -3,6 +3,7 @@
 internal import GStreamer
 internal import Logging
 internal import Observability
+internal import Rooms
 internal import SDP
 internal import Session
 internal import Synchronization

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Rooms
+
 /// Which rooms have a worker where there may not be one for each: more than the host takes costs all of them.
 ///
 /// The most important rooms have the places, of equals those that have them already, then those that wait the longest.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Rooms
+
 extension Fleet {
-    mutating func define(_ order: RoomOrder, _ now: Duration) {
+    mutating func define(_ order: RoomSpec, _ now: Duration) {
         guard var room = self.rooms[order.name] else {
             self.rooms[order.name] = FleetRoom(order: order, settings: self.settings.restart, now: now)
             return
@@ -12,26 +14,21 @@ extension Fleet {
         room.isRemoved = false
         room.restart.reset()
         self.rooms[order.name] = room
-        var withNewParts = before
-        withNewParts.send = order.send
-        withNewParts.record = order.record
-        withNewParts.outputs = order.outputs
-        withNewParts.priority = order.priority
-        // The fleet itself looks at this one.
-        withNewParts.afterKickSeconds = order.afterKickSeconds
-        // A member finds its place taken only when it comes back: its worker knows the old wait until then.
-        if room.phase == .joined { withNewParts.whenFullSeconds = order.whenFullSeconds }
-        let staysKicked = withNewParts == order && before.afterKickSeconds == order.afterKickSeconds
-        if withNewParts == order, let worker = self.commandable(order.name) {
+        let changes = order.changes(from: before)
+        // Waits are the fleet's; but who stands before a full room has a worker that knows the old one.
+        let hasItsWait = room.phase == .joined || before.whenFullSeconds == order.whenFullSeconds
+        let staysCalled = hasItsWait && changes.isSubset(of: [.send, .record, .outputs, .priority, .rejoin])
+        let staysKicked = staysCalled && before.afterKickSeconds == order.afterKickSeconds
+        if staysCalled, let worker = self.commandable(order.name) {
             // Only what we send, record or send on changed: the call goes on.
-            if before.record != order.record {
+            if changes.contains(.record) {
                 self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
             }
-            if before.send != order.send {
+            if changes.contains(.send) {
                 self.actions.append(.send(worker, .camera(room: order.name, order.send)))
             }
-            if before.outputs != order.outputs {
-                self.actions.append(.send(worker, .outputs(room: order.name, order.outputs ?? [])))
+            if changes.contains(.outputs) {
+                self.actions.append(.send(worker, .outputs(room: order.name, order.outputs)))
             }
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Rooms
 
 extension Fleet {
     mutating func handle(_ event: WorkerEvent, of id: WorkerID, _ now: Duration) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// What happens to the fleet.
 public enum FleetInput: Sendable, Hashable {
     /// A room is to be known, or its order changed; an equal order changes nothing.
-    case define(RoomOrder)
+    case define(RoomSpec)
     /// A room is to be left and forgotten.
     case remove(room: String)
     /// Whether we should be in a room.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// A room as the fleet knows it.
 public struct FleetRoom: Sendable, Hashable {
     /// Where the room's life is.
@@ -32,7 +34,7 @@ public struct FleetRoom: Sendable, Hashable {
     }
 
     /// What its worker is told.
-    public internal(set) var order: RoomOrder
+    public internal(set) var order: RoomSpec
     /// Whether we should be there.
     public internal(set) var isWanted = false
     /// Where its life is.
@@ -55,14 +57,14 @@ public struct FleetRoom: Sendable, Hashable {
     var isRemoved = false
     var restart: RestartPolicy
 
-    init(order: RoomOrder, settings: RestartPolicy.Settings, now: Duration) {
+    init(order: RoomSpec, settings: RestartPolicy.Settings, now: Duration) {
         self.order = order
         self.since = now
         self.restart = RestartPolicy(settings: settings)
     }
 
     /// How important it is, 0 to 100.
-    var priority: Int { self.order.priority ?? RoomOrder.usualPriority }
+    var priority: Int { self.order.priority }
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason

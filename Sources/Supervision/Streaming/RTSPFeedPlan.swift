@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// How workers send what RTSP clients watch to the server's process, and what becomes of it there.
 ///
 /// Each room has a loopback address of its own (127.0.0.0/8), and on it four ports for each participant, below those
@@ -32,13 +34,13 @@ public struct RTSPFeedPlan: Sendable, Hashable {
     }
 
     /// What the room's worker is told.
-    public var outputs: [RTPOutputOrder] {
-        var each = RTPOutputOrder(host: self.address)
+    public var outputs: [OutputSpec] {
+        var each = OutputSpec(host: self.address)
         each.videoPort = Self.firstPort
         each.audioPort = Self.firstPort + 2
         each.participants = self.participants
         each.label = Self.participantsLabel
-        var speaker = RTPOutputOrder(host: self.address)
+        var speaker = OutputSpec(host: self.address)
         speaker.videoPort = Self.speakerPort
         speaker.audioPort = Self.speakerPort + 2
         speaker.followsSpeaker = true

@@ -4,6 +4,7 @@ internal import Basics
 public import GStreamer
 public import Logging
 public import Media
+public import Rooms
 internal import SDP
 internal import Session
 public import Signalling
@@ -31,7 +32,7 @@ public enum RoomComposition {
     }
 
     /// How webrtcbin is set up; media go over loopback too if the room server is on it and no address is given.
-    public static func webRTCSettings(for url: RoomURL, _ network: NetworkSettings) -> WebRTCSettings {
+    public static func webRTCSettings(for url: RoomURL, _ network: NetworkSpec) -> WebRTCSettings {
         var settings = WebRTCSettings()
         settings.portRange = network.portRange
         settings.hostAddresses = network.hostAddresses
@@ -47,7 +48,7 @@ public enum RoomComposition {
     /// Begins on the control thread what the first of them would otherwise wait for.
     public static func context(
         url: RoomURL,
-        network: NetworkSettings,
+        network: NetworkSpec,
         control: ControlThread,
         recorder: RecorderThread?,
         outputs: RTPOutputs? = nil,
@@ -69,7 +70,7 @@ public enum RoomComposition {
             certificate: try Certificate.generate(),
             policy: policy,
             settings: Self.webRTCSettings(for: url, network),
-            servers: ICEServerBook(network.servers, offered: network.offered, logger: logger),
+            servers: ICEServerBook(try network.webRTCServers(), rules: network, logger: logger),
             baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds),
             recorder: recorder,
             outputs: outputs,

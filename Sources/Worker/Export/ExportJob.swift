@@ -6,6 +6,7 @@ internal import GStreamer
 internal import Matroska
 internal import Media
 internal import Rendering
+public import Rooms
 public import Storage
 public import Supervision
 

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 internal import Observability
-internal import Supervision
+internal import Rooms
 internal import Synchronization
 
 /// Writes events to the supervisor's pipe, in order, from one thread: whoever sends never waits.

@@ -5,9 +5,9 @@ internal import Foundation
 internal import GStreamer
 public import Logging
 internal import Observability
+internal import Rooms
 public import Signalling
 public import SignallingClients
-internal import Supervision
 internal import Synchronization
 
 /// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
@@ -187,7 +187,7 @@ public final class WorkerProcess: Sendable {
     }
 
     private func join(
-        _ order: RoomOrder,
+        _ order: RoomSpec,
         _ rooms: inout [String: WorkerRoom],
         _ feed: AsyncStream<Input>.Continuation,
         _ output: EventOutput,
@@ -201,15 +201,21 @@ public final class WorkerProcess: Sendable {
         }
         var logger = self.logger.forSession()
         logger[key: .roomName] = "\(order.name)"
-        if order.displayName != RoomOrder.usualName { logger[key: .recorderName] = "\(order.displayName)" }
+        if order.displayName != RoomSpec.usualName { logger[key: .recorderName] = "\(order.displayName)" }
         let plan: RoomPlan
         do {
-            plan = try RoomPlan(order, host: self.host)
+            plan = try RoomPlan(order)
         } catch {
             output.send(.left(room: order.name, .failed(message: error.message, retriable: false)))
             return
         }
-        let room = WorkerRoom(plan, makeSignaller: self.makeSignaller, traces: self.traces, logger: logger) {
+        let room = WorkerRoom(
+            plan,
+            host: self.host,
+            makeSignaller: self.makeSignaller,
+            traces: self.traces,
+            logger: logger
+        ) {
             output.send($0)
         }
         rooms[order.name] = room

@@ -5,10 +5,10 @@ internal import Matroska
 internal import Media
 internal import Observability
 internal import Recording
+internal import Rooms
 internal import Session
 internal import Signalling
 internal import Storage
-internal import Supervision
 
 extension RoomStatus {
     /// Tracks that one status lists at most: a line has to hold them.
@@ -84,12 +84,11 @@ extension RoomStatus.Sound {
 extension RoomStatus.Camera {
     fileprivate init(_ camera: CameraSource) {
         let settings = camera.settings
-        func name(_ input: CaptureInput) -> String? {
-            guard input != .none else { return nil }
+        func name(_ source: MediaSource) -> String {
             // An address may hold a password.
-            return input.description.contains("://") ? Redaction.url(input.description) : input.description
+            source.description.contains("://") ? Redaction.url(source.description) : source.description
         }
-        self.init(video: name(settings.video), audio: name(settings.audio))
+        self.init(video: settings.video.map(name), audio: settings.audio.map(name))
         (self.width, self.height) = (settings.width, settings.height)
         self.framesPerSecond = settings.framesPerSecond
         self.isVideoMuted = settings.isVideoMuted

@@ -3,10 +3,10 @@
 internal import Matroska
 internal import Media
 internal import Observability
+internal import Rooms
 internal import Session
 internal import Signalling
 internal import Storage
-internal import Supervision
 
 extension WorkerEvent {
     /// What a recorder says.

@@ -4,7 +4,7 @@ internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
-internal import Supervision
+internal import Rooms
 
 /// Commands that are answered with something.
 extension WorkerRoom {
@@ -19,7 +19,7 @@ extension WorkerRoom {
         let jpeg = try await self.stills.run("making a still") { Thumbnail.jpeg(of: keyframe, codec: codec) }
         guard let jpeg else { return "the picture could not be decoded" }
         let text = Data(jpeg).base64EncodedString()
-        self.send(.thumbnail(room: self.plan.name, participant: participant, base64: text))
+        self.send(.thumbnail(room: self.plan.spec.name, participant: participant, base64: text))
         return nil
     }
 
@@ -42,7 +42,7 @@ extension WorkerRoom {
         let graphs = try await session.graphs()
         guard !graphs.isEmpty else { return "there are no pipelines: nobody is connected" }
         for (pipeline, dot) in graphs.sorted(by: { $0.key < $1.key }) {
-            self.send(.graph(room: self.plan.name, pipeline: pipeline, dot: dot))
+            self.send(.graph(room: self.plan.spec.name, pipeline: pipeline, dot: dot))
         }
         return nil
     }

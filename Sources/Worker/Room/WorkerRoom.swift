@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import ConfigurationFile
 internal import GStreamer
 internal import Logging
@@ -7,11 +8,11 @@ internal import Media
 internal import Observability
 internal import PipelineCatalogue
 internal import Recording
+internal import Rooms
 internal import Session
 internal import Signalling
 internal import SignallingClients
 internal import Storage
-internal import Supervision
 internal import Synchronization
 
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
@@ -25,6 +26,7 @@ final class WorkerRoom: Sendable {
     private static let finishLimit = Duration.seconds(60)
 
     let plan: RoomPlan
+    private let recorderSettings: RecorderSettings
     let recorder: RecorderThread
     let outputs: RTPOutputs
     let control: ControlThread
@@ -41,7 +43,7 @@ final class WorkerRoom: Sendable {
     private struct State {
         var session: RoomSession?
         var camera: CameraSource?
-        var cameraPlan: CameraPlan?
+        var sends: SendSpec?
         /// The video codec that others are asked to send, where something else than the camera decides it.
         var preferred: PreferredCodec?
         /// Whether data channels are taken.
@@ -59,8 +61,11 @@ final class WorkerRoom: Sendable {
     }
 
     /// A room that is not joined yet; the recorder's thread runs.
+    ///
+    /// - Parameter host: this host's name, for journals.
     init(
         _ plan: RoomPlan,
+        host: String,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
         traces: TraceSettings? = nil,
         logger: Logger,
@@ -73,17 +78,23 @@ final class WorkerRoom: Sendable {
         self.send = send
         self.control = ControlThread(name: "control")
         self.stills = ControlThread(name: "stills")
-        self.recorder = RecorderThread(settings: plan.recorder, logger: logger) { event in
-            send(WorkerEvent(event, room: plan.name))
+        let (spec, name) = (plan.spec, plan.spec.name)
+        self.recorderSettings = plan.recorder(host: host)
+        self.recorder = RecorderThread(settings: self.recorderSettings, logger: logger) { event in
+            send(WorkerEvent(event, room: name))
         }
-        self.outputs = RTPOutputs(plan.outputs, room: plan.name, logger: logger) { event in
-            send(WorkerEvent(event, room: plan.name))
+        self.outputs = RTPOutputs(plan.outputs, room: name, logger: logger) { event in
+            send(WorkerEvent(event, room: name))
         }
         (self.commands, self.feed) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
         )
         self.state = Mutex(
-            State(cameraPlan: plan.camera, preferred: plan.preferred, recordsChat: plan.recorder.recordsChat)
+            State(
+                sends: spec.send,
+                preferred: spec.record?.preferredCodec,
+                recordsChat: self.recorderSettings.recordsChat
+            )
         )
     }
 
@@ -114,9 +125,9 @@ final class WorkerRoom: Sendable {
     ///
     /// Returns after every file is closed and everything is released.
     func run() async -> LeaveReason {
-        if let failure = self.recorder.status.failure, self.plan.recorder.continues != nil {
+        if let failure = self.recorder.status.failure, self.plan.spec.continues != nil {
             let reason = "the recording does not go on, the next media start another: \(failure.message)"
-            self.send(.commandFailed(room: self.plan.name, command: "join", reason: reason))
+            self.send(.commandFailed(room: self.plan.spec.name, command: "join", reason: reason))
         }
         return await withTaskGroup(of: LeaveReason?.self) { group in
             group.addTask { await self.runSessions() }
@@ -170,18 +181,16 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let (cameraPlan, preferred, recordsChat) = self.state.withLock {
-            ($0.cameraPlan, $0.preferred, $0.recordsChat)
-        }
+        let (sends, preferred, recordsChat) = self.state.withLock { ($0.sends, $0.preferred, $0.recordsChat) }
         var camera: CameraSource?
-        if let settings = cameraPlan?.settings {
+        if let sends {
             let logger = self.logger
-            let directory = cameraPlan?.pipelines
+            let name = self.plan.spec.displayName
             do {
                 camera = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
-                    let pipelines = try PipelineCatalogue.load(directory: directory)
-                    let usable = try settings.reconciled(from: pipelines, logger: logger)
-                    let camera = CameraSource(settings: usable, pipelines: pipelines, logger: logger)
+                    let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
+                    let usable = try sends.reconciled(from: pipelines, logger: logger)
+                    let camera = CameraSource(settings: usable, name: name, pipelines: pipelines, logger: logger)
                     try camera.open()
                     return camera
                 }
@@ -196,9 +205,9 @@ final class WorkerRoom: Sendable {
                 self.plan.url,
                 SignallingOptions(
                     policy: self.plan.policy,
-                    displayName: self.plan.displayName,
+                    displayName: self.plan.spec.displayName,
                     sends: camera != nil,
-                    secret: self.plan.secret,
+                    secret: self.plan.spec.secret?.value,
                     seed: .random(in: 0...UInt64.max)
                 ),
                 self.environment,
@@ -206,12 +215,12 @@ final class WorkerRoom: Sendable {
             ),
             context: try RoomComposition.context(
                 url: self.plan.url,
-                network: self.plan.network,
+                network: self.plan.spec.ice,
                 control: self.control,
                 recorder: self.recorder,
                 outputs: self.outputs,
                 camera: camera,
-                preferred: preferred ?? cameraPlan?.preferred ?? .vp8,
+                preferred: preferred ?? sends?.preferredCodec ?? .vp8,
                 recordsChat: recordsChat,
                 logger: self.logger
             ),
@@ -228,9 +237,9 @@ final class WorkerRoom: Sendable {
 
     private var environment: SignallerEnvironment {
         var environment = SignallerEnvironment()
-        environment.notesDirectory = self.plan.recorder.storage + "/signalling"
+        environment.notesDirectory = self.plan.spec.storage + "/signalling"
         do throws(TraceFileError) {
-            environment.trace = try self.traces?.file(room: self.plan.name)
+            environment.trace = try self.traces?.file(room: self.plan.spec.name)
         } catch {
             self.logger.warning("signalling is not traced", metadata: .tagged([.detail: "\(error.message)"]))
         }
@@ -293,7 +302,7 @@ final class WorkerRoom: Sendable {
     }
 
     private func fail(_ command: String, _ reason: String) {
-        self.send(.commandFailed(room: self.plan.name, command: command, reason: reason))
+        self.send(.commandFailed(room: self.plan.spec.name, command: command, reason: reason))
     }
 
     /// Stills wait for keyframes: the commands behind them do not.
@@ -360,20 +369,16 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeRecording(_ order: RecordOrder?) async throws -> String? {
+    private func changeRecording(_ order: RecordSpec?) async throws -> String? {
         guard let order else { return try await self.order { $0.stopRecording() } }
-        var settings = self.plan.recorder
-        do throws(RoomPlanError) {
-            try settings.take(order)
-            let preferred = try PreferredCodec(order: order.preferredCodec)
-            self.rejoin { [recordsChat = settings.recordsChat] state in
-                // Channels that are there may stay: what comes is not recorded.
-                let isNew = state.preferred != preferred || recordsChat && !state.recordsChat
-                (state.preferred, state.recordsChat) = (preferred, recordsChat)
-                return isNew
-            }
-        } catch {
-            return error.message
+        var settings = self.recorderSettings
+        if let problem = order.problems.first { return problem.description }
+        settings.take(order)
+        self.rejoin { state in
+            // Channels that are there may stay: what comes is not recorded.
+            let isNew = state.preferred != order.preferredCodec || order.chat && !state.recordsChat
+            (state.preferred, state.recordsChat) = (order.preferredCodec, order.chat)
+            return isNew
         }
         return try await self.order { [settings] recorder in
             recorder.take(settings)
@@ -381,7 +386,7 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeOutputs(_ orders: [RTPOutputOrder]) async throws -> String? {
+    private func changeOutputs(_ orders: [OutputSpec]) async throws -> String? {
         let settings: [RTPOutputSettings]
         do throws(RoomPlanError) {
             settings = try RTPOutputSettings.all(orders)
@@ -392,32 +397,26 @@ final class WorkerRoom: Sendable {
         return nil
     }
 
-    private func changeCamera(_ order: CameraOrder?) async throws -> String? {
-        let plan: CameraPlan?
-        do throws(RoomPlanError) {
-            plan = try order.map { order throws(RoomPlanError) in
-                try CameraPlan(order, name: self.plan.displayName)
-            }
-        } catch {
-            return error.message
-        }
-        if let plan {
-            let (old, camera) = self.state.withLock { ($0.cameraPlan, $0.camera) }
+    private func changeCamera(_ order: SendSpec?) async throws -> String? {
+        if let problem = order?.problems.first { return problem.description }
+        if let order {
+            let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
             let logger = self.logger
             let isSwitched = try await self.control.run("opening what is to be sent", deadline: .seconds(40)) {
                 // What cannot be sent at all changes nothing.
-                let pipelines = try PipelineCatalogue.load(directory: plan.pipelines)
-                let usable = try plan.settings.reconciled(from: pipelines, logger: logger)
+                let pipelines = try PipelineCatalogue.load(directory: order.pipelines)
+                let usable = try order.reconciled(from: pipelines, logger: logger)
                 // A camera for a camera: nobody has to be told.
-                guard let camera, let old, old != plan, old.preferred == plan.preferred, old.pipelines == plan.pipelines
+                guard let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
+                    old.pipelines == order.pipelines
                 else { return false }
                 return try camera.capture(usable)
             }
-            if isSwitched { self.state.withLock { $0.cameraPlan = plan } }
+            if isSwitched { self.state.withLock { $0.sends = order } }
         }
         self.rejoin { state in
-            guard state.cameraPlan != plan else { return false }
-            state.cameraPlan = plan
+            guard state.sends != order else { return false }
+            state.sends = order
             return true
         }
         return nil
@@ -441,7 +440,7 @@ final class WorkerRoom: Sendable {
     /// On the session's task; must not block.
     private func note(_ fact: SessionFact) {
         self.state.withLock { $0.isChanged = true }
-        if let event = WorkerEvent(fact, room: self.plan.name) { self.send(event) }
+        if let event = WorkerEvent(fact, room: self.plan.spec.name) { self.send(event) }
     }
 
     /// Once a second: whether anybody is there, and a status if something changed or 5 s have passed.
@@ -467,7 +466,7 @@ final class WorkerRoom: Sendable {
                     jitter: { session?.jitterMilliseconds(of: $0) },
                     roundTrip: { session?.roundTripMilliseconds(of: $0) }
                 )
-                self.send(.status(room: self.plan.name, room))
+                self.send(.status(room: self.plan.spec.name, room))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Basics
-import Supervision
+import Rooms
 
 /// The room whose camera is changed, and how the daemon is found.
 struct RoomCameraOptions: ParsableArguments {
@@ -27,8 +27,8 @@ struct MutedKinds: ParsableArguments {
 
     fileprivate func change(_ isMuted: Bool) -> CameraChange {
         var change = CameraChange()
-        if self.video || !self.audio { change.videoMuted = isMuted }
-        if self.audio || !self.video { change.audioMuted = isMuted }
+        if self.video || !self.audio { change.isVideoMuted = isMuted }
+        if self.audio || !self.video { change.isAudioMuted = isMuted }
         return change
     }
 }
@@ -77,7 +77,7 @@ struct FreezeCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         var change = CameraChange()
-        change.frozen = true
+        change.isFrozen = true
         try await self.camera.change(change)
     }
 }
@@ -94,7 +94,7 @@ struct UnfreezeCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         var change = CameraChange()
-        change.frozen = false
+        change.isFrozen = false
         try await self.camera.change(change)
     }
 }
@@ -112,10 +112,10 @@ struct SwitchCommand: AsyncParsableCommand {
     )
 
     @Option(help: ArgumentHelp("Another picture: what `send: { capture: … }` takes, but none.", valueName: "capture"))
-    var video: String?
+    var video: MediaSource?
 
     @Option(help: ArgumentHelp("Another sound: what `send: { audio: … }` takes, but none.", valueName: "capture"))
-    var audio: String?
+    var audio: MediaSource?
 
     @Option(
         name: .customLong("parameter"),

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Control
-import Supervision
+import Rooms
 
 /// `tapedeck rooms`.
 struct RoomsCommand: AsyncParsableCommand {

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
-import Supervision
+import Rooms
 import Testing
 
 @testable import Control
@@ -71,24 +71,23 @@ import Testing
             + #""audioBitsPerSecond":24000,"audioFEC":false,"audioDTX":true,"keepsOpen":true,"#
             + #""videoMuted":true,"audioMuted":true,"frozen":true,"#
             + #""parameters":{"a":"b","c":7,"d":true}}}"#
-        let members = try #require(
-            try BodyReader(limit: 1000).object(.init(string: body), type: "application/json", rule: .json)
-        )
-        var order = CameraOrder(video: "v4l2:/dev/video0", audio: nil)
-        order.preferredCodec = "h264"
+        let reader = BodyReader(limit: 1000)
+        let members = try reader.object(.init(string: body), type: "application/json", rule: .json)
+        var order = SendSpec(video: .camera("/dev/video0"), audio: nil)
+        order.preferredCodec = .h264
         order.parameters = ["a": "b", "c": "7", "d": "true"]
         (order.width, order.height) = (640, 360)
         (order.framesPerSecond, order.bitsPerSecond, order.minimumBitsPerSecond) = (15, 500_000, 90_000)
-        (order.audioBitsPerSecond, order.audioFEC, order.audioDTX) = (24_000, false, true)
+        (order.audioBitsPerSecond, order.usesAudioFEC, order.usesAudioDTX) = (24_000, false, true)
         order.keepsOpen = true
-        (order.videoMuted, order.audioMuted, order.frozen) = (true, true, true)
+        (order.isVideoMuted, order.isAudioMuted, order.isFrozen) = (true, true, true)
         #expect(try RequestBodies.action(.camera, members) == .camera(order))
     }
 
     @Test(arguments: ["none", "Test", "test:", "file", "file:a", "image:b", "rtp:", "", "a b"])
     func whatCannotBeACaptureIsRefused(capture: String) throws {
         let body = ByteBuffer(string: #"{"camera":{"video":"\#(capture)","audio":null}}"#)
-        let members = try #require(try BodyReader(limit: 1000).object(body, type: "application/json", rule: .json))
+        let members = try BodyReader(limit: 1000).object(body, type: "application/json", rule: .json)
         #expect(throws: Problem.self) { try RequestBodies.action(.camera, members) }
     }
 
@@ -113,7 +112,7 @@ import Testing
             }
         }
         var change = CameraChange()
-        (change.video, change.width, change.videoMuted, change.frozen) = ("test", 640, true, false)
+        (change.video, change.width, change.isVideoMuted, change.isFrozen) = (.test, 640, true, false)
         let performed = fixture.backend.calls.filter { $0.hasPrefix("perform") }
         #expect(performed == ["perform \(RoomAction.changeCamera(change)) on standup"])
     }

@@ -5,6 +5,7 @@ import Foundation
 import GStreamer
 import Logging
 import PipelineCatalogue
+import Rooms
 import Synchronization
 import Testing
 
@@ -12,25 +13,12 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct CaptureTests {
-    @Test(arguments: [
-        "none", "test", "v4l2:/dev/video0", "v4l2:name=HD Webcam", "file:/a b/\"c\".mp4", "file:a:b", "alsa:hw:1,0",
-        "screen", "screen::0", "rtsp://user:word@host/stream", "rtp:/a.sdp", "mine", "mine:x=1",
-    ])
-    func inputsAreReadAsTheyAreWritten(text: String) {
-        #expect(CaptureInput(text)?.description == text)
-    }
-
-    @Test(arguments: ["", "Test", "file:", "v4l2:", ":x", "none:x", "a b", "../x", "x:\0"])
-    func otherInputsAreRefused(text: String) {
-        #expect(CaptureInput(text) == nil)
-    }
-
     private static func sources(
-        _ video: CaptureInput,
-        _ audio: CaptureInput,
+        _ video: MediaSource?,
+        _ audio: MediaSource?,
         _ parameters: [String: String] = [:]
     ) throws -> [CaptureSource] {
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.video, settings.audio, settings.parameters) = (video, audio, parameters)
         return try CaptureSource.all(settings, from: try PipelineCatalogue.load())
     }
@@ -41,28 +29,28 @@ struct CaptureTests {
         #expect(try Self.sources(.file("a"), .file("b")).map(\.hasVideo) == [true, false])
         let test = try Self.sources(.test, .test)
         #expect(test.count == 1 && test.allSatisfy { $0.hasVideo && $0.hasAudio && !$0.isFile })
-        #expect(try Self.sources(.camera("/dev/video0"), .none).map(\.description) == ["camera /dev/video0"])
-        #expect(try Self.sources(.none, .none).isEmpty)
+        #expect(try Self.sources(.camera("/dev/video0"), nil).map(\.description) == ["camera /dev/video0"])
+        #expect(try Self.sources(nil, nil).isEmpty)
     }
 
     @Test
     func whatNoFileGivesIsRefused() throws {
         for (video, audio) in [("alsa:x", "none"), ("mine", "none"), ("none", "v4l2:/dev/video0"), ("file", "none")] {
-            let inputs = try [#require(CaptureInput(video)), #require(CaptureInput(audio))]
-            #expect(throws: CaptureError.self) { try Self.sources(inputs[0], inputs[1]) }
+            #expect(MediaSource(video) != nil || MediaSource(audio) != nil)
+            #expect(throws: CaptureError.self) { try Self.sources(MediaSource(video), MediaSource(audio)) }
         }
-        #expect(throws: CaptureError.self) { try Self.sources(.test, .none, ["colour": "red"]) }
-        #expect(try Self.sources(.test, .none, ["pattern": "ball"]).first?.plan.text(of: "pattern") == "ball")
+        #expect(throws: CaptureError.self) { try Self.sources(.test, nil, ["colour": "red"]) }
+        #expect(try Self.sources(.test, nil, ["pattern": "ball"]).first?.plan.text(of: "pattern") == "ball")
     }
 
     /// A pipeline of a capture file plays, and gives what encoders take: pictures, sound.
     private func counts(
-        _ video: CaptureInput,
-        _ audio: CaptureInput,
+        _ video: MediaSource?,
+        _ audio: MediaSource?,
         _ parameters: [String: String] = [:],
         until count: UInt64 = 20
     ) async throws -> (picture: UInt64, sound: UInt64, failure: String?) {
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height, settings.parameters) = (320, 180, parameters)
         (settings.video, settings.audio) = (video, audio)
         let failure = FirstComplaint()
@@ -84,7 +72,7 @@ struct CaptureTests {
         }
         let deadline = ContinuousClock.now + .seconds(30)
         func isDone() -> Bool {
-            (video == .none || picture.count >= count) && (audio == .none || sound.count >= count)
+            (video == nil || picture.count >= count) && (audio == nil || sound.count >= count)
         }
         while !isDone(), failure.first == nil, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))
@@ -92,12 +80,12 @@ struct CaptureTests {
         return (picture.count, sound.count, failure.first)
     }
 
-    @Test(arguments: [(CaptureInput.test, CaptureInput.test), (.none, .test), (.test, .none)])
-    func theTestSourceGivesWhatIsAskedOfIt(video: CaptureInput, audio: CaptureInput) async throws {
+    @Test(arguments: [(.test, .test), (nil, .test), (.test, nil)] as [(MediaSource?, MediaSource?)])
+    func theTestSourceGivesWhatIsAskedOfIt(video: MediaSource?, audio: MediaSource?) async throws {
         let counts = try await self.counts(video, audio, ["pattern": "ball"])
         #expect(counts.failure == nil, "capture/test")
-        #expect((counts.picture >= 20) == (video != .none), "capture/test")
-        #expect((counts.sound >= 20) == (audio != .none), "capture/test")
+        #expect((counts.picture >= 20) == (video != nil), "capture/test")
+        #expect((counts.sound >= 20) == (audio != nil), "capture/test")
     }
 
     @Test
@@ -107,14 +95,14 @@ struct CaptureTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/a \"slide\".png"
         try await Self.write("videotestsrc num-buffers=1 ! video/x-raw,width=200,height=300 ! pngenc", to: path)
-        let counts = try await self.counts(.none, .none)
+        let counts = try await self.counts(nil, nil)
         #expect(counts.picture == 0)
-        let still = try await self.counts(try #require(CaptureInput("image:\(path)")), .none)
+        let still = try await self.counts(MediaSource("image:\(path)"), nil)
         #expect(still.failure == nil, "capture/image")
         #expect(still.picture >= 20, "capture/image")
         // It is no video: that is said before anybody joins, with what to write instead.
-        var settings = CameraSettings()
-        (settings.video, settings.audio) = (.file(path), .none)
+        var settings = SendSpec()
+        (settings.video, settings.audio) = (.file(path), nil)
         let error = #expect(throws: CaptureError.self) {
             try settings.checked(from: try PipelineCatalogue.load(), logger: TestSession.logger)
         }
@@ -169,7 +157,7 @@ struct CaptureTests {
         ) { complaint.note($0) }
         try sender.play()
         defer { sender.stop() }
-        let input = try #require(CaptureInput("rtp:\(path)"))
+        let input = try #require(MediaSource("rtp:\(path)"))
         let counts = try await self.counts(input, input, ["latency": "50"])
         #expect(complaint.first == nil)
         #expect(counts.failure == nil, "capture/rtp")
@@ -210,9 +198,9 @@ struct CaptureTests {
         let file = try #require(try PipelineCatalogue.load().file(.capture, "v4l2"))
         let device = "v4l2src name=source"
         #expect(file.launch.hasPrefix(device + " ! "))
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height) = (320, 180)
-        (settings.video, settings.audio) = (try #require(CaptureInput("standin")), .none)
+        (settings.video, settings.audio) = (MediaSource("standin"), nil)
         var standIn = file
         standIn.name = "standin"
         standIn.launch = "videotestsrc is-live=true \(coder)" + file.launch.dropFirst(device.count)
@@ -244,7 +232,7 @@ struct CaptureTests {
         let source = try #require(try Self.sources(.file(path), .file(path)).first)
         #expect(!source.plan.file.launch.contains("tmp"))
         let complaint = FirstComplaint()
-        let pipeline = try CapturePipeline.make(source, mode: nil, CameraSettings()) { complaint.note($0) }
+        let pipeline = try CapturePipeline.make(source, mode: nil, SendSpec()) { complaint.note($0) }
         #expect(throws: GStreamerError.self) { try pipeline.play() }
         pipeline.stop()
         #expect(complaint.first != nil)
@@ -284,7 +272,7 @@ struct CaptureTests {
 
     @Test
     func sourcesAreOpenWhileSomebodyReceivesThem() async throws {
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height) = (320, 180)
         let camera = try TestSession.camera(settings)
         defer { camera.stop() }
@@ -319,8 +307,8 @@ struct CaptureTests {
 
     @Test
     func sourcesThatAreKeptOpenAreOpenBeforeAndAfterPeers() async throws {
-        var settings = CameraSettings()
-        (settings.width, settings.height, settings.audio, settings.keepsOpen) = (320, 180, .none, true)
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.audio, settings.keepsOpen) = (320, 180, nil, true)
         let camera = try TestSession.camera(settings)
         defer { camera.stop() }
         try camera.open()
@@ -345,9 +333,9 @@ struct CaptureTests {
     @Test
     func aSourceThatFailsIsReplacedByASlateAndTakenBack() async throws {
         let flaky = Self.capture("flaky", "videotestsrc is-live=true ! identity name=out_video error-after=20")
-        var settings = CameraSettings()
-        (settings.width, settings.height, settings.audio) = (320, 180, .none)
-        settings.video = try #require(CaptureInput("flaky"))
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.audio) = (320, 180, nil)
+        settings.video = MediaSource("flaky")
         var quiet = Logger(label: "quiet")
         quiet.logLevel = .critical
         let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [flaky])
@@ -368,7 +356,7 @@ struct CaptureTests {
     @Test
     func oneSourceTakesThePlaceOfAnotherWhileEncodersGoOn() async throws {
         let bars = Self.capture("bars", "videotestsrc is-live=true pattern=smpte75 ! identity name=out_video")
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height) = (320, 180)
         let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [bars])
         let camera = CameraSource(settings: settings, pipelines: pipelines, logger: TestSession.logger)
@@ -378,7 +366,7 @@ struct CaptureTests {
         defer { receiver.stop() }
         try await self.wait("the test picture") { output.count >= 10 }
         var other = settings
-        other.video = try #require(CaptureInput("bars"))
+        other.video = MediaSource("bars")
         #expect(try camera.capture(other))
         #expect(camera.graphs.keys.contains("capture bars"))
         let count = output.count
@@ -386,13 +374,13 @@ struct CaptureTests {
         try await self.wait("the bars") { output.count >= count + 20 }
         #expect(output.endNanoseconds > end)
         // What nobody gives changes nothing.
-        other.video = try #require(CaptureInput("nothing"))
+        other.video = MediaSource("nothing")
         #expect(throws: CaptureError.self) { try camera.capture(other) }
         #expect(camera.graphs.keys.contains("capture bars"))
-        #expect(camera.settings.video == CaptureInput("bars"))
+        #expect(camera.settings.video == MediaSource("bars"))
         // For these peers have to be told.
         var silent = settings
-        silent.audio = .none
+        silent.audio = nil
         #expect(try !camera.capture(silent))
         var pausing = settings
         pausing.usesAudioDTX = true
@@ -402,7 +390,7 @@ struct CaptureTests {
 
     @Test
     func picturesOfAnotherSizeAreCodedBehindTheSameOutput() async throws {
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height) = (320, 180)
         let camera = try TestSession.camera(settings)
         defer { camera.stop() }
@@ -414,7 +402,7 @@ struct CaptureTests {
             { ($0.width, $0.height) = (640, 360) }, { $0.framesPerSecond = 15 }, { $0.bitsPerSecond = 300_000 },
             { $0.audioBitsPerSecond = 24_000 }, { $0.isVideoMuted = true }, { $0.isAudioMuted = true },
             { $0.isFrozen = true },
-        ] as [(inout CameraSettings) -> Void] {
+        ] as [(inout SendSpec) -> Void] {
             change(&settings)
             #expect(try camera.capture(settings))
             #expect(camera.settings == settings)
@@ -428,14 +416,14 @@ struct CaptureTests {
 
     @Test
     func aDeviceOfWhichNothingIsSeenIsNotOpened() throws {
-        func opened(_ video: CaptureInput, _ audio: CaptureInput, mutes: String) throws -> [String] {
-            var settings = CameraSettings()
+        func opened(_ video: MediaSource?, _ audio: MediaSource?, mutes: String) throws -> [String] {
+            var settings = SendSpec()
             (settings.video, settings.audio) = (video, audio)
             settings.isVideoMuted = mutes.contains("video")
             settings.isAudioMuted = mutes.contains("audio")
             return try CaptureSource.opened(settings, from: try PipelineCatalogue.load()).map(\.plan.file.name)
         }
-        let (camera, microphone) = (CaptureInput.camera("/dev/video0"), try #require(CaptureInput("alsa")))
+        let (camera, microphone) = (MediaSource.camera("/dev/video0"), try #require(MediaSource("alsa")))
         #expect(try opened(camera, microphone, mutes: "") == ["v4l2", "alsa"])
         #expect(try opened(camera, microphone, mutes: "video") == ["slate", "alsa"])
         #expect(try opened(camera, microphone, mutes: "audio") == ["v4l2", "slate"])
@@ -463,7 +451,7 @@ struct CaptureTests {
         ) { made.note($0) }
         try writer.element(named: "file").set("location", verbatim: path)
         try writer.play()
-        var settings = CameraSettings()
+        var settings = SendSpec()
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? MediaFile(inspecting: path))?.hasAudio != true, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))

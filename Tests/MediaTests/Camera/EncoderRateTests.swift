@@ -3,6 +3,7 @@
 import ConfigurationFile
 import Logging
 import PipelineCatalogue
+import Rooms
 import Session
 import Testing
 
@@ -74,7 +75,7 @@ private final class Followed {
     private final class Session {}
 
     private static func camera() throws -> CameraSource {
-        CameraSource(settings: CameraSettings(), pipelines: try PipelineCatalogue.load(), logger: Logger(label: "test"))
+        CameraSource(settings: SendSpec(), pipelines: try PipelineCatalogue.load(), logger: Logger(label: "test"))
     }
 
     private static func limit(_ bitsPerSecond: Int, pause: Duration = .zero) -> RateLimit {

@@ -4,6 +4,7 @@ import ConfigurationFile
 import GStreamer
 import Logging
 import PipelineCatalogue
+import Rooms
 import SDP
 import Testing
 
@@ -106,8 +107,8 @@ extension CaptureTests {
             var broken = Self.encoder("broken", launch, rank: 900, isProbed: isProbed)
             if name == "missing" { broken.requires = ["nosuchencoder"] }
             let entries = try Self.catalogue.get().entries + [.init(file: broken, origin: .folder("/x"))]
-            var settings = CameraSettings()
-            (settings.width, settings.height, settings.audio) = (320, 180, .none)
+            var settings = SendSpec()
+            (settings.width, settings.height, settings.audio) = (320, 180, nil)
             var quiet = Logger(label: "quiet")
             quiet.logLevel = .critical
             let camera = CameraSource(settings: settings, pipelines: PipelineCatalogue(entries), logger: quiet)
@@ -130,7 +131,7 @@ extension CaptureTests {
             let pipelines = PipelineCatalogue(captures + [.init(file: broken, origin: .folder("/x"))])
             var quiet = Logger(label: "quiet")
             quiet.logLevel = .critical
-            let camera = CameraSource(settings: CameraSettings(), pipelines: pipelines, logger: quiet)
+            let camera = CameraSource(settings: SendSpec(), pipelines: pipelines, logger: quiet)
             defer { camera.stop() }
             #expect(throws: GStreamerError.self) { try camera.output(of: .vp8) }
             #expect(throws: GStreamerError.self) { try camera.output(of: .h264) }
@@ -142,7 +143,7 @@ extension CaptureTests {
             (.any, [.vp8, .h264]),
         ])
         func thePreferredCodecComesFirst(preferred: PreferredCodec, expected: [CameraCodec]) throws {
-            let camera = try TestSession.camera(CameraSettings())
+            let camera = try TestSession.camera(SendSpec())
             #expect(camera.codecs(preferred: preferred).video == expected)
             let policy = NegotiationPolicy.forSession(receives: true, camera: camera, preferred: preferred)
             #expect(policy.sentVideo == expected.map(\.negotiated))

@@ -3,6 +3,7 @@
 import Foundation
 import InMemoryLogging
 import Logging
+import Rooms
 import Signalling
 import Synchronization
 import Testing
@@ -17,14 +18,14 @@ import Testing
 
     private func book(
         _ servers: [WebRTCServer] = [],
-        rule: OfferedServerRule = OfferedServerRule(),
+        rules: NetworkSpec = NetworkSpec(),
         knowsMulticastNames: Bool = true,
         log: InMemoryLogHandler = InMemoryLogHandler()
     ) -> ICEServerBook {
         let resolver = HostResolver(knowsMulticastNames: knowsMulticastNames) { [names] in names[$0] ?? [] }
         return ICEServerBook(
             servers,
-            offered: rule,
+            rules: rules,
             resolver: resolver,
             logger: Logger(label: "test", factory: { _ in log })
         )
@@ -114,8 +115,8 @@ import Testing
     }
 
     @Test func theOwnersRuleHoldsForOfferedServersOnly() async throws {
-        var rule = OfferedServerRule()
-        rule.hosts = ["*.example.org", "192.0.2.3"]
+        var rules = NetworkSpec()
+        rules.offeredHosts = ["*.example.org", "192.0.2.3"]
         let own = [try self.server("turn:192.0.2.7")]
         let offered = [
             ICEServer(
@@ -124,12 +125,12 @@ import Testing
                 credential: "p"
             )
         ]
-        let book = self.book(own, rule: rule)
+        let book = self.book(own, rules: rules)
         book.offer(offered)
         let hosts = await book.servers().names.keys.sorted()
         #expect(hosts == ["192.0.2.3:3478", "192.0.2.7:3478", "[2001:db8::3]:3478"])
-        rule.usesOffered = false
-        let closed = self.book(own, rule: rule)
+        rules.usesOffered = false
+        let closed = self.book(own, rules: rules)
         closed.offer(offered)
         #expect(await closed.servers().names.keys.sorted() == ["192.0.2.7:3478"])
     }

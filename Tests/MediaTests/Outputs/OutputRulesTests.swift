@@ -197,48 +197,6 @@ import Testing
     }
 }
 
-@Suite struct RTPOutputSettingsTests {
-    private static func settings(_ change: (inout RTPOutputSettings) -> Void) -> RTPOutputSettings {
-        var settings = RTPOutputSettings(host: "192.0.2.7")
-        settings.videoPort = 5004
-        settings.audioPort = 5006
-        change(&settings)
-        return settings
-    }
-
-    @Test func rightOnes() {
-        #expect(Self.settings { _ in }.problem == nil)
-        #expect(Self.settings { $0.audioPort = nil }.problem == nil)
-        #expect(Self.settings { ($0.videoPort, $0.audioPort) = (nil, 65_534) }.problem == nil)
-        #expect(Self.settings { $0.participants = 64 }.problem == nil)
-        #expect(Self.settings { $0.descriptionFile = "/run/a.sdp" }.descriptionFile(place: 3) == "/run/a.sdp")
-        #expect(Self.settings { $0.descriptionFile = "/run/{place}.sdp" }.descriptionFile(place: 3) == "/run/4.sdp")
-        #expect(Self.settings { $0.host = "::1" }.name == "rtp://[::1]:5004")
-        #expect(Self.settings { $0.videoPort = nil }.name == "rtp://192.0.2.7:5006")
-    }
-
-    @Test func wrongOnesSayWhy() {
-        let wrong: [(RTPOutputSettings, String)] = [
-            (Self.settings { ($0.videoPort, $0.audioPort) = (nil, nil) }, "neither"),
-            (Self.settings { $0.audioPort = 5004 }, "two streams want port 5004"),
-            (Self.settings { $0.audioPort = 5005 }, "two streams want port 5005"),
-            (Self.settings { $0.audioPort = 5003 }, "two streams"),
-            (Self.settings { ($0.participants, $0.portStep) = (2, 2) }, "two streams want port"),
-            (Self.settings { $0.videoPort = 65_535 }, "beyond 65534"),
-            (Self.settings { ($0.videoPort, $0.participants) = (65_500, 20) }, "beyond 65534"),
-            (Self.settings { $0.participants = 0 }, "1 to 64"), (Self.settings { $0.participants = 65 }, "1 to 64"),
-            (Self.settings { $0.portStep = 1 }, "2 to 1024"), (Self.settings { $0.timeToLive = 256 }, "1 to 255"),
-            (Self.settings { $0.videoPayloadType = 128 }, "0 to 127"),
-            (Self.settings { $0.sourcePort = 65_534 }, "source ports"),
-            (Self.settings { ($0.participants, $0.descriptionFile) = (2, "/run/a.sdp") }, "{place}"),
-            (Self.settings { $0.isEncrypted = true }, "srtp needs the description's file"),
-        ]
-        for (settings, words) in wrong {
-            #expect(settings.problem?.contains(words) == true, "\(words): \(settings.problem ?? "-")")
-        }
-    }
-}
-
 @Suite struct SpeakerChoiceTests {
     /// Who is shown after each second, given bytes of sound a second.
     private static func speakers(_ seconds: [[String: UInt64]]) -> [String?] {

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import Matroska
 import Recording
+import Rooms
 import Synchronization
 import Testing
 
@@ -27,12 +28,12 @@ import Testing
     }
 
     /// Nobody listens at these ports, and no packet is sent: what is tested is who would be sent where.
-    private func settings(_ change: (inout RTPOutputSettings) -> Void = { _ in }) -> RTPOutputSettings {
-        var settings = RTPOutputSettings(host: "127.0.0.1")
-        settings.videoPort = 5004
-        settings.descriptionFile = self.file.path
-        change(&settings)
-        return settings
+    private func settings(_ change: (inout OutputSpec) -> Void = { _ in }) -> RTPOutputSettings {
+        var spec = OutputSpec(host: "127.0.0.1")
+        spec.videoPort = 5004
+        spec.sdpFile = self.file.path
+        change(&spec)
+        return RTPOutputSettings(spec)
     }
 
     private var file: URL { self.folder.appending(path: "room.sdp") }
@@ -122,7 +123,7 @@ import Testing
         let outputs = self.outputs([
             self.settings {
                 ($0.participants, $0.portStep) = (2, 10)
-                $0.descriptionFile = self.folder.appending(path: "{place}.sdp").path
+                $0.sdpFile = self.folder.appending(path: "{place}.sdp").path
             }
         ])
         for name in ["a", "b", "c"] { self.add(name, to: outputs) }
@@ -147,12 +148,12 @@ import Testing
 
     @Test func otherSettingsTouchOnlyWhatDiffers() throws {
         let kept = self.settings()
-        let outputs = self.outputs([self.settings { ($0.videoPort, $0.descriptionFile) = (6004, nil) }, kept])
+        let outputs = self.outputs([self.settings { ($0.videoPort, $0.sdpFile) = (6004, nil) }, kept])
         self.add("a", to: outputs)
         let ssrc = outputs.status.last?.sessions.first?.streams.first?.ssrc
         #expect(ssrc != nil)
         outputs.take([
-            kept, self.settings { ($0.videoPort, $0.descriptionFile) = (7004, nil) }, RTPOutputSettings(host: "h"),
+            kept, self.settings { ($0.videoPort, $0.sdpFile) = (7004, nil) }, RTPOutputSettings(OutputSpec(host: "h")),
         ])
         #expect(outputs.status.map(\.name) == ["rtp://127.0.0.1:5004", "rtp://127.0.0.1:7004"])
         #expect(outputs.status.first?.sessions.first?.streams.first?.ssrc == ssrc)

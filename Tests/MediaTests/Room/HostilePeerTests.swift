@@ -4,6 +4,7 @@ import Foundation
 import GStreamer
 import Media
 import Recording
+import Rooms
 import Session
 import Signalling
 import Storage
@@ -48,7 +49,7 @@ struct HostilePeerTests {
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
         let camera = try TestSession.camera(settings)
         let room = SharedRoom()

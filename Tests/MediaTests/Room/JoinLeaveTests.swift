@@ -3,6 +3,7 @@
 import Foundation
 import GStreamer
 import Recording
+import Rooms
 import Session
 import Signalling
 import Storage
@@ -115,7 +116,7 @@ struct JoinLeaveTests {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let control = ControlThread(name: "control")
-        var settings = CameraSettings()
+        var settings = SendSpec()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
         let camera = try TestSession.camera(settings)
         let recorder = RecorderThread(

@@ -6,6 +6,7 @@ import Logging
 import Media
 import PipelineCatalogue
 import Recording
+import Rooms
 import SDP
 import Session
 import Signalling
@@ -72,7 +73,7 @@ enum TestSession {
     }
 
     /// A camera with the program's own pipelines, at a fixed rate: a busy machine is no narrow network.
-    static func camera(_ settings: CameraSettings) throws -> CameraSource {
+    static func camera(_ settings: SendSpec) throws -> CameraSource {
         var settings = settings
         settings.minimumBitsPerSecond = settings.bitsPerSecond
         return CameraSource(settings: settings, pipelines: try PipelineCatalogue.load(), logger: Self.logger)

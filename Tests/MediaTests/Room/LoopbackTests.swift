@@ -5,6 +5,7 @@ import CTapedeck
 import Foundation
 import Matroska
 import Recording
+import Rooms
 import SDP
 import Session
 import Storage
@@ -41,7 +42,7 @@ struct LoopbackTests {
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
-        let camera = try TestSession.camera(CameraSettings())
+        let camera = try TestSession.camera(SendSpec())
         let cameraEnd = LoopbackSignaller("camera", alteration: alteration)
         let recorderEnd = LoopbackSignaller("recorder")
         let sending = RoomSession(

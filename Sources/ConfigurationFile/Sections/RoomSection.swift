@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Basics
+public import Rooms
+public import Signalling
+
+/// One room of the configuration: what its workers are told, and when there are any.
+public struct RoomConfiguration: Sendable, Hashable {
+    /// What its workers are told, but for what the host has for all rooms.
+    public var spec: RoomSpec
+    /// Where it is.
+    public var address: ConfiguredRoomURL
+    /// When we are in it.
+    public var join: JoinRule
+    /// Whether we leave when the last other participant has left; an `always` room is then joined again only on demand.
+    public var untilEmpty: Bool
+    /// What is exported of recordings; of no meaning where nothing is recorded.
+    public var export = ExportConfiguration()
+    /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
+    public var definition: JSONValue
+
+    /// A room that is always joined and recorded, and nothing is sent.
+    ///
+    /// - Parameter url: the text of the address, with its secrets.
+    public init(name: String, url: Secret, address: ConfiguredRoomURL, definition: JSONValue) {
+        self.spec = RoomSpec(name: name, url: url.value, storage: "")
+        self.spec.record = RecordSpec()
+        self.spec.whenFullSeconds = 30
+        self.spec.afterKickSeconds = 300
+        self.address = address
+        self.join = .always
+        self.untilEmpty = false
+        self.definition = definition
+    }
+
+    /// Its name in the configuration: how people, the HTTP interface and the log speak of it.
+    public var name: String { self.spec.name }
+
+    /// What differs from another definition of the room; empty if they mean the same.
+    public func changes(from old: RoomConfiguration) -> Set<RoomPart> {
+        var parts = self.spec.changes(from: old.spec)
+        if self.join != old.join { parts.insert(.join) }
+        if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
+        if self.export != old.export { parts.insert(.record) }
+        return parts
+    }
+}
+
+/// A room URL that does not show its secrets.
+public struct ConfiguredRoomURL: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// The URL, checked.
+    public let url: RoomURL
+    /// The URL as it was written, `${…}` unreplaced: what people are shown.
+    public let description: String
+
+    /// An address with each part given.
+    public init(url: RoomURL, description: String) {
+        self.url = url
+        self.description = description
+    }
+
+    /// The URL as it was written.
+    public var debugDescription: String { self.description }
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The keys of a room.
+enum RoomKeys {
+    static let url = Key("url", .roomURL)
+    static let displayName = Key("display_name", .line(maximum: 128))
+    static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
+    static let untilEmpty = Key("until_empty", .boolean)
+    static let priority = Key("priority", .integer(RoomSpec.priorityRange))
+
+    static let table = KeyTable(
+        url.entry,
+        displayName.entry,
+        secret.entry,
+        KeyTable.Entry(name: "join", shape: .mapping(ScheduleKeys.table)),
+        untilEmpty.entry,
+        priority.entry,
+        KeyTable.Entry(name: "record", shape: .mapping(RecordKeys.table)),
+        KeyTable.Entry(name: "outputs", shape: .list(OutputKeys.table)),
+        KeyTable.Entry(name: "send", shape: .mapping(SendKeys.table)),
+        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table))
+    )
+
+    /// The keys of `rejoin`.
+    enum Rejoin {
+        static let afterKick = Key(
+            "after_kick",
+            ValueType<Int>.seconds(RoomSpec.waitRange, example: "5m").or("never")
+        )
+        static let whenFull = Key("when_full", .seconds(RoomSpec.waitRange, example: "30s"))
+
+        static let table = KeyTable(afterKick.entry, whenFull.entry)
+    }
+
+    /// Whether a text can name a room: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or digit.
+    static func isName(_ text: String) -> Bool {
+        guard (1...64).contains(text.utf8.count) else { return false }
+        return text.utf8.enumerated().allSatisfy { index, byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            case 0x2D, 0x2E, 0x5F: index > 0
+            default: false
+            }
+        }
+    }
+}
+
+extension RoomConfiguration {
+    /// Reads a room; nil, with problems, if its URL is missing or wrong.
+    init?(name: String, _ reader: MappingReader, definition: JSONValue) {
+        // Without it, the rest is read for its problems.
+        let url = reader.required(RoomKeys.url)
+        let displayName = reader.value(RoomKeys.displayName)
+        let secret = reader.value(RoomKeys.secret)
+        let join = JoinRule(reader)
+        let untilEmpty = reader.value(RoomKeys.untilEmpty)
+        let priority = reader.value(RoomKeys.priority)
+        let (record, export) = Self.readRecord(reader)
+        let send = SendSpec.read(reader)
+        let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
+        let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
+        let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
+        let outputs = OutputSpec.read(reader)
+        guard let url else { return nil }
+        self.init(name: name, url: url.text, address: url.address, definition: definition)
+        self.spec.displayName = displayName ?? self.spec.displayName
+        self.spec.secret = secret
+        self.spec.priority = priority ?? self.spec.priority
+        self.spec.record = record
+        self.spec.send = send
+        self.spec.outputs = outputs
+        self.spec.afterKickSeconds = afterKick ?? self.spec.afterKickSeconds
+        self.spec.whenFullSeconds = whenFull ?? self.spec.whenFullSeconds
+        self.join = join ?? self.join
+        self.untilEmpty = untilEmpty ?? self.untilEmpty
+        self.export = export
+    }
+}
