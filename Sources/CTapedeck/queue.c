@@ -4,11 +4,24 @@
 
 #include <string.h>
 
+// What of one source waits.
+typedef struct {
+    uint64_t id;
+    uint32_t items;
+    size_t bytes;
+    // Units that made place for those of others, and that its next unit has to tell as lost.
+    uint32_t evicted;
+} Share;
+
 struct CTapedeckQueue {
     gatomicrefcount references;
     GMutex mutex;
     GCond changed;
     GQueue items;
+    // Of each source of which units wait, or have to be told as lost.
+    GHashTable *shares;
+    // Sender reports among the items.
+    uint32_t reports;
     uint32_t maximum_items;
     size_t maximum_bytes;
     size_t bytes;
@@ -24,6 +37,7 @@ CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes
     g_mutex_init(&queue->mutex);
     g_cond_init(&queue->changed);
     g_queue_init(&queue->items);
+    queue->shares = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     queue->maximum_items = maximum_items;
     queue->maximum_bytes = maximum_bytes;
     return queue;
@@ -51,28 +65,107 @@ static void free_item(gpointer pointer) {
 void CTapedeck_queue_unref(CTapedeckQueue *queue) {
     if (!g_atomic_ref_count_dec(&queue->references)) return;
     g_queue_clear_full(&queue->items, free_item);
+    g_hash_table_unref(queue->shares);
     g_cond_clear(&queue->changed);
     g_mutex_clear(&queue->mutex);
     g_free(queue);
 }
 
+// The functions up to push: mutex held.
+
+static uint32_t units(const CTapedeckQueue *queue) { return queue->items.length - queue->reports; }
+
+static Share *share_of(CTapedeckQueue *queue, uint64_t source) {
+    Share *share = g_hash_table_lookup(queue->shares, &source);
+    if (share == NULL) {
+        share = g_new0(Share, 1);
+        share->id = source;
+        g_hash_table_insert(queue->shares, &share->id, share);
+    }
+    return share;
+}
+
+static void forget(CTapedeckQueue *queue, Share *share) {
+    if (share->items == 0 && share->evicted == 0) g_hash_table_remove(queue->shares, &share->id);
+}
+
+static void leaves(CTapedeckQueue *queue, const CTapedeckItem *item) {
+    if (item->kind != CTAPEDECK_ITEM_UNIT) {
+        queue->reports -= 1;
+        return;
+    }
+    Share *share = share_of(queue, item->source);
+    share->items -= 1;
+    share->bytes -= item->size;
+    queue->bytes -= item->size;
+    forget(queue, share);
+}
+
+// Drops the newest unit of the source that has most of what there is too much of. False if no source has more of it than
+// `share` would have then.
+static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedeckItem *item, bool for_bytes) {
+    Share *largest = NULL;
+    GHashTableIter iterator;
+    gpointer value;
+    g_hash_table_iter_init(&iterator, queue->shares);
+    while (g_hash_table_iter_next(&iterator, NULL, &value)) {
+        Share *other = value;
+        bool is_larger = largest == NULL || (for_bytes ? other->bytes > largest->bytes : other->items > largest->items);
+        if (is_larger) largest = other;
+    }
+    if (largest == NULL || largest == share) return false;
+    if (for_bytes ? largest->bytes <= share->bytes + item->size : largest->items <= share->items + 1) return false;
+    for (GList *link = queue->items.tail; link != NULL; link = link->prev) {
+        CTapedeckItem *victim = link->data;
+        if (victim->kind != CTAPEDECK_ITEM_UNIT || victim->source != largest->id) continue;
+        // What was lost before it is lost before the next as well.
+        largest->evicted += 1 + victim->lost_before;
+        leaves(queue, victim);
+        g_queue_delete_link(&queue->items, link);
+        free_item(victim);
+        queue->dropped += 1;
+        return true;
+    }
+    return false;
+}
+
+static bool fits(CTapedeckQueue *queue, const CTapedeckItem *item, Share *share) {
+    if (share == NULL) return queue->reports < MAX(queue->maximum_items / 16, 16);
+    if (item->size > queue->maximum_bytes) return false;
+    while (units(queue) >= queue->maximum_items) {
+        if (!make_place(queue, share, item, false)) return false;
+    }
+    while (queue->bytes + item->size > queue->maximum_bytes) {
+        if (!make_place(queue, share, item, true)) return false;
+    }
+    return true;
+}
+
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
     g_mutex_lock(&queue->mutex);
-    // A sender report is small and rare: it may exceed the limits by as many as there are units.
-    uint32_t limit = item->kind == CTAPEDECK_ITEM_UNIT ? queue->maximum_items : queue->maximum_items * 2;
-    bool fits = queue->items.length < limit && queue->bytes + item->size <= queue->maximum_bytes;
-    if (fits) {
+    Share *share = item->kind == CTAPEDECK_ITEM_UNIT ? share_of(queue, item->source) : NULL;
+    bool is_taken = fits(queue, item, share);
+    if (is_taken) {
         CTapedeckItem *copy = g_new(CTapedeckItem, 1);
         *copy = *item;
         if (copy->buffer != NULL) gst_buffer_ref(copy->buffer);
+        if (share != NULL) {
+            copy->lost_before += share->evicted;
+            share->evicted = 0;
+            share->items += 1;
+            share->bytes += copy->size;
+            queue->bytes += copy->size;
+        } else {
+            queue->reports += 1;
+        }
         g_queue_push_tail(&queue->items, copy);
-        queue->bytes += copy->size;
         unlock_and_wake(queue);
     } else {
         queue->dropped += 1;
+        if (share != NULL) forget(queue, share);
         g_mutex_unlock(&queue->mutex);
     }
-    return fits;
+    return is_taken;
 }
 
 bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds) {
@@ -85,7 +178,7 @@ bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t tim
     queue->is_waiting = false;
     queue->woken = false;
     CTapedeckItem *first = g_queue_pop_head(&queue->items);
-    if (first != NULL) queue->bytes -= first->size;
+    if (first != NULL) leaves(queue, first);
     g_mutex_unlock(&queue->mutex);
     if (first == NULL) return false;
 

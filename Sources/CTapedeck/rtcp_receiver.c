@@ -14,6 +14,9 @@ struct CTapedeckReceiver {
     int64_t base_nanoseconds;
     SenderClock clock;
     atomic_int_fast64_t last_report;
+    // Of the RTCP thread: reports that were passed on in the second that began then.
+    int64_t second;
+    uint32_t passed;
 };
 
 CTapedeckReceiver *CTapedeck_receiver_new(uint64_t id, CTapedeckQueue *queue, int64_t base_nanoseconds) {
@@ -38,6 +41,17 @@ void CTapedeck_receiver_unref(CTapedeckReceiver *receiver) {
     g_free(receiver);
 }
 
+// A peer that reports about ever new sources costs the recorder no more than this.
+enum { REPORTS_PER_SECOND = 100 };
+
+static bool may_pass(CTapedeckReceiver *receiver, int64_t now) {
+    if (now - receiver->second >= 1000000000) {
+        receiver->second = now;
+        receiver->passed = 0;
+    }
+    return receiver->passed++ < REPORTS_PER_SECOND;
+}
+
 // RTCP thread of the session. The buffer stays the session's; never blocks.
 static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
     (void)session;
@@ -55,7 +69,11 @@ static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
             guint32 ssrc, rtp_time;
             guint64 ntp_time;
             gst_rtcp_packet_sr_get_sender_info(&packet, &ssrc, &ntp_time, &rtp_time, NULL, NULL);
-            sender_clock_note(&receiver->clock, ssrc, ntp_time, rtp_time, arrival);
+            bool is_news = sender_clock_note(&receiver->clock, ssrc, ntp_time, rtp_time, arrival);
+            if (!is_news || !may_pass(receiver, now)) {
+                more = gst_rtcp_packet_move_to_next(&packet);
+                continue;
+            }
             CTapedeckItem item = {
                 .kind = CTAPEDECK_ITEM_SENDER_REPORT,
                 .source = receiver->id,

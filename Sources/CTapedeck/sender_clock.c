@@ -11,6 +11,9 @@
 // the other, each with its next report; on our clock neither moves.
 #define MAXIMUM_STEP ((int64_t)1 << 32)
 
+// Reports come every few seconds, from some senders several times a second.
+#define LEAST_INTERVAL_NANOSECONDS 200000000
+
 uint64_t sender_clock_local_ntp(int64_t now) {
     static gsize is_known = 0;
     static int64_t unix_at_zero;
@@ -30,18 +33,23 @@ static uint32_t place_of(SenderClock *clock, uint32_t ssrc) {
     return known;
 }
 
-void sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uint32_t rtp_time, int64_t now) {
+bool sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uint32_t rtp_time, int64_t now) {
     // A sender without a clock says 0 (RFC 3550 section 6.4.1).
-    if (ntp_time == 0) return;
+    if (ntp_time == 0) return false;
     g_mutex_lock(&clock->lock);
+    uint32_t place = place_of(clock, ssrc);
+    bool is_known = place < MIN(clock->count, SENDER_CLOCK_SOURCES);
+    if (is_known && now - clock->sources[place].noted_at < LEAST_INTERVAL_NANOSECONDS) {
+        g_mutex_unlock(&clock->lock);
+        return false;
+    }
     int64_t offset = (int64_t)(sender_clock_local_ntp(now) - ntp_time);
     int64_t step = (int64_t)((uint64_t)offset - (uint64_t)clock->offset);
     if (!clock->has_offset || step > MAXIMUM_STEP || step < -MAXIMUM_STEP) {
         clock->offset = offset;
         clock->has_offset = true;
     }
-    uint32_t place = place_of(clock, ssrc);
-    if (place == SENDER_CLOCK_SOURCES || place == clock->count) {
+    if (!is_known) {
         // A peer with so many sources loses the oldest.
         place = clock->count % SENDER_CLOCK_SOURCES;
         clock->count += 1;
@@ -49,7 +57,9 @@ void sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uin
     clock->sources[place].ssrc = ssrc;
     clock->sources[place].rtp_time = rtp_time;
     clock->sources[place].ntp_time = ntp_time + (uint64_t)clock->offset;
+    clock->sources[place].noted_at = now;
     g_mutex_unlock(&clock->lock);
+    return true;
 }
 
 bool sender_clock_find(SenderClock *clock, uint32_t ssrc, uint64_t *ntp_time, uint32_t *rtp_time) {

@@ -17,6 +17,7 @@ typedef struct {
         uint32_t ssrc;
         uint32_t rtp_time;
         uint64_t ntp_time;
+        int64_t noted_at;
     } sources[SENDER_CLOCK_SOURCES];
     uint32_t count;
     // From the sender's clock to ours, in 2^-32 s.
@@ -24,8 +25,9 @@ typedef struct {
     bool has_offset;
 } SenderClock;
 
-/// Any thread, as the others. `now` is CLOCK_MONOTONIC in nanoseconds.
-void sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uint32_t rtp_time, int64_t now);
+/// Any thread, as the others. `now` is CLOCK_MONOTONIC in nanoseconds. False for a report that tells nothing, or comes
+/// sooner after the last one of its source than any sender has reason to.
+bool sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uint32_t rtp_time, int64_t now);
 bool sender_clock_find(SenderClock *clock, uint32_t ssrc, uint64_t *ntp_time, uint32_t *rtp_time);
 
 /// The NTP time stamp of `now` by this host's clock; the process keeps the clock that it started with.

@@ -3,7 +3,8 @@
 /// Says when to ask the sender of one video track for a keyframe (PLI, RFC 4585 section 6.3.1).
 ///
 /// At once when the track appears, again every 500 ms until the first keyframe; afterwards on loss, at most once a
-/// second, until a keyframe comes. Times are nanoseconds of one monotonic clock; one that goes backwards only delays.
+/// second, until a keyframe comes. A sender that gives none to ten requests is asked after 2 s, then 5 s, then every 10 s:
+/// each request may cost everybody else in the call a keyframe. Times are nanoseconds of one monotonic clock; one that goes backwards only delays.
 public struct KeyframePolicy: Sendable, Equatable {
     private enum State: Equatable {
         case awaitingFirst(nextRequest: UInt64)
@@ -16,8 +17,15 @@ public struct KeyframePolicy: Sendable, Equatable {
     /// Least nanoseconds between requests after loss.
     public static let repairInterval: UInt64 = 1_000_000_000
 
+    /// Requests before the waits grow.
+    private static let eagerRequests = 10
+    /// The waits after those.
+    private static let laterIntervals: [UInt64] = [2_000_000_000, 5_000_000_000, 10_000_000_000]
+
     private var state: State
     private var lastRequest: UInt64?
+    /// Requests since the last keyframe.
+    private var unanswered = 0
 
     /// The policy of a track that appeared now; the first request is due at once.
     public init(trackAppearedAt now: UInt64) {
@@ -36,12 +44,20 @@ public struct KeyframePolicy: Sendable, Equatable {
     public mutating func requestIsDue(at now: UInt64) -> Bool {
         guard let due = self.nextRequest, now >= due else { return false }
         self.lastRequest = now
+        self.unanswered += 1
         switch self.state {
-        case .awaitingFirst: self.state = .awaitingFirst(nextRequest: Self.time(now, plus: Self.firstInterval))
-        case .awaitingRepair: self.state = .awaitingRepair(nextRequest: Self.time(now, plus: Self.repairInterval))
+        case .awaitingFirst: self.state = .awaitingFirst(nextRequest: self.next(now, Self.firstInterval))
+        case .awaitingRepair: self.state = .awaitingRepair(nextRequest: self.next(now, Self.repairInterval))
         case .running: break
         }
         return true
+    }
+
+    /// When to ask again after a request.
+    private func next(_ now: UInt64, _ interval: UInt64) -> UInt64 {
+        let later = self.unanswered - Self.eagerRequests
+        guard later > 0 else { return Self.time(now, plus: interval) }
+        return Self.time(now, plus: Self.laterIntervals[min(later, Self.laterIntervals.count) - 1])
     }
 
     /// Notes that packets are missing; true if a request has to be sent now, which then counts as sent.
@@ -55,6 +71,7 @@ public struct KeyframePolicy: Sendable, Equatable {
 
     /// Notes a keyframe: nothing is asked for until the next loss.
     public mutating func keyframeArrived() {
+        self.unanswered = 0
         self.state = .running
     }
 

@@ -21,6 +21,8 @@ final class OpenTrack {
     var damage = TrackDamage()
     /// After a failed write: when to go on in a new file, on the clock of arrivals.
     var resumesAt: Int64?
+    /// How often its clock may start anew.
+    var restarts = RestartLimit()
     /// A write failed, and none has succeeded since.
     var hasFailed = false
     /// Units were left out: pictures go on with a keyframe.

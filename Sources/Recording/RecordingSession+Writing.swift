@@ -100,6 +100,10 @@ extension RecordingSession {
             case .needsKeyframe, .malformed:
                 return nil
             case .discontinuity:
+                if let pause = track.restarts.restarted(at: now) {
+                    self.pause(track, for: pause, now)
+                    return nil
+                }
                 // The unit begins the next file: only there its time makes sense.
                 self.startNextFile(track, now, reason: "RTP time jumped", hasNewClock: true)
                 return track.writer?.statistics.units == 0 ? self.write(unit, track) : nil
@@ -176,6 +180,18 @@ extension RecordingSession {
         track.writer = nil
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         self.startFile(track, now)
+    }
+
+    /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
+    private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
+        self.closeFile(track.id, reason: "RTP time jumps too often", now)
+        track.lastReport = nil
+        track.resumesAt = now + pause.nanoseconds
+        let reason = """
+            the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
+            left out for \(pause.components.seconds) s
+            """
+        self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
     }
 
     /// Counts the packets of a track's file, and has it completed.

@@ -280,7 +280,8 @@ public struct RecordingSession: ~Copyable {
         for (id, track) in self.tracks where !self.isWanted(track) {
             self.closeFile(id, reason: "not to be recorded any more", now)
         }
-        self.startAtKeyframes(marker: nil)
+        // Pictures that were recorded all the time go on as they are.
+        if settings.recordsVideo, !old.recordsVideo { self.startAtKeyframes(marker: nil) }
     }
 
     func isWanted(_ track: OpenTrack) -> Bool {

@@ -59,6 +59,8 @@ public final class TrackFileWriter {
     private var parameterSets: H264ParameterSets?
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
+    /// H.264 parameter sets that came in access units of their own, before the keyframe that needs them.
+    private var announced: UnitInspection?
     /// How many units there were at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
@@ -119,6 +121,7 @@ public final class TrackFileWriter {
         guard self.track.codec == .h264 else {
             return try self.write(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         }
+        let whole = self.withAnnouncedSets(inspection)
         // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
         var payload = self.converted
         self.converted = []
@@ -131,11 +134,30 @@ public final class TrackFileWriter {
         return try payload.withUnsafeBufferPointer { payload throws(RecordingError) in
             try self.write(
                 payload: UnsafeRawBufferPointer(payload),
-                inspection,
+                whole,
                 rtpTime: rtpTime,
                 arrivalNanoseconds: arrivalNanoseconds
             )
         }
+    }
+
+    /// What a file can begin with: some senders end an access unit behind the parameter sets, before the picture.
+    private func withAnnouncedSets(_ inspection: UnitInspection) -> UnitInspection {
+        guard case .waiting = self.state else { return inspection }
+        if let sets = inspection.parameterSets, !inspection.isKeyframe {
+            var known = self.announced ?? UnitInspection(isKeyframe: false, parameterSets: H264ParameterSets())
+            if !sets.sequence.isEmpty {
+                known.parameterSets?.sequence = sets.sequence
+                (known.width, known.height) = (inspection.width, inspection.height)
+            }
+            if !sets.picture.isEmpty { known.parameterSets?.picture = sets.picture }
+            self.announced = known
+        }
+        guard inspection.isKeyframe, inspection.parameterSets == nil, var whole = self.announced else {
+            return inspection
+        }
+        whole.isKeyframe = true
+        return whole
     }
 
     /// Writes the payload as it goes into the file.

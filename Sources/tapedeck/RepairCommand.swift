@@ -28,6 +28,9 @@ struct RepairCommand: AsyncParsableCommand {
     @Argument(help: "The storage directory.")
     var directory: String
 
+    @Option(help: "Repair only the recording of this id; may be given several times.")
+    var only: [String] = []
+
     @Flag(inversion: .prefixedNo, help: "Export what was closed.")
     var export = true
 
@@ -53,7 +56,13 @@ struct RepairCommand: AsyncParsableCommand {
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0
+            var missing = Set(self.only)
             for folder in try RecordingFolder.list(storage: self.directory) {
+                guard self.isMeant(folder) else {
+                    if folder.isHeld { active.insert(folder.id) }
+                    continue
+                }
+                missing.remove(folder.id.rawValue)
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
@@ -73,12 +82,19 @@ struct RepairCommand: AsyncParsableCommand {
             if !self.common.json {
                 Output.result("catalogue: \(report.read) read, \(report.kept) as they were, \(report.forgotten) gone")
             }
+            if let id = missing.min() {
+                throw CommandFailure(.usage, "there is no recording \(id) in \(self.directory)")
+            }
             guard failures == 0 else {
                 throw CommandFailure(.incomplete, "\(failures) recordings could not be repaired; they are as they were")
             }
         } catch {
             throw CommandFailure(error)
         }
+    }
+
+    private func isMeant(_ folder: RecordingFolder) -> Bool {
+        self.only.isEmpty || self.only.contains(folder.id.rawValue)
     }
 
     private func export(_ folder: RecordingFolder, as settings: ExportConfiguration) throws(ExportError)

@@ -7,7 +7,7 @@ import subprocess
 import media
 import pytest
 from figures import SLACK, assert_plays, assert_readable
-from harness import media_files, python, recording_folder, room_url
+from harness import media_files, python, recording_folder, room_url, wait_for_media
 
 ROOM = "123123"
 # Half a second of pictures.
@@ -44,6 +44,33 @@ def test_a_killed_recording_is_exported(stage, codec):
     assert sum(abs(number) for _, number in media.lost_frames(frames)) <= 3, f"{media.lost_frames(frames)}\n{story}"
     packets = media.packets(exported, sound["index"])
     assert len(packets) >= packets_sent - 2 * (LOSS + SLACK), f"{len(packets)} of {packets_sent} packets\n{story}"
+
+
+def test_one_of_two_killed_recordings_is_repaired(stage):
+    storage, server = stage.folder / "storage", stage.serve()
+    for room in ("one", "two"):
+        camera = stage.tapedeck("camera", room_url(server, room), "--size", "320x180")
+        recorder = stage.tapedeck("record", room_url(server, room), "--directory", storage)
+        wait_for_media(recorder, storage / "recordings" / room)
+        recorder.kill()
+        camera.end()
+    one, two = (recording_folder(storage / "recordings" / room) for room in ("one", "two"))
+
+    def repair(*flags, exit_code=0):
+        process = stage.run_tapedeck("repair", storage, "--json", *flags)
+        assert process.exit_code == exit_code, process.story()
+        return [fact["id"] for fact in process.facts]
+
+    def is_finished(folder):
+        return "recording-finished" in (folder / "journal.jsonl").read_text()
+    repair("--only", "0000000000000000", exit_code=2)
+    assert not is_finished(one) and not is_finished(two)
+    assert repair("--only", one.name.split("-")[1], "--no-export") == [one.name.split("-")[1]]
+    assert is_finished(one) and not is_finished(two)
+    assert sorted(repair()) == sorted(folder.name.split("-")[1] for folder in (one, two))
+    assert is_finished(two)
+    for folder in (one, two):
+        assert_plays(folder / "call.mkv")
 
 
 def test_kills_at_random_moments_cost_half_a_second_at_most(stage):

@@ -35,6 +35,30 @@ extension AllGStreamer {
             #expect(feed.tap.counters.lostPackets == 0)
         }
 
+        /// Who has less in a full queue takes the place of who has most; the other learns of it with his next unit.
+        @Test(arguments: [true, false])
+        func aSourceThatFloodsCostsNoOtherAUnit(isLimitedByItems: Bool) throws {
+            let queue =
+                isLimitedByItems ? UnitQueue(maximumItems: 8) : UnitQueue(maximumItems: 1000, maximumBytes: 8 * 4)
+            let (flood, other) = (try PacketFeed(id: 1, queue: queue), try PacketFeed(id: 2, queue: queue))
+            defer { for feed in [flood, other] { feed.stop() } }
+            for number in UInt16(0)..<20 { flood.push(number, UInt32(number) * 160) }
+            #expect(queue.droppedItems == 12)
+            for number in UInt16(0)..<3 { other.push(number, UInt32(number) * 160) }
+            #expect(queue.droppedItems == 15)
+            let units = queue.drain()
+            #expect(units.map(\.unit.tap) == [1, 1, 1, 1, 1, 2, 2, 2])
+            #expect(units.map(\.unit.rtpTime) == [0, 160, 320, 480, 640, 0, 160, 320])
+            #expect(units.allSatisfy { $0.unit.lostPackets == 0 })
+            flood.push(20, 3200)
+            other.push(3, 480)
+            #expect(queue.drain().map(\.unit.lostPackets) == [15, 0])
+            // Nobody takes more than half of it from the other.
+            for number in UInt16(21)..<31 { flood.push(number, UInt32(number) * 160) }
+            for number in UInt16(4)..<14 { other.push(number, UInt32(number) * 160) }
+            #expect(queue.drain().map(\.unit.tap) == [1, 1, 1, 1, 2, 2, 2, 2])
+        }
+
         @Test
         func dropsWhatExceedsTheByteLimit() throws {
             let queue = UnitQueue(maximumItems: 100, maximumBytes: 320)

@@ -20,6 +20,22 @@ import Testing
         #expect(policy.requestIsDue(at: .max) == false)
     }
 
+    @Test func asksASenderThatGivesNoneLessOften() {
+        var policy = KeyframePolicy(trackAppearedAt: 0)
+        var requests: [UInt64] = []
+        for step in stride(from: UInt64(0), through: 45_000, by: 100)
+        where policy.requestIsDue(at: step * Self.millisecond) {
+            requests.append(step)
+        }
+        let eager = stride(from: UInt64(0), to: 5_000, by: 500)
+        #expect(requests == Array(eager) + [5_000, 7_000, 12_000, 22_000, 32_000, 42_000])
+        // One keyframe, and it is asked as eagerly as before.
+        policy.keyframeArrived()
+        let first = policy.lossDetected(at: 60_000 * Self.millisecond)
+        #expect(first)
+        #expect(policy.nextRequest == 61_000 * Self.millisecond)
+    }
+
     @Test func lossBeforeTheFirstKeyframeChangesNothing() {
         var policy = KeyframePolicy(trackAppearedAt: 0)
         let first = policy.requestIsDue(at: 0)

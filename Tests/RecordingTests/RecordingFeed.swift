@@ -94,13 +94,14 @@ final class RecordingFeed {
         _ bytes: [UInt8],
         at milliseconds: Int64,
         rateHz: Int64 = 90_000,
+        rtpTime: Int64? = nil,
         lost: Int = 0,
         truncated: Bool = false
     ) -> RecordingSession.OnUnit {
         self.go(to: milliseconds)
         let unit = ReceivedUnit(
             track: track,
-            rtpTime: milliseconds * rateHz / 1000,
+            rtpTime: rtpTime ?? milliseconds * rateHz / 1000,
             arrivalNanoseconds: self.start + milliseconds * 1_000_000,
             lostPackets: lost,
             isTruncated: truncated

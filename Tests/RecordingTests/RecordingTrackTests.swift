@@ -24,6 +24,30 @@ import Timeline
         feed.end()
     }
 
+    @Test func picturesGoOnWhereSoundIsNotWantedAnyMore() {
+        let feed = RecordingFeed()
+        let (video, sound) = (feed.open(.vp8, ssrc: 1), feed.open(.opus, ssrc: 2))
+        feed.push(video, FedUnit.keyframe(), at: 0)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        let asked = feed.keyframeRequests
+        var settings = feed.session.settings
+        settings.recordsAudio = false
+        feed.tell { $0.settingsChanged(to: settings) }
+        feed.push(video, FedUnit.frame(), at: 33)
+        #expect(feed.status.tracks.first { $0.codec == .vp8 }?.units == 2)
+        #expect(feed.keyframeRequests == asked)
+        // Pictures that come back begin with a keyframe.
+        settings.recordsVideo = false
+        feed.tell { $0.settingsChanged(to: settings) }
+        settings.recordsVideo = true
+        feed.tell { $0.settingsChanged(to: settings) }
+        feed.push(video, FedUnit.frame(), at: 66)
+        #expect(feed.written == 3)
+        feed.push(video, FedUnit.keyframe(), at: 99)
+        #expect(feed.written == 4)
+        feed.end()
+    }
+
     @Test func packetsAreCountedFromTheBeginningOfTheFile() throws {
         let feed = RecordingFeed { $0.isAutomatic = false }
         let video = feed.open(.vp8)

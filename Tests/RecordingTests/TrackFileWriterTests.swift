@@ -164,6 +164,29 @@ import Timeline
         #expect(try writer.write(bare, rtpTime: 0) == .needsKeyframe)
     }
 
+    /// Some senders set the marker behind the parameter sets: they are access units of their own then.
+    @Test(arguments: [true, false])
+    func beginsWithParameterSetsOfUnitsBefore(areTogether: Bool) throws {
+        let writer = self.makeWriter(.h264)
+        let sets = [TestUnits.sequenceParameters, TestUnits.pictureParameters].map { TestUnits.startCode + $0 }
+        for unit in areTogether ? [sets[0] + sets[1]] : sets {
+            #expect(try writer.write(unit, rtpTime: 0) == .needsKeyframe)
+        }
+        let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
+        #expect(try writer.write(bare, rtpTime: 0) == .written(isKeyframe: true))
+        #expect(writer.statistics.width == 64)
+        let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
+        let track = try #require(reader.tracks.first)
+        #expect(track.video == VideoTrack(width: 64, height: 48))
+        #expect(
+            track.codecPrivate
+                == H264.decoderConfiguration(
+                    H264ParameterSets(sequence: [TestUnits.sequenceParameters], picture: [TestUnits.pictureParameters])
+                )
+        )
+        #expect(try self.blocks(writer).map(\.payload) == [[0, 0, 0, 5, 0x65, 0x88, 0x84, 0x3A, 0xFF]])
+    }
+
     @Test func journalsOpeningAnchorsAndChanges() throws {
         let writer = self.makeWriter(.vp8)
         for index in 0..<90 {

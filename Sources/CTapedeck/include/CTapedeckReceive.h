@@ -53,7 +53,9 @@ typedef struct {
 /// A bounded queue with one reader. Thread-safe; reference counted.
 typedef struct CTapedeckQueue CTapedeckQueue;
 
-/// Takes at most `maximum_items` and `maximum_bytes`; what comes on top is dropped and counted.
+/// Takes at most `maximum_items` units of `maximum_bytes`, and a sixteenth as many sender reports; what comes on top is
+/// dropped and counted. A full queue is shared: a source that has less in it than another takes the place of the other's
+/// newest unit, which is told as lost before its next one.
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes);
 CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue);
 void CTapedeck_queue_unref(CTapedeckQueue *queue);

@@ -136,7 +136,8 @@ actor RecordingKeeper: Service {
         self.suspects = missing.subtracting(abandoned)
         guard !abandoned.isEmpty else { return }
         for id in abandoned { self.active[id] = nil }
-        await self.repair()
+        // Others that nobody writes may be waiting for a worker that goes on with them.
+        await self.repair(only: abandoned)
         for id in abandoned { self.orders[id] = nil }
     }
 
@@ -215,8 +216,12 @@ actor RecordingKeeper: Service {
     /// Closes what an earlier life left unfinished, in a process of its own, and brings the catalogue in line.
     ///
     /// Exports go through the queue.
-    func repair() async {
-        let failure = await self.jobs.run(["repair", self.catalogue.storage, "--no-export", "--json"]) { line in
+    ///
+    /// - Parameter only: which of them; nil for all.
+    func repair(only: Set<RecordingID>? = nil) async {
+        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json"]
+        for id in (only ?? []).sorted(by: { $0.rawValue < $1.rawValue }) { arguments += ["--only", id.rawValue] }
+        let failure = await self.jobs.run(arguments) { line in
             await self.noteRepaired(line)
         }
         if let failure {
@@ -346,8 +351,11 @@ actor RecordingKeeper: Service {
         guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else {
             return false
         }
+        // The catalogue may not know yet how large it has become.
+        let folder = try? RecordingFolder.open(recording.folder, in: self.catalogue.storage)
+        let tracks = (try? folder?.files())?.filter { $0.name.hasPrefix("tracks/") }
         let missing = self.policy.missingBytes(
-            recordingBytes: recording.bytes,
+            recordingBytes: tracks?.reduce(0) { $0 + $1.bytes } ?? recording.bytes,
             freeBytes: disk.freeBytes,
             minimumFreeBytes: disk.minimumFreeBytes
         )

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Subprocess
+import Synchronization
 import SystemPackage
 
 /// A program that does one job beside the daemon: an export, a repair.
@@ -15,17 +16,21 @@ struct JobLauncher: Sendable {
     var executable: FilePath
     /// What it inherits.
     var environment: ChildEnvironment
+    /// A job that says nothing for this long is ended: on a disk that hangs it would take the place of others for ever.
+    var silenceLimit: Duration
 
     /// A launcher of a program.
-    init(executable: FilePath, environment: ChildEnvironment) {
+    init(executable: FilePath, environment: ChildEnvironment, silenceLimit: Duration = .seconds(1800)) {
         self.executable = executable
         self.environment = environment
+        self.silenceLimit = silenceLimit
     }
 
     /// Runs a job to its end; cancelling the task ends it at once.
     ///
     /// - Returns: `nil` if it went well, else the reason.
     func run(_ arguments: [String], onLine: @escaping @Sendable (Data) async -> Void) async -> String? {
+        let watch = Watch()
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
@@ -36,15 +41,55 @@ struct JobLauncher: Sendable {
                 error: .currentStandardError
             ) { execution in
                 let lines = execution.standardOutput.strings(bufferingPolicy: .maxLineLength(Self.maximumLine))
-                for try await line in lines { await onLine(Data(line.utf8)) }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        while try await watch.isQuiet(for: self.silenceLimit) { try? execution.send(signal: .kill) }
+                    }
+                    for try await line in lines {
+                        watch.heard()
+                        await onLine(Data(line.utf8))
+                    }
+                    group.cancelAll()
+                }
             }
             switch result.terminationStatus {
             case .exited(0): return nil
             case .exited(let code): return "exit code \(code)"
+            case .signaled where watch.hasEnded: return "ended because it said nothing for \(self.silenceLimit)"
             case .signaled(let signal): return "ended by signal \(signal)"
             }
         } catch {
             return "could not be run: \(error)"
+        }
+    }
+}
+
+/// When a job was last heard.
+private final class Watch: Sendable {
+    private struct State {
+        var heardAt = ContinuousClock.now
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the job said nothing for too long.
+    var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
+
+    func heard() {
+        self.state.withLock { $0.heardAt = .now }
+    }
+
+    /// Waits until nothing was heard for so long; throws if it is cancelled.
+    func isQuiet(for limit: Duration) async throws -> Bool {
+        while true {
+            let heardAt = self.state.withLock { $0.heardAt }
+            let end = heardAt + limit
+            try await Task.sleep(until: end, clock: .continuous)
+            guard self.state.withLock({ $0.heardAt == heardAt }) else { continue }
+            self.state.withLock { $0.hasEnded = true }
+            self.heard()
+            return true
         }
     }
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConfigurationFile
+import SystemPackage
+import Testing
+
+@testable import Daemon
+
+@Suite(.timeLimit(.minutes(5))) struct JobLauncherTests {
+    private func run(_ script: String, silenceLimit: Duration) async -> String? {
+        let launcher = JobLauncher(
+            executable: "/bin/sh",
+            environment: ChildEnvironment(values: NotedValueSource()),
+            silenceLimit: silenceLimit
+        )
+        return await launcher.run(["-c", script]) { _ in }
+    }
+
+    @Test func tellsHowAJobEnded() async {
+        #expect(await self.run("exit 0", silenceLimit: .seconds(200)) == nil)
+        #expect(await self.run("exit 3", silenceLimit: .seconds(200)) == "exit code 3")
+        #expect(await self.run("kill -9 $$", silenceLimit: .seconds(200)) == "ended by signal 9")
+    }
+
+    /// As one does that reads from a disk that hangs.
+    @Test func aJobThatSaysNothingIsEnded() async {
+        let failure = await self.run("echo begun; exec sleep 600", silenceLimit: .milliseconds(300))
+        #expect(failure?.contains("said nothing") == true, "\(failure ?? "none")")
+    }
+}
