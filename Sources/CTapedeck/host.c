@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -15,6 +16,15 @@ int CTapedeck_clock_is_synchronised(void) {
     struct timex state = {0};
     if (adjtimex(&state) < 0) return -1;
     return (state.status & STA_UNSYNC) == 0;
+}
+
+// linux/ioprio.h of Debian 12's headers has no more than this (ioprio_set(2)).
+enum { WHO_PROCESS = 1, CLASS_IDLE = 3, CLASS_SHIFT = 13 };
+
+bool CTapedeck_use_idle_disk_time(void) {
+    const long value = CLASS_IDLE << CLASS_SHIFT;
+    if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, value) != 0) return false;
+    return syscall(SYS_ioprio_get, WHO_PROCESS, 0) == value;
 }
 
 int CTapedeck_video_device_open(const char *path, CTapedeckVideoDevice *device) {

@@ -14,9 +14,14 @@ final class OutputFile {
     let file: File
     private var buffer: [UInt8] = []
     private var offset: UInt64 = 0
+    /// Up to here it is on the disk.
+    private var synchronised: UInt64 = 0
     private var isCommitted = false
 
     private static let bufferSize = 1 << 20
+    /// Written data are forced to the disk each time that they are so many: gigabytes at once would hold up the
+    /// recordings on the same disk.
+    private static let synchroniseEvery: UInt64 = 64 << 20
 
     /// Takes the hidden file; throws `busy` when another export holds it.
     init(path: String) throws(ExportError) {
@@ -79,10 +84,13 @@ final class OutputFile {
     private func flush() throws(ExportError) {
         do throws(StorageError) {
             try self.file.write(self.buffer, at: self.offset)
+            self.offset += UInt64(self.buffer.count)
+            self.buffer.removeAll(keepingCapacity: true)
+            guard self.offset - self.synchronised >= Self.synchroniseEvery else { return }
+            try self.file.synchronise()
+            self.synchronised = self.offset
         } catch {
             throw ExportError(error)
         }
-        self.offset += UInt64(self.buffer.count)
-        self.buffer.removeAll(keepingCapacity: true)
     }
 }

@@ -49,6 +49,15 @@ public enum Runtime {
         CTapedeck_monotonic_nanoseconds()
     }
 
+    /// The calling thread, and every one that it starts from now on, gets the disk when nobody else wants it.
+    ///
+    /// For work that must not make recordings wait (ioprio_set(2), class idle).
+    /// - Returns: false if the kernel did not take it.
+    @discardableResult
+    public static func useIdleDiskTime() -> Bool {
+        CTapedeck_use_idle_disk_time()
+    }
+
     /// Starts counting live GStreamer objects: elements, pads, buses, clocks.
     ///
     /// For tests and soak runs.

@@ -10,6 +10,9 @@
 
 /// Whether something keeps the system clock in time (adjtimex): 1 yes, 0 no, -1 the kernel does not say.
 int CTapedeck_clock_is_synchronised(void);
+/// The calling thread, and those that it starts, get disk time that nobody else wants, where the disk's scheduler knows
+/// classes. False if the kernel did not take it.
+bool CTapedeck_use_idle_disk_time(void);
 
 /// What a video device is.
 typedef struct {
