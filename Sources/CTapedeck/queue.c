@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// Sources whose share is kept while nothing of them waits.
+enum { KEPT_SHARES = 64 };
+
 // What of one source waits.
 typedef struct {
     uint64_t id;
@@ -18,7 +21,7 @@ struct CTapedeckQueue {
     GMutex mutex;
     GCond changed;
     GQueue items;
-    // Of each source of which units wait, or have to be told as lost.
+    // Of each source of which units wait, or have to be told as lost, and of others that are likely to send.
     GHashTable *shares;
     // Sender reports among the items.
     uint32_t reports;
@@ -85,8 +88,10 @@ static Share *share_of(CTapedeckQueue *queue, uint64_t source) {
     return share;
 }
 
+// Most sources send again at once: they keep their share until there are many.
 static void forget(CTapedeckQueue *queue, Share *share) {
-    if (share->items == 0 && share->evicted == 0) g_hash_table_remove(queue->shares, &share->id);
+    bool is_idle = share->items == 0 && share->evicted == 0;
+    if (is_idle && g_hash_table_size(queue->shares) > KEPT_SHARES) g_hash_table_remove(queue->shares, &share->id);
 }
 
 static void leaves(CTapedeckQueue *queue, const CTapedeckItem *item) {

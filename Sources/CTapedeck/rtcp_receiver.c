@@ -70,10 +70,6 @@ static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
             guint64 ntp_time;
             gst_rtcp_packet_sr_get_sender_info(&packet, &ssrc, &ntp_time, &rtp_time, NULL, NULL);
             bool is_news = sender_clock_note(&receiver->clock, ssrc, ntp_time, rtp_time, arrival);
-            if (!is_news || !may_pass(receiver, now)) {
-                more = gst_rtcp_packet_move_to_next(&packet);
-                continue;
-            }
             CTapedeckItem item = {
                 .kind = CTAPEDECK_ITEM_SENDER_REPORT,
                 .source = receiver->id,
@@ -82,7 +78,9 @@ static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
                 .arrival_nanoseconds = arrival,
                 .ntp_time = ntp_time,
             };
-            if (receiver->queue != NULL) CTapedeck_queue_push(receiver->queue, &item);
+            if (is_news && receiver->queue != NULL && may_pass(receiver, now)) {
+                CTapedeck_queue_push(receiver->queue, &item);
+            }
         }
         more = gst_rtcp_packet_move_to_next(&packet);
     }

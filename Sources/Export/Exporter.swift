@@ -281,7 +281,7 @@ public enum Exporter {
             // What was said after the last picture and sound.
             try writeLines(until: .max)
             try writer.setChapters(chapters(merge))
-            let finish = writer.finish(endNanoseconds: merge.tallies.map(\.endNanoseconds).max() ?? 0)
+            let finish = writer.finish(endNanoseconds: merge.mediaEndNanoseconds)
             _ = try file.append(finish.append)
             try file.finish(finish.patches)
         } catch let error as MatroskaError {
@@ -337,7 +337,7 @@ public enum Exporter {
             output: file.path,
             layout: layout.rawValue,
             start: start,
-            durationNanoseconds: merge.tallies.map(\.endNanoseconds).max() ?? 0,
+            durationNanoseconds: merge.mediaEndNanoseconds,
             bytes: file.file.count,
             tracks: tracks,
             verdict: .complete,

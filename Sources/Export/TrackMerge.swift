@@ -27,6 +27,9 @@ struct TrackMerge {
         self.endNanoseconds = end
     }
 
+    /// Where what came out so far ends in the export.
+    var mediaEndNanoseconds: Int64 { self.tallies.map(\.endNanoseconds).max() ?? 0 }
+
     /// The earliest unit left, the index of its track, and its time in the export; `nil` at the end.
     ///
     /// Times of one track rise strictly, by a tick at least.

@@ -43,7 +43,8 @@ struct JobLauncher: Sendable {
                 let lines = execution.standardOutput.strings(bufferingPolicy: .maxLineLength(Self.maximumLine))
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        while try await watch.isQuiet(for: self.silenceLimit) { try? execution.send(signal: .kill) }
+                        try await watch.waitForSilence(of: self.silenceLimit)
+                        try execution.send(signal: .kill)
                     }
                     for try await line in lines {
                         watch.heard()
@@ -80,16 +81,12 @@ private final class Watch: Sendable {
         self.state.withLock { $0.heardAt = .now }
     }
 
-    /// Waits until nothing was heard for so long; throws if it is cancelled.
-    func isQuiet(for limit: Duration) async throws -> Bool {
-        while true {
+    /// Waits until nothing was heard for so long, and notes it; throws if it is cancelled.
+    func waitForSilence(of limit: Duration) async throws {
+        while !self.hasEnded {
             let heardAt = self.state.withLock { $0.heardAt }
-            let end = heardAt + limit
-            try await Task.sleep(until: end, clock: .continuous)
-            guard self.state.withLock({ $0.heardAt == heardAt }) else { continue }
-            self.state.withLock { $0.hasEnded = true }
-            self.heard()
-            return true
+            try await Task.sleep(until: heardAt + limit, clock: .continuous)
+            self.state.withLock { $0.hasEnded = $0.heardAt == heardAt }
         }
     }
 }
