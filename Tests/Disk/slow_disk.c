@@ -3,7 +3,8 @@
 // A disk that is slow to synchronise, for a program that is started with this library preloaded:
 //   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
 //   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
-// SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds.
+// SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds; while there is a file SLOW_DISK_HOLD, they do
+// not end at all.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,6 +17,9 @@ static void wait_for_disk(void) {
     long milliseconds = text != NULL ? atol(text) : 0;
     struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     while (nanosleep(&span, &span) != 0) {}
+    const char *hold = getenv("SLOW_DISK_HOLD");
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = 20000000};
+    while (hold != NULL && access(hold, F_OK) == 0) nanosleep(&pause, NULL);
 }
 
 int fdatasync(int descriptor) {

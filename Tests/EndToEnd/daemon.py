@@ -20,13 +20,15 @@ WHOLE = ("complete", "complete-with-gaps")
 class Daemon:
     """The daemon of a configuration; the interface listens on a port of its own."""
 
-    def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", flags=(), **sections):
+    def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", flags=(), workers=None, **sections):
         self.stage, self.name, self.log_level, self.flags = stage, name, log_level, flags
         self.path = stage.folder / f"{name}.yaml"
         self.storage = pathlib.Path((storage or {}).get("directory", stage.folder / f"{name}-storage"))
         self.sections = {
             "storage": {"directory": str(self.storage), "minimum_free": "50MB", **(storage or {})},
             "api": {"listen": "127.0.0.1:0"},
+            # On a busy host a worker may not be heard for longer than the 10 s that it has otherwise.
+            "workers": {"hang_limit": "60s", **(workers or {})},
             **sections,
         }
         self.write(rooms)
@@ -60,7 +62,7 @@ class Daemon:
         if data is not None:
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -60,12 +60,26 @@ def json_objects(lines):
     return found
 
 
+def dropped_datagrams():
+    """How many datagrams the kernel has thrown away on this host, for their reader did not get the processor in time."""
+    found = 0
+    with contextlib.suppress(OSError):
+        names, values = (line.split() for line in pathlib.Path("/proc/net/snmp").read_text().splitlines()
+                         if line.startswith("Udp:"))
+        found += int(dict(zip(names, values)).get("RcvbufErrors", 0))
+        for line in pathlib.Path("/proc/net/snmp6").read_text().splitlines():
+            if line.startswith("Udp6RcvbufErrors"):
+                found += int(line.split()[1])
+    return found
+
+
 class Running:
     """A process whose standard output is read line by line, and whose standard error goes to a file."""
 
     def __init__(self, name, command, environment, folder):
         self.name, self.command = name, [str(part) for part in command]
         self.lines, self.changed = [], threading.Condition()
+        self.dropped_before = dropped_datagrams()
         self.errors = pathlib.Path(tempfile.mkstemp(prefix=f"{name}-", suffix=".err", dir=folder)[1])
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
@@ -80,6 +94,15 @@ class Running:
                 self.changed.notify_all()
         with self.changed:
             self.changed.notify_all()
+
+    @property
+    def has_work(self):
+        """Whether one of its threads wants the processor, or waits for a disk: it is not done with what came."""
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):
+                if task.read_text().rsplit(")", 1)[1].split()[0] in "RD":
+                    return True
+        return False
 
     @property
     def output(self):
@@ -118,9 +141,10 @@ class Running:
         """Waits until `is_there()` gives something true, and returns it."""
         deadline = time.monotonic() + timeout
         while True:
+            # Looked at first: its last words may come between.
+            ended = self.process.poll() is not None and not self.reader.is_alive()
             if value := is_there():
                 return value
-            ended = self.process.poll() is not None and not self.reader.is_alive()
             assert not ended, f"{self.name} ended before {what}: {self.story()}"
             assert time.monotonic() < deadline, f"no {what} from {self.name} in {timeout} s: {self.story()}"
             with self.changed:
@@ -165,7 +189,7 @@ class Running:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name} did not end in {timeout} s: {self.story()}") from None
-        self.reader.join(5)
+        self.reader.join(30)
         return code
 
     def signal(self, number):
@@ -273,7 +297,7 @@ class Stage:
                 with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/janus/info", timeout=2) as answer:
                     return json.load(answer)["version_string"]
             return None
-        server.version = server.wait_for("an answer", answers, 30)
+        server.version = server.wait_for("an answer", answers, LIMIT)
         return server
 
     def restart_janus(self, server):
@@ -285,7 +309,7 @@ class Stage:
         """aiortc in a VideoRoom; returns when it has joined."""
         peer = self.start(f"peer-{display}", python("peers"), PEERS / "janus_peer.py", "--url",
                           f"http://127.0.0.1:{server.http_port}/janus", "--room", room, "--display", display, *flags)
-        peer.wait_for_event("joined", 20)
+        peer.wait_for_event("joined", LIMIT)
         return peer
 
     # Tapedeck.
@@ -409,6 +433,32 @@ def wait_for_more(process, storage, files=2):
         path.stat().st_size > size + SOME[path.suffix] * 2 // 3 for path, size in before.items()) >= files, LIMIT)
 
 
+def seconds_of(path):
+    """How many seconds of media a track file has that is being written."""
+    # Not everybody who starts processes has what this needs.
+    import media  # noqa: PLC0415
+    with contextlib.suppress(subprocess.SubprocessError, ValueError, KeyError):
+        first, last = media.span(path, 0)
+        return last - first
+    return 0
+
+
+def wait_for_seconds(process, storage, seconds, files=2):
+    """Waits until so many track files have so many seconds of media, however long those who send them take."""
+    def are_there():
+        # To look costs a process for each of them.
+        time.sleep(0.3)
+        return sum(seconds_of(path) >= seconds for path in tracks(storage)) >= files
+    process.wait_for(f"{files} files with {seconds} s", are_there, LIMIT)
+
+
+def record_some(stage, url, *flags, seconds=2, files=2):
+    """Records until so many tracks have so many seconds; the exported file and the process."""
+    exported, recorder = start_recorder(stage, url, *flags)
+    wait_for_seconds(recorder, stage.folder / "storage", seconds, files)
+    return exported, interrupted(recorder)
+
+
 def tracks(storage):
     """Track files; one may be moved meanwhile."""
     return [path for path in media_files(storage) if path.parent.name == "tracks" and path.exists()]
@@ -426,9 +476,12 @@ def wait_for_silence(recorder, folder):
     """Waits until what was sent is written: the tracks below a storage directory grow no more."""
     def sizes():
         return {path: path.stat().st_size for path in media_files(folder)}
-    before = {}
+    before, quiet = {}, 0
     deadline = time.monotonic() + LIMIT
-    while (now := sizes()) != before or not now:
+    while quiet < 2:
         assert time.monotonic() < deadline, f"the tracks do not end: {recorder.story()}"
+        now = sizes()
+        # A recorder that does not get the processor writes nothing, either.
+        quiet = quiet + 1 if now and now == before and not recorder.has_work else 0
         before = now
         time.sleep(1.5)

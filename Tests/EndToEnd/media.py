@@ -15,7 +15,7 @@ import pattern  # noqa: E402
 SAMPLE_RATE = 48000
 BEEP_LEVEL = 0.1
 SILENCE_BEFORE_BEEP = 0.2
-TIMEOUT = 120
+TIMEOUT = 300
 
 
 def run(*command):

@@ -133,6 +133,16 @@ class Receiver:
         packet = struct.pack("!BBHII", 0x81, 206, 2, 0xABCDEF, ssrc)
         self.rtcp.sendto(self.outbound.protect_rtcp(packet) if self.outbound and is_encrypted else packet, self.peer)
 
+    def read_keyframe(self, ssrc, timeout=LIMIT):
+        """Asks for a keyframe until one comes: whoever reads late loses packets."""
+        self.packets.clear()
+        deadline = time.monotonic() + timeout
+        while not self.has_keyframe:
+            assert time.monotonic() < deadline, f"no keyframe among {len(self.packets)} packets"
+            self.ask_for_keyframe(ssrc)
+            count = len(self.packets)
+            self.read(lambda: self.has_keyframe or len(self.packets) > count + 90, timeout)
+
     @property
     def has_keyframe(self):
         """Whether a VP8 keyframe begins among the packets (RFC 7741 section 4.3: S bit, partition 0, then P of RFC 6386)."""

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """AppRTC rooms: aiortc peers recorded, with us as the first and the second member, and what may happen in a call."""
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
+import time
 
+import media
 import pytest
 from daemon import Daemon
-from figures import assert_count, assert_plays, assert_saw, assert_whole, losses
-from harness import (LIMIT, PEERS, interrupted, json_objects, python, record, recording_folder, wait_for_media,
-                     wait_until_seen)
+from figures import SLACK, assert_plays, assert_saw, assert_whole, losses
+from harness import (LIMIT, PEERS, interrupted, json_objects, python, record_some, recording_folder, tracks,
+                     wait_for_media, wait_until_seen)
 
 ROOM = "lab7"
 SMALL = ("--send", "synthetic", "--size", "320x180")
@@ -87,6 +91,7 @@ def test_both_ways_as_the_first_member(stage, state_folder):
     assert_strict(server)
     # The order of leaving, and nothing left behind.
     client = log(server, "join", isInitiator=True)[0]["client"]
+    wait_for_log(server, "removed", client=client)
     last = [fact["event"] for fact in json_objects(server.messages.splitlines()) if fact.get("client") == client]
     assert last[-4:] == ["leave", "relay", "lost", "removed"], server.story()
     assert not list(state_folder.iterdir())
@@ -96,7 +101,7 @@ def test_as_the_second_member(stage):
     server = apprtc_server(stage, "--turn", "old", "--typed")
     peer = apprtc_peer(stage, server, *SMALL)
     wait_for_log(server, "message", type="candidate", isStored=True)
-    exported, recorder = record(stage, url(server, "?wstls=false"), 4)
+    exported, recorder = record_some(stage, url(server, "?wstls=false"), seconds=3)
     peer.wait_for_event("closed", LIMIT)
     assert peer.end(LIMIT) == 0, peer.story()
     assert_whole(exported, recorder)
@@ -113,7 +118,7 @@ def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, sta
     ghost = log(server, "join", isInitiator=False)[0]["client"]
     assert len(list(state_folder.iterdir())) == 1
     # The room holds the peer and a ghost.
-    exported, recorder = record(stage, url(server), 3)
+    exported, recorder = record_some(stage, url(server))
     assert log(server, "leave", client=ghost)[0]["isKnown"]
     assert not log(server, "full")
     # The ghost's farewell made the peer call anew.
@@ -126,14 +131,14 @@ def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, sta
 def test_the_successor_of_a_killed_worker_leaves_for_it_and_goes_on(stage):
     server = apprtc_server(stage)
     peer = apprtc_peer(stage, server, *SMALL)
-    daemon = Daemon(stage, {"standup": {"url": url(server), "join": "always", "record": {"empty_after": "5s"}}})
+    daemon = Daemon(stage, {"standup": {"url": url(server), "join": "always", "record": {"empty_after": "120s"}}})
     daemon.wait_for_recording("standup", LIMIT)
     assert len(list((daemon.storage / "signalling").iterdir())) == 1
     victim = daemon.worker("standup")
     os.kill(victim, signal.SIGKILL)
     wait_for_log(server, "leave", isKnown=True)
     peer.wait_for_event("bye", LIMIT)
-    daemon.wait_for("another worker", lambda: (daemon.room("standup")["worker"] or {}).get("processID") not in
+    daemon.wait_for("another worker", lambda: daemon.room("standup").get("worker", {}).get("processID") not in
                     (None, victim), LIMIT)
     daemon.wait_for_recording("standup", LIMIT)
     assert not log(server, "full")
@@ -141,6 +146,23 @@ def test_the_successor_of_a_killed_worker_leaves_for_it_and_goes_on(stage):
     assert daemon.process.end(LIMIT) == 0, daemon.process.story()
     assert not list((daemon.storage / "signalling").iterdir())
     assert_strict(server)
+
+
+def ended(peer, recorder, storage, number):
+    """Ends a peer when what it sent until now is in the video track of this number; how many frames that is."""
+    sent = peer.wait_for_figure("framesSent", 90)
+
+    def is_written():
+        # To look costs a process.
+        time.sleep(0.3)
+        with contextlib.suppress(subprocess.SubprocessError, ValueError, KeyError, IndexError):
+            video = [path for path in tracks(storage) if path.suffix == ".mkv"][number]
+            # If frames were lost, that is judged at the end.
+            return len(media.packets(video, 0)) >= sent - SLACK or peer.figures("framesSent")[0] > sent + 300
+        return False
+    recorder.wait_for(f"{sent} frames", is_written, LIMIT)
+    assert peer.end(LIMIT) == 0, peer.story()
+    return sent
 
 
 @pytest.mark.parametrize("what", [pytest.param("collider", marks=pytest.mark.long), "all"])
@@ -156,13 +178,15 @@ def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
         wait_for_log(server, "register", count=2, client=ours)
     else:
         # The room server does not know us any more, and takes us as somebody new; nobody else is there.
-        wait_for_log(server, "join", count=2, isInitiator=True)
+        joins = wait_for_log(server, "join", count=2, isInitiator=True)
+        # A farewell is kept for nobody: it has to find us at the collider.
+        wait_for_log(server, "register", client=joins[1]["client"])
     first.wait_for_event("colliderLost", LIMIT)
     assert first.event("closed") is None
-    wait_for_media(recorder, stage.folder / "storage")
-    assert first.end(LIMIT) == 0, first.story()
-    second = apprtc_peer(stage, server, *SMALL, "--duration", "3")
-    assert second.wait(LIMIT) == 0, second.story()
+    least = [ended(first, recorder, stage.folder / "storage", 0)]
+    second = apprtc_peer(stage, server, *SMALL)
+    second.wait_for_event("connected", LIMIT)
+    least.append(ended(second, recorder, stage.folder / "storage", 1))
     # It waits for the next one, as the only copy of us in the room.
     wait_for_log(server, "message", count=3, type="offer", isStored=True)
     assert recorder.end(LIMIT) == 0, recorder.story()
@@ -173,8 +197,8 @@ def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
     counts = [track["units"] for track in recorder.result()["tracks"] if track["kind"] == "video"]
     sent = [peer.event("closed")["framesSent"] for peer in (first, second)]
     assert len(counts) == 2, recorder.result()
-    for count, figure in zip(counts, sent):
-        assert_count(count, figure, lost, recorder.story())
+    for count, figure, enough in zip(counts, sent, least):
+        assert enough - lost.frames - SLACK <= count <= figure, f"{counts} {least} {sent} {lost} {recorder.story()}"
 
 
 def test_a_full_room_is_3(stage):

@@ -7,7 +7,8 @@ import time
 import media
 import pytest
 from figures import assert_all_counted, assert_plays, assert_synchronous
-from harness import interrupted, record, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_silence
+from harness import (interrupted, record_some, room_url, start_recorder, wait_for_media, wait_for_more,
+                     wait_for_silence)
 
 ROOM = "123123"
 
@@ -38,7 +39,7 @@ def test_every_frame_of_chromium_is_recorded(stage, codec):
 def test_the_answer_in_json_names_files_and_tracks(stage):
     server = stage.room_server(5)
     stage.browser(server, ROOM, "--send")
-    exported, recorder = record(stage, room_url(server, ROOM), 5)
+    exported, recorder = record_some(stage, room_url(server, ROOM))
     result = recorder.result()
     assert result["output"] == str(exported), json.dumps(result)
     assert sorted(track["kind"] for track in result["tracks"]) == ["audio", "video"], json.dumps(result)
@@ -59,7 +60,7 @@ def test_flash_and_beep_of_our_camera_stay_together(stage, codec):
     url = room_url(server, ROOM, transport="websocket", eio=4)
     camera = stage.tapedeck("camera", url, "--codec", codec, "--video", "test", "--audio", "test")
     stage.members(server, ROOM, 1)
-    exported, recorder = record(stage, url, 12)
+    exported, recorder = record_some(stage, url, seconds=12)
     assert_synchronous(exported, 8, recorder)
     assert camera.end() in (0, 130), camera.story()
 

@@ -4,7 +4,7 @@
 import media
 import pytest
 from figures import SLACK, assert_synchronous, assert_whole, losses
-from harness import interrupted, record, record_frames, room_url, start_recorder
+from harness import interrupted, record_frames, record_some, room_url, start_recorder, wait_for_media
 
 ROOM = "123123"
 VARIANTS = ["three-arguments", "renamed", *(pytest.param(name, marks=pytest.mark.long) for name in (
@@ -52,9 +52,9 @@ def test_telephone_sound_is_recorded(stage, codec, name):
 
 
 def test_the_version_is_found_by_itself(stage):
-    server = stage.room_server(4)
+    server = stage.room_server(4, "--ping-timeout", "60")
     stage.aiortc(server, ROOM, "--send", "synthetic", transport="polling")
-    exported, recorder = record(stage, room_url(server, ROOM), 3)
+    exported, recorder = record_some(stage, room_url(server, ROOM))
     assert media.streams(exported, "video"), recorder.story()
 
 
@@ -65,22 +65,23 @@ def test_flash_and_beep_of_our_camera_stay_together(stage):
     url = room_url(server, ROOM, transport="polling", eio=3)
     camera = stage.tapedeck("camera", url, "--codec", "vp8", "--video", "test", "--audio", "test")
     stage.members(server, ROOM, 1)
-    exported, recorder = record(stage, url, 12)
+    exported, recorder = record_some(stage, url, seconds=12)
     assert_synchronous(exported, 8, recorder)
     assert camera.end() in (0, 130), camera.story()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_server_variants_are_understood(stage, variant):
-    server = stage.room_server(4, "--variant", variant)
+    server = stage.room_server(4, "--ping-timeout", "60", "--variant", variant)
     # The stock browser client does not know the renamed events: there the newcomer must be the one who is offered.
     flags = ("--send", "synthetic")
     if variant == "renamed":
-        exported, recorder = start_recorder(stage, room_url(server, ROOM, eio=3), "--duration", "3s")
+        exported, recorder = start_recorder(stage, room_url(server, ROOM, eio=3))
         stage.members(server, ROOM, 1)
         stage.aiortc(server, ROOM, *flags, transport="polling")
-        assert recorder.wait() == 0, recorder.story()
+        wait_for_media(recorder, stage.folder / "storage")
+        interrupted(recorder)
     else:
         stage.aiortc(server, ROOM, *flags, transport="polling")
-        exported, recorder = record(stage, room_url(server, ROOM, eio=3), 3)
+        exported, recorder = record_some(stage, room_url(server, ROOM, eio=3))
     assert media.streams(exported, "video"), recorder.story()

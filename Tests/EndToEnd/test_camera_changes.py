@@ -70,7 +70,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
         return process
 
     def camera():
-        return daemon.room("standup")["status"]["camera"]
+        return daemon.room("standup")["status"].get("camera") or {}
 
     def wait_for_status(**expected):
         """The status comes once a second, after what it tells of."""

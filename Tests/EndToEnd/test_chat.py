@@ -5,7 +5,7 @@ import json
 
 import media
 import pytest
-from harness import LIMIT, record, room_url
+from harness import LIMIT, interrupted, record_some, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "words"
 # From one program's clock to another's; what is on the way meanwhile takes its time.
@@ -31,13 +31,25 @@ def written(peer):
     return {fact["text"]: fact["at"] for fact in peer.facts if fact.get("event") == "wrote"}
 
 
+def wait_for_journal(recorder, folder, text):
+    recorder.wait_for(f"{text} in the journal", lambda: any(
+        text in path.read_text() for path in folder.rglob("journal.jsonl")), LIMIT)
+
+
 def aiortc_writes(stage):
     """A recorded call in which aiortc wrote something: the lines shown, the recorder, the peer, the file."""
     server = stage.room_server(5)
     words = ["good morning", json.dumps({"type": "chat", "text": "wörld <b>"})]
     flags = [flag for text in words for flag in ("--write", text)]
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", *flags)
-    exported, recorder = record(stage, room_url(server, ROOM), 3)
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    folder = stage.folder / "storage"
+    for text in ("good morning", "wörld"):
+        wait_for_journal(recorder, folder, text)
+    wait_for_media(recorder, folder)
+    # Pictures and sound go on behind the words.
+    wait_for_more(recorder, folder)
+    interrupted(recorder)
     peer.wait_for_event("closed", LIMIT)
     assert_plays(exported)
     shown = texts(exported)
@@ -49,7 +61,9 @@ def aiortc_writes(stage):
 def test_aiortc_writes_beside_its_camera(stage):
     exported, shown, _ = aiortc_writes(stage)
     first, second = shown.values()
-    start, end = media.span(exported, media.streams(exported, "video")[0]["index"])
+    # Which of pictures and sound comes first, and how late the other, is the encoders'.
+    spans = [media.span(exported, media.streams(exported, kind)[0]["index"]) for kind in ("video", "audio")]
+    start, end = min(first for first, _ in spans), max(last for _, last in spans)
     assert start - 0.1 <= first < second <= end + 0.1, f"{shown} {start} {end}"
 
 
@@ -67,7 +81,7 @@ def test_chromium_opens_a_channel_in_the_call(stage):
     server = stage.serve()
     peer = stage.browser(server, ROOM, "--send", "--channel")
     exported = stage.folder / "call.mkv"
-    recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--directory",
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--wait", "90s", "--directory",
                               stage.folder / "storage", "--output", exported, "--json")
     recorder.wait_for("the recording", lambda: "recording started" in recorder.messages, LIMIT)
     for text in ("first", "second", '{"message": "third"}'):
@@ -79,9 +93,8 @@ def test_chromium_opens_a_channel_in_the_call(stage):
         peer.wait_for(text, lambda: len(written(peer)) > done, LIMIT)
     # The call is to be long enough for everything to arrive.
     folder = stage.folder / "storage"
-    recorder.wait_for("the third", lambda: any("third" in path.read_text() for path in folder.rglob("journal.jsonl")),
-                      LIMIT)
-    recorder.wait_for("pictures", lambda: list(folder.rglob("*-video.mkv")), LIMIT)
+    wait_for_journal(recorder, folder, "third")
+    wait_for_media(recorder, folder)
     peer.tell("leave")
     closed = peer.wait_for_event("closed", LIMIT)
     assert recorder.wait(LIMIT) == 0, recorder.story()
@@ -99,5 +112,5 @@ def test_chromium_opens_a_channel_in_the_call(stage):
 def test_chat_that_is_not_wanted_is_refused(stage):
     server = stage.room_server(5)
     stage.aiortc(server, ROOM, "--send", "synthetic", "--write", "secret")
-    exported, recorder = record(stage, room_url(server, ROOM), 2, "--no-chat")
+    exported, recorder = record_some(stage, room_url(server, ROOM), "--no-chat")
     assert not media.streams(exported, "subtitle"), recorder.story()

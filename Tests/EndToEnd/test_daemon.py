@@ -12,7 +12,10 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, children
 from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
-from harness import LIMIT, json_objects, room_url
+from harness import LIMIT, dropped_datagrams, json_objects, room_url
+
+# Seconds that no test takes: a camera ends when it is told to.
+CALL = 900
 
 
 def camera(stage, server, room, seconds):
@@ -23,16 +26,20 @@ def room(server, name, **more):
     return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
 
 
-def assert_unbroken(folder):
-    """Nothing is missing in the sound of an exported recording but what its journal says was lost."""
+def assert_unbroken(folder, dropped):
+    """Nothing is missing in the sound of an exported recording but what its journal says was lost.
+
+    At most 1 % beside what the kernel threw away since a time with `dropped` datagrams.
+    """
+    dropped = dropped_datagrams() - dropped
     journal = json_objects((folder / "journal.jsonl").read_text().splitlines())
     sounds = {record["track"] for record in journal if record["kind"] == "track-opened" and record["media"] == "audio"}
     lost = sum({record["track"]: record["lost"] for record in journal
                 if record["kind"] == "packets-counted" and record["track"] in sounds}.values())
     sound, = media.streams(folder / "call.mkv", "audio")
     gaps = media.gaps(folder / "call.mkv", sound["index"], AUDIO_PACKET)
-    story = f"{lost} packets lost, gaps {gaps}\n{media.describe(folder / 'call.mkv')}"
-    assert lost <= max(A_FEW, MAXIMUM_LOST * len(media.packets(folder / "call.mkv", sound["index"]))), story
+    story = f"{lost} packets lost, {dropped} datagrams dropped, gaps {gaps}\n{media.describe(folder / 'call.mkv')}"
+    assert lost <= max(A_FEW, MAXIMUM_LOST * len(media.packets(folder / "call.mkv", sound["index"]))) + dropped, story
     assert sum(round(seconds / AUDIO_PACKET) for _, seconds in gaps) <= lost and (lost or not gaps), story
 
 
@@ -75,7 +82,7 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
     for name in names:
         daemon.wait_for_phase(name, "joined")
     # Two cores: sound alone is enough to see what is lost.
-    cameras = [stage.tapedeck("camera", room_url(server, name), "--video", "none", "--duration", "170s", "--json")
+    cameras = [stage.tapedeck("camera", room_url(server, name), "--video", "none", "--duration", f"{CALL}s", "--json")
                for name in names]
 
     def are_recording():
@@ -117,7 +124,7 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
     for name in names:
         if name != victim:
             folder, = daemon.wait_for_export(name)
-            assert_unbroken(folder)
+            assert_unbroken(folder, daemon.process.dropped_before)
 
 
 def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
@@ -125,7 +132,7 @@ def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
     record = {"empty_after": "1s", "export": ["tracks", "audio"], "container": "webm", "project": True}
     daemon = Daemon(stage, {"standup": room(server, "one", record=record)})
     daemon.wait_for_phase("standup", "joined")
-    peer = camera(stage, server, "one", 170)
+    peer = camera(stage, server, "one", CALL)
     daemon.wait_for_recording("standup")
     workers = children(daemon.process.process.pid)
     assert len(workers) == 1
@@ -146,7 +153,8 @@ def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
 
     folder = daemon.wait_for("both exports", lambda: exported(daemon.storage, 1))[0]
     assert_plays(folder / "call.webm")
-    assert (folder / "call.otio").exists() and not (folder / "call.mkv").exists()
+    daemon.wait_for("the project", (folder / "call.otio").exists)
+    assert not (folder / "call.mkv").exists()
     assert daemon.log("recording.repaired"), daemon.process.story()
     peer.end()
     daemon.wait_for("the next recording's", lambda: exported(daemon.storage, 2))
@@ -180,7 +188,7 @@ def test_what_a_worker_finished_alone_is_exported_by_the_next_daemon(stage):
     server = stage.room_server(5)
     daemon = Daemon(stage, {"standup": room(server, "one")})
     daemon.wait_for_phase("standup", "joined")
-    peer = camera(stage, server, "one", 170)
+    peer = camera(stage, server, "one", CALL)
     daemon.wait_for_recording("standup")
     worker, = children(daemon.process.process.pid)
     os.kill(daemon.process.process.pid, signal.SIGKILL)
@@ -199,14 +207,14 @@ def test_what_a_worker_finished_alone_is_exported_by_the_next_daemon(stage):
 
 def test_a_worker_that_hangs_is_replaced(stage):
     server = stage.room_server(5)
-    daemon = Daemon(stage, {"standup": room(server, "one")}, workers={"hang_limit": "3s"})
+    daemon = Daemon(stage, {"standup": room(server, "one")}, workers={"hang_limit": "15s"})
     daemon.wait_for_phase("standup", "joined")
     before = daemon.worker("standup")
     os.kill(before, signal.SIGSTOP)
     daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get(
         "processID", before) != before)
     daemon.wait_for_phase("standup", "joined")
-    assert not os.path.exists(f"/proc/{before}")
+    daemon.wait_for("the end of the first", lambda: not os.path.exists(f"/proc/{before}"))
     assert daemon.room("standup")["restarts"] == 1
 
 
@@ -220,10 +228,12 @@ def test_reload_touches_only_what_changed(stage):
     daemon.wait_for_recording("kept")
     kept = daemon.worker("kept")
     daemon.write({"kept": rooms["kept"], "changed": room(server, "after"), "added": room(server, "added")})
-    daemon.wait_for("the new room", lambda: any(
-        room["name"] == "added" for room in daemon.get("/v1/rooms")["rooms"]))
+
+    def are_as_written():
+        urls = {room["name"]: room["url"] for room in daemon.get("/v1/rooms")["rooms"]}
+        return set(urls) == {"kept", "changed", "added"} and urls["changed"].endswith("/after")
+    daemon.wait_for("the new rooms", are_as_written)
     daemon.wait_for_phase("added", "joined")
-    daemon.wait_for("the changed room", lambda: daemon.room("changed")["url"].endswith("/after"))
     daemon.wait_for_phase("changed", "joined")
     assert daemon.request("GET", "/v1/rooms/removed")[0] == 404
     # A mistake changes nothing.
@@ -237,14 +247,14 @@ def test_reload_touches_only_what_changed(stage):
     closed.wait()
     folder, = daemon.wait_for_export("kept")
     assert_plays(folder / "call.mkv")
-    assert_unbroken(folder)
+    assert_unbroken(folder, daemon.process.dropped_before)
 
 
 def test_shutdown_finishes_exports_and_leaves(stage):
     server = stage.room_server(5)
     daemon = Daemon(stage, {"standup": room(server, "one")})
     daemon.wait_for_phase("standup", "joined")
-    peer = camera(stage, server, "one", 170)
+    peer = camera(stage, server, "one", CALL)
     daemon.wait_for_recording("standup")
     assert daemon.process.end() == 0, daemon.process.story()
     exported, = (daemon.storage / "recordings" / "standup").glob("*/call.mkv")
@@ -264,7 +274,7 @@ def test_on_demand_rooms_pause_resume_stop(stage):
     server = stage.room_server(5)
     daemon = Daemon(stage, {"meeting": room(server, "one", join="on-demand")})
     assert daemon.room("meeting")["phase"] == "idle"
-    peer = camera(stage, server, "one", 170)
+    peer = camera(stage, server, "one", CALL)
     daemon.post("/v1/rooms/meeting/record")
     daemon.wait_for_recording("meeting")
     assert daemon.post("/v1/rooms/meeting/pause")["status"]["recordingState"] == "paused"
@@ -311,7 +321,7 @@ def test_signalling_is_traced_in_a_file_for_each_room(stage):
     peer = stage.aiortc(server, "one", "--send", "synthetic")
     peer.wait_for_event("connected")
     peer.end()
-    assert daemon.process.end(40) == 0, daemon.process.story()
+    assert daemon.process.end() == 0, daemon.process.story()
     for name, hears_peer in (("standup", True), ("retro", False)):
         trace = stage.folder / f"calls-{name}.jsonl"
         assert trace.stat().st_mode & 0o777 == 0o640

@@ -22,7 +22,7 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, resident
 from figures import assert_plays
-from harness import LIMIT, PEERS, python, room_url
+from harness import LIMIT, PEERS, free_port, python, room_url, seconds_of
 
 NOWHERE = {"url": "socketio+http://127.0.0.1:9/nowhere", "join": "on-demand"}
 MEGABYTE = 1 << 20
@@ -30,6 +30,12 @@ MEGABYTE = 1 << 20
 
 def room(server, name, **more):
     return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
+
+
+def verdicts(daemon):
+    """Its recordings, when there is a verdict of each: that comes after the file."""
+    found = daemon.recordings()
+    return found if found and all(recording.get("verdict") for recording in found) else None
 
 
 def connect(daemon):
@@ -164,13 +170,17 @@ def test_a_port_that_is_taken_is_said_and_no_worker_stays(stage):
     # Not 2, after which the service manager does not start it again.
     assert refused.exit_code == 1, refused.story()
     assert str(port) in refused.messages and "in use" in refused.messages, refused.story()
-    assert not [left for left in stage.left_over() if "worker" in left[1]]
+    deadline = time.monotonic() + LIMIT
+    while left := [left for left in stage.left_over() if "worker" in left[1]]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
 
 
 def test_a_port_that_is_taken_for_a_moment_is_waited_for(stage):
     """And the service manager hears that the daemon is ready when it can be asked, not before."""
     notified = stage.folder / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.create_server(("127.0.0.1", 0)) as other:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, \
+            socket.create_server(("127.0.0.1", free_port())) as other:
         manager.bind(str(notified))
         manager.settimeout(LIMIT)
         port = other.getsockname()[1]
@@ -269,7 +279,7 @@ def test_slow_clients_and_idle_listeners_do_not_keep_others_out(stage):
             assert part, told
             told += part
     answers()
-    assert len(os.listdir(f"/proc/{process}/fd")) < 1000
+    daemon.wait_for("descriptors back", lambda: len(os.listdir(f"/proc/{process}/fd")) < 1000)
 
 
 # The disk.
@@ -282,6 +292,21 @@ def test_a_disk_that_cannot_be_written_is_said_at_the_start(stage):
             refused = stage.run_tapedeck("run", "--config", path)
             assert refused.exit_code == 2, refused.story()
             assert str(disk) in refused.messages and "ead-only file system" in refused.messages, refused.story()
+
+
+def written_packets(storage, name, kind):
+    """Seconds of the packets in the only track file of a kind, from the first one on; its recording goes on."""
+    path, = (storage / "recordings" / name).rglob(f"tracks/*{'.mkv' if kind == 'video' else '.mka'}")
+    times = [packet.time for packet in media.packets(path, 0)]
+    return [time - times[0] for time in times]
+
+
+def assert_kept(begun, times, story):
+    """What was written before a disk failed is in the export, packet by packet."""
+    assert len(times) >= len(begun) > 0, (len(times), len(begun), story)
+    first = min(times)
+    moved = [(was, now - first) for was, now in zip(begun, sorted(times)) if abs(now - first - was) > 0.1]
+    assert not moved, (moved, story)
 
 
 def written(daemon):
@@ -318,17 +343,18 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
 
         def fill(free):
             """Leaves so many bytes free."""
-            ballast = disk / "ballast"
-            with contextlib.suppress(FileNotFoundError):
-                ballast.unlink()
-            # The daemon writes meanwhile.
-            for spare in range(0, 10_000_000, 100_000):
-                state = os.statvfs(disk)
-                size = state.f_bavail * state.f_frsize - free - spare
-                with contextlib.suppress(OSError), ballast.open("wb") as file:
-                    if size > 0:
-                        os.posix_fallocate(file.fileno(), 0, size)
-                    return
+            # In place: between two files there would be more free for as long as we do not get the processor.
+            with (disk / "ballast").open("ab") as file:
+                # The daemon writes meanwhile.
+                for spare in range(0, 10_000_000, 100_000):
+                    state, has = os.statvfs(disk), os.fstat(file.fileno()).st_size
+                    size = has + state.f_bavail * state.f_frsize - free - spare
+                    with contextlib.suppress(OSError):
+                        if size > has:
+                            os.posix_fallocate(file.fileno(), 0, size)
+                        else:
+                            os.ftruncate(file.fileno(), max(0, size))
+                        return
 
         wait_until_growing(daemon, "standup", {"audio", "video"})
         fill(60_000_000)
@@ -337,9 +363,12 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
         fill(20_000_000)
         daemon.wait_for("the second alarm", lambda: daemon.log("nothing is recorded"))
         daemon.wait_for("silence", lambda: daemon.room("standup")["status"]["recordingState"] == "off")
-        was = written(daemon)
-        time.sleep(2)
-        assert written(daemon) == was
+
+        def stands_still():
+            was = written(daemon)
+            time.sleep(2)
+            return written(daemon) == was
+        daemon.wait_for("no writing", stands_still)
         # Not a byte is left: what can still be asked is answered, and nothing ends.
         fill(0)
         for path in ("/v1/rooms", "/v1/recordings", "/v1/overview", "/metrics", "/healthz"):
@@ -372,15 +401,16 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
             return {path: path.stat().st_size for path in disk.glob(f"storage/recordings/{name}/*/tracks/*")}
         daemon.wait_for("both tracks of all", lambda: all(
             len([size for size in sizes(name).values() if size > 20_000]) == 2 for name in names))
+        begun = {(name, kind): written_packets(disk / "storage", name, kind) for name in names
+                 for kind in ("video", "audio")}
         ballast = disk / "ballast"
         with contextlib.suppress(OSError), ballast.open("wb") as file:
             while True:
                 os.write(file.fileno(), b"x" * 65536)
-        filled = time.time()
         daemon.wait_for("the failures", lambda: all(
             any(folder in line for line in daemon.log("recording.degraded"))
             for folder in folders.values()))
-        assert daemon.log("disk.low"), daemon.process.story()
+        daemon.wait_for("the alarm", lambda: daemon.log("disk.low"))
         assert daemon.request("GET", "/v1/rooms")[0] == 200
         workers = {name: daemon.worker(name) for name in names}
         before = {name: sizes(name) for name in names}
@@ -391,11 +421,11 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
         def go_on(name):
             # In the same file, where its last page still had room, or in the next.
             now = sizes(name)
-            return {".mkv", ".mka"} == {path.suffix for path, size in now.items() if size > before[name].get(path, 0)}
+            return {".mkv", ".mka"} == {path.suffix for path, size in now.items()
+                                       if size > before[name].get(path, 0) + 5000}
         daemon.wait_for("both tracks again", lambda: all(go_on(name) for name in names))
         assert {name: daemon.worker(name) for name in names} == workers
         assert {name: daemon.room(name)["status"]["recording"]["id"] for name in names} == folders
-        time.sleep(1)
         for camera in cameras:
             assert camera.end() in (0, 130), camera.story()
         for name in names:
@@ -409,7 +439,7 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
             for kind in ("video", "audio"):
                 times = [start + packet.time for stream in media.streams(call, kind)
                          for packet in media.packets(call, stream["index"])]
-                assert filled - max(time for time in times if time < freed) < 5, (name, kind)
+                assert_kept(begun[name, kind], [time for time in times if time < freed], (name, kind))
                 assert max(times) > freed, (name, kind)
         assert daemon.process.end() == 0, daemon.process.story()
         assert "SQLite" not in daemon.process.messages or len(daemon.log("catalogue failed")) < 20
@@ -434,19 +464,21 @@ def test_an_export_waits_for_space_and_is_tried_again_when_it_failed(stage):
         def export():
             return daemon.get(f"/v1/recordings/{identifier}/exports")["exports"][0]
         daemon.wait_for("the wait for space", lambda: daemon.log("an export waits for free space"))
-        waiting = export()
+        waiting = daemon.wait_for("what it waits for", lambda: (found := export()).get("error") and found)
         assert waiting["state"] == "queued" and "free space" in waiting["error"] and waiting["attempts"] == 0, waiting
         # No file takes the place of a folder.
         (folder / "call.mkv").mkdir()
         ballast.unlink()
-        daemon.wait_for("a failure", lambda: export()["attempts"])
-        failed = export()
-        assert failed["state"] == "queued" and failed["error"] and failed["nextAttempt"], failed
+        # It runs now and then; in between it waits for the next attempt.
+        failed = daemon.wait_for("a failure", lambda: (found := export())["attempts"] and found["state"] == "queued"
+                                 and found)
+        assert failed["error"] and failed["nextAttempt"], failed
         (folder / "call.mkv").rmdir()
         daemon.wait_for("the export", lambda: export()["state"] == "done")
-        assert export()["attempts"] == failed["attempts"] and "error" not in export(), export()
+        # As many as failed until the obstacle was gone.
+        done, told = export(), [line for line in daemon.log("export.failed") if "next" in line]
+        assert done["attempts"] == len(told) >= failed["attempts"] and "error" not in done, (done, told)
         assert_plays(folder / "call.mkv")
-        assert [line for line in daemon.log("export.failed") if "next" in line], daemon.process.story()
         assert daemon.process.end() == 0, daemon.process.story()
 
 
@@ -456,10 +488,11 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     daemon.wait_for_phase("standup", "joined")
     camera = stage.tapedeck("camera", room_url(server, "one"), "--json", "--size", "320x180")
     daemon.wait_for_recording("standup")
-    time.sleep(1)
+    daemon.wait_for("a second of both", lambda: sum(
+        seconds_of(path) >= 1 for path in daemon.storage.rglob("tracks/*.mk*")) == 2)
     worker = daemon.worker("standup")
+    begun = {kind: written_packets(daemon.storage, "standup", kind) for kind in ("video", "audio")}
     tell(failure, 1)
-    failed = time.time()
     daemon.wait_for("the failure", lambda: daemon.log("recording.degraded"))
     assert "Input/output error" in daemon.log("recording.degraded")[0], daemon.process.story()
     assert daemon.request("GET", "/v1/rooms")[0] == 200
@@ -470,7 +503,7 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
         {path for path in (daemon.storage / "recordings").rglob("*.mk[av]") if path.stat().st_size > 5000} - files)
         == 2)
     assert daemon.worker("standup") == worker and len(daemon.log("recording.started")) == 1
-    assert camera.end(20) in (0, 130), camera.story()
+    assert camera.end() in (0, 130), camera.story()
     folder, = daemon.wait_for_export("standup")
     assert_plays(folder / "call.mkv")
     records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
@@ -478,12 +511,14 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     for kind in ("video", "audio"):
         times = [start + packet.time for stream in media.streams(folder / "call.mkv", kind)
                  for packet in media.packets(folder / "call.mkv", stream["index"])]
-        assert failed - max(at for at in times if at < mended) < 1 and max(times) > mended, (kind, failed, mended)
+        assert_kept(begun[kind], [at for at in times if at < mended], kind)
+        assert max(times) > mended, (kind, mended)
     assert {record["reason"] for record in records if record["kind"] == "track-closed"} >= {"inputOutput"}, records
+    daemon.wait_for("the certificate", (folder / "certificate.txt").exists)
     assert "inputOutput" in (folder / "certificate.txt").read_text()
-    recording, = daemon.recordings()
+    recording, = daemon.wait_for("the verdict", lambda: verdicts(daemon))
     assert recording["verdict"] == "complete-with-gaps", recording
-    assert daemon.process.end(40) == 0, daemon.process.story()
+    assert daemon.process.end() == 0, daemon.process.story()
 
 
 # Workers and room servers.
@@ -492,10 +527,9 @@ def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monk
     # Swift's own handler would print a backtrace and, as the signal comes from outside, go on.
     monkeypatch.setenv("SWIFT_BACKTRACE", "enable=no")
     server = stage.room_server(5)
-    daemon = Daemon(stage, {"standup": room(server, "one", record={"empty_after": "5s"})})
+    daemon = Daemon(stage, {"standup": room(server, "one", record={"empty_after": "120s"})})
     daemon.wait_for_phase("standup", "joined")
-    peer = stage.tapedeck("camera", room_url(server, "one"), "--duration", "60s", "--json", "--size", "320x180",
-                          "--audio", "test")
+    peer = stage.tapedeck("camera", room_url(server, "one"), "--json", "--size", "320x180", "--audio", "test")
     daemon.wait_for_recording("standup")
     worker = daemon.worker("standup")
     os.kill(worker, signal.SIGSEGV)
@@ -509,6 +543,7 @@ def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monk
     exited = daemon.log("worker.exited")
     assert len(exited) == 1 and "signal 11" in exited[0], exited
     peer.end()
+    daemon.post("/v1/rooms/standup/stop")
     folder, = daemon.wait_for_export("standup")
     assert_plays(folder / "call.mkv")
 
@@ -542,7 +577,7 @@ def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatc
     server = stage.room_server(5)
     daemon, offset = preloaded_daemon(stage, monkeypatch, "clock_offset", {"standup": room(server, "one")})
     daemon.wait_for_phase("standup", "joined")
-    camera = stage.tapedeck("camera", room_url(server, "one"), "--duration", "60s", "--json", "--size", "320x180")
+    camera = stage.tapedeck("camera", room_url(server, "one"), "--json", "--size", "320x180")
     daemon.wait_for_recording("standup")
     began = time.monotonic()
 
@@ -553,7 +588,7 @@ def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatc
         tell(offset, step)
         time.sleep(3)
         before = units()
-        daemon.wait_for(f"more units after {step}", lambda before=before: units() > before + 30, 10)
+        daemon.wait_for(f"more units after {step}", lambda before=before: units() > before + 30)
         status, headers, _ = daemon.request("GET", "/healthz")
         assert status == 200
         ahead = email.utils.parsedate_to_datetime(headers["Date"]).timestamp() - time.time()
@@ -566,6 +601,7 @@ def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatc
     assert_plays(folder / "call.mkv")
     for stream in media.streams(folder / "call.mkv"):
         first, last = media.span(folder / "call.mkv", stream["index"])
-        assert first < 1 and abs(last - first - lasted) < slack, media.describe(folder / "call.mkv")
-    recording, = daemon.recordings()
+        # Sound may come long before pictures where an encoder has to wait.
+        assert first < slack and abs(last - first - lasted) < slack, media.describe(folder / "call.mkv")
+    recording, = daemon.wait_for("the verdict", lambda: verdicts(daemon))
     assert recording["verdict"] in WHOLE and recording["state"] == "finished", recording

@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from harness import free_port
+from harness import LIMIT, free_port
 
 PLUGINS = pathlib.Path(subprocess.run(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"], check=True,
                                       capture_output=True, text=True).stdout.strip())
@@ -19,6 +19,17 @@ PASSWORD = "p@ss:w/ord%"
 
 def doctor(stage, *flags):
     process = stage.run_tapedeck("doctor", "--directory", stage.folder, *flags)
+    return process
+
+
+def doctor_with(stage, has, *flags, secrets=None):
+    """The doctor when it has found that; each of its trials has 4 s, which a busy machine may not give it at first."""
+    for _ in range(10):
+        process = stage.run_tapedeck("doctor", *(() if "--config" in flags else ("--directory", stage.folder)), *flags,
+                                     secrets=secrets)
+        if process.exit_code == 0 and has(process):
+            break
+    assert process.exit_code == 0, process.story()
     return process
 
 
@@ -38,12 +49,17 @@ def crippled(stage, monkeypatch):
         assert all((PLUGINS / name).exists() for name in names)
         monkeypatch.setenv("GST_PLUGIN_SYSTEM_PATH_1_0", str(folder))
         monkeypatch.setenv("GST_REGISTRY_1_0", str(stage.folder / "registry.bin"))
+        # Whoever starts GStreamer first examines every plugin: for that the doctor has 5 s only.
+        subprocess.run(["gst-inspect-1.0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
+                       timeout=LIMIT)
     return cripple
 
 
 def test_this_host_can_record(stage):
-    process = doctor(stage, "--json")
-    assert process.exit_code == 0, process.story()
+    def has_encoded(process):
+        found = findings(process.result())
+        return "x264enc" in found["encoders", "H.264"]["found"] and "vp8enc" in found["encoders", "VP8"]["found"]
+    process = doctor_with(stage, has_encoded, "--json")
     report = process.result()
     found = findings(report)
     assert report["works"] and not any(finding["level"] == "problem" for finding in report["findings"])
@@ -55,12 +71,7 @@ def test_this_host_can_record(stage):
 
 
 def test_people_get_a_table(stage):
-    # An encoder has four seconds for its picture, which a busy machine may not give it the first time.
-    for _ in range(10):
-        process = doctor(stage)
-        assert process.exit_code == 0, process.story()
-        if "vp8enc encoded a test picture" in process.output:
-            break
+    process = doctor_with(stage, lambda process: "vp8enc encoded a test picture" in process.output)
     for text in ("gstreamer", "peer connections", "encoders", "vp8enc encoded a test picture", "UDP ports", "free space"):
         assert text in process.output, process.story()
 
@@ -126,7 +137,7 @@ def test_a_wrong_configuration_is_refused(stage):
 def coturn(stage, port):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "own.pem",
                     "-days", "2", "-subj", "/CN=localhost"], cwd=stage.folder, check=True, capture_output=True,
-                   timeout=30)
+                   timeout=LIMIT)
     server = stage.start("coturn", "turnserver", "-n", "--lt-cred-mech", "--user", f"carrot:{PASSWORD}", "--realm",
                          "tapedeck.test", "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port",
                          port, "--tls-listening-port", free_port(), "--verbose", "--no-cli", "--no-dtls",
@@ -135,6 +146,11 @@ def coturn(stage, port):
     server.wait_for("port", lambda: subprocess.run(
         ["ss", "-Hltn", "sport", "=", f":{port}"], capture_output=True, text=True, check=True).stdout.strip())
     return server
+
+
+def ice_servers(process):
+    return [(finding["level"], finding["found"]) for finding in process.result()["findings"]
+            if finding["name"] == "ICE server"]
 
 
 def test_servers_for_ice_are_asked_what_a_call_asks(stage):
@@ -157,10 +173,15 @@ def test_servers_for_ice_are_asked_what_a_call_asks(stage):
         configuration.write_text(json.dumps({
             "storage": {"directory": str(stage.folder), "minimum_free": "1MB"}, "api": {"listen": "127.0.0.1:0"},
             "ice": {"servers": servers}, "rooms": {}}))
-        process = stage.run_tapedeck("doctor", "--json", "--config", configuration)
-    assert process.exit_code == 0, process.story()
-    found = [(finding["level"], finding["found"]) for finding in process.result()["findings"]
-             if finding["name"] == "ICE server"]
+        # coturn has 4 s for each answer.
+        tries = []
+
+        def coturn_answers(process):
+            tries.append(ice_servers(process))
+            return [text for _, text in tries[-1]].count(f"turn:127.0.0.1:{silent}: no answer") == sum(
+                "no answer" in text for _, text in tries[-1])
+        process = doctor_with(stage, coturn_answers, "--json", "--config", configuration)
+    found = tries[-1]
     expected = [
         ("ok", f"stun:127.0.0.1:{port} sees us as 127.0.0.1:"),
         ("ok", f"turn:127.0.0.1:{port} lent us 127.0.0.1:"),
@@ -175,16 +196,16 @@ def test_servers_for_ice_are_asked_what_a_call_asks(stage):
         assert level == expected_level and text.startswith(beginning), f"{found}\n{server.story()}"
     assert "guessed" not in process.output + process.messages and PASSWORD not in process.output + process.messages
     # The addresses are given back: none is kept for ten minutes.
-    server.wait_for("addresses back", lambda: len(re.findall(r"refreshed, .*lifetime=0\b", server.output)) == 2)
+    lent = sum("lent us" in text for each in tries for _, text in each)
+    server.wait_for("addresses back", lambda: len(re.findall(r"refreshed, .*lifetime=0\b", server.output)) >= lent)
 
 
 def test_a_server_is_asked_without_a_configuration(stage):
     port = free_port()
     coturn(stage, port)
-    process = stage.run_tapedeck("doctor", "--directory", stage.folder, "--ice-server", f"turn:127.0.0.1:{port}",
-                                 "--turn-username", "carrot",
-                                 secrets={"TAPEDECK_TURN_PASSWORD": PASSWORD})
-    assert process.exit_code == 0 and f"turn:127.0.0.1:{port} lent us 127.0.0.1:" in process.output, process.story()
+    process = doctor_with(stage, lambda process: " lent us " in process.output, "--ice-server", f"turn:127.0.0.1:{port}",
+                          "--turn-username", "carrot", secrets={"TAPEDECK_TURN_PASSWORD": PASSWORD})
+    assert f"turn:127.0.0.1:{port} lent us 127.0.0.1:" in process.output, process.story()
 
 
 def test_how_many_rooms_the_host_takes_is_measured(stage):

@@ -38,7 +38,7 @@ def test_nothing_of_a_forged_description_is_recorded(stage, kind, peer_is_first)
 def test_with_nobody_but_a_forger_there_is_no_media(stage):
     server = stage.room_server(5)
     forger = stage.aiortc(server, ROOM, "--send", "synthetic", "--alter-fingerprint")
-    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--wait", "6s", "--directory", stage.folder)
+    recorder = stage.run_tapedeck("record", room_url(server, ROOM), "--wait", "30s", "--directory", stage.folder)
     assert recorder.exit_code == 4, recorder.story()
     assert "fingerprint" in recorder.messages.lower(), recorder.story()
     forger.end()

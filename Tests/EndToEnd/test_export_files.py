@@ -3,7 +3,7 @@
 
 import media
 import opentimelineio
-from harness import LIMIT, record, recording_folder, room_url
+from harness import LIMIT, record_some, recording_folder, room_url
 
 ROOM = "files"
 
@@ -12,7 +12,7 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
     server = stage.room_server(5)
     url = room_url(server, ROOM)
     stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180", "--codec", "h264")
-    exported, recorder = record(stage, url, 3)
+    exported, recorder = record_some(stage, url)
     folder = recording_folder(stage.folder / "storage")
 
     mp4 = stage.folder / "call.mp4"

@@ -8,6 +8,7 @@ import subprocess
 
 import media
 import numpy as np
+import pytest
 from harness import LIMIT
 
 FRAME = 1 / 25
@@ -45,6 +46,8 @@ def is_yellow(pixel):
     return pixel[0] > 150 and pixel[1] > 150 and pixel[2] < 110
 
 
+# Two cameras and a recorder, and then encoders.
+@pytest.mark.media
 def test_a_call_as_a_grid_and_as_sound(stage):
     demo = stage.run_tapedeck("demo", "--duration", "6s", timeout=LIMIT)
     assert demo.exit_code == 0, demo.story()

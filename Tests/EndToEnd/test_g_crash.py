@@ -76,7 +76,7 @@ def test_one_of_two_killed_recordings_is_repaired(stage):
 def test_kills_at_random_moments_cost_half_a_second_at_most(stage):
     script = pathlib.Path(__file__).resolve().parents[1] / "Benchmarks/kill_recordings.py"
     result = subprocess.run([python("peers"), script, "--tapedeck", stage.tapedeck_path, "--kills", "5", "--rooms", "5",
-                             "--longest", "2"], capture_output=True, text=True, timeout=120, check=False)
+                             "--longest", "2"], capture_output=True, text=True, timeout=500, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

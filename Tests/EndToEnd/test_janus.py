@@ -120,7 +120,7 @@ def test_a_lost_web_socket_is_claimed_back(stage, janus):
     recorder, storage, exported = start_recorder(stage, f"janus+ws://127.0.0.1:{proxy.port}/?room={ROOM}")
     wait_for_media(recorder, storage)
     proxy.cut()
-    recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") == 2, LIMIT)
+    recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") >= 2, LIMIT)
     zoe = publisher(stage, server, ROOM, "Zoë")
     wait_for_media(recorder, storage, 4)
     interrupted(recorder, 0, 130)

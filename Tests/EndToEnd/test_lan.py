@@ -36,14 +36,16 @@ def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
 
 def test_a_listening_port_takes_one_call_after_the_other(stage):
     port = free_port()
-    exported = stage.folder / "call.mkv"
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
     trace = stage.folder / "trace.jsonl"
-    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", stage.folder / "storage",
-                              "--output", exported, "--json", "--trace-signalling", trace)
-    first = peer(stage, "--dial", f"127.0.0.1:{port}", "--duration", "4", "--limit", "60")
-    assert first.wait(LIMIT) == 0, f"{first.story()}\n{recorder.story()}"
-    second = peer(stage, "--dial", f"127.0.0.1:{port}", "--codec", "h264", "--duration", "3", "--limit", "60")
-    assert second.wait(LIMIT) == 0, f"{second.story()}\n{recorder.story()}"
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", storage, "--output",
+                              exported, "--json", "--trace-signalling", trace)
+    first = peer(stage, "--dial", f"127.0.0.1:{port}")
+    wait_for_media(recorder, storage)
+    assert first.end(LIMIT) == 0, f"{first.story()}\n{recorder.story()}"
+    second = peer(stage, "--dial", f"127.0.0.1:{port}", "--codec", "h264")
+    wait_for_media(recorder, storage, 4)
+    assert second.end(LIMIT) == 0, f"{second.story()}\n{recorder.story()}"
     interrupted(recorder)
     assert_plays(exported)
     videos = media.streams(exported, "video")

@@ -6,7 +6,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from harness import ROOT, free_port, room_url
+from harness import LIMIT, ROOT, free_port, room_url
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
 # Shown only when something is known or has happened that does not happen in this test.
@@ -38,7 +38,7 @@ def shown(text):
 
 
 def promtool(*arguments, text=None):
-    done = subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True, timeout=LIMIT)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -80,9 +80,11 @@ rooms:
     stage.tapedeck("camera", room_url(server, "standup"), "--json")
     media = re.compile(r'^tapedeck_room_received_bytes_per_second\{room="standup",kind="video"\} [1-9]', re.MULTILINE)
 
+    recording = 'tapedeck_room_recording{room="standup"} 1\n'
+
     def with_media():
         answer = scrape(port)
-        return answer if answer and media.search(answer[1]) else None
+        return answer if answer and media.search(answer[1]) and recording in answer[1] else None
 
     kind, text = daemon.wait_for("media in /metrics", with_media)
     assert kind.startswith("text/plain; version=0.0.4")
@@ -98,7 +100,7 @@ rooms:
     for name, facts in found.items():
         assert facts == wanted[name], name
     assert 'tapedeck_rooms{phase="joined"} 1\n' in text
-    assert 'tapedeck_room_recording{room="standup"} 1\n' in text
+    assert recording in text
 
     kind, text = scrape(port, "application/openmetrics-text; version=1.0.0")
     assert kind.startswith("application/openmetrics-text; version=1.0.0")

@@ -61,7 +61,7 @@ def test_the_interface_is_what_its_document_says(stage, daemon):
     # A stream of events has no end that could be waited for.
     tester = stage.start("schemathesis", ROOT / ".venv" / "peers" / "bin" / "schemathesis", "--config-file", settings,
                          "run", f"{daemon.url.rstrip('/')}/v1/openapi.yaml", "--exclude-path", "/v1/events",
-                         "--max-examples", "15", "--generation-deterministic", "--request-timeout", "20",
+                         "--max-examples", "15", "--generation-deterministic", "--request-timeout", "90",
                          "--header", f"Authorization: Bearer {TOKEN}", "--no-color")
     code = tester.wait(600)
     assert code == 0, tester.output

@@ -97,6 +97,7 @@ def test_pipelines_of_a_room(stage):
     assert daemon.worker("standup") == worker
 
     for receiver, received in ((ingest, flv), (listener, transport)):
+        rtp.wait_until_received(receiver, received)
         receiver.signal(signal.SIGINT)
         receiver.wait(LIMIT)
         assert_shows_the_call(stage, received, 1, receiver.story())
@@ -120,7 +121,7 @@ def test_who_leaves_makes_place_and_what_nobody_sends_is_silence(stage):
     playlist = folder / "index.m3u8"
     camera = ("camera", room_url(server, ROOM), "--codec", "vp8", "--video", "test", "--size", "320x180")
     first = stage.tapedeck(*camera, "--audio", "none")
-    parameters = {"folder": str(folder), "segment": 1, "picture": PICTURE}
+    parameters = {"folder": str(folder), "segment": 1, "playlist": 100, "keep": 100, "picture": PICTURE}
     daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": "none", "outputs": [
         {"pipeline": {"file": "hls", "parameters": parameters}}]}})
 

@@ -88,9 +88,7 @@ def test_outputs_of_the_daemon(stage):
     assert len(names) == 1, names
 
     # A receiver that lost a picture gets a keyframe from the sender.
-    video.packets.clear()
-    video.ask_for_keyframe(lines["video"][2])
-    video.read(lambda: video.has_keyframe)
+    video.read_keyframe(lines["video"][2])
 
     def outputs():
         return daemon.room("standup")["status"].get("outputs") or []
@@ -114,7 +112,7 @@ def test_outputs_of_the_daemon(stage):
     daemon.write({"standup": {**room, "outputs": []}})
     video.read(lambda: 203 in video.said)
     daemon.wait_for("no outputs", lambda: not outputs(), LIMIT)
-    assert not description.exists()
+    daemon.wait_for("its end", lambda: not description.exists(), LIMIT)
     assert daemon.worker("standup") == worker
     assert daemon.room("standup")["phase"] == "joined"
     video.close()
@@ -148,9 +146,7 @@ def test_encrypted_outputs_are_for_those_who_have_the_description(stage):
     sent = len(video.packets)
     video.read(lambda: len(video.packets) > sent + 60)
     assert asked() == before
-    video.packets.clear()
-    video.ask_for_keyframe(lines["video"][2])
-    video.read(lambda: video.has_keyframe)
+    video.read_keyframe(lines["video"][2])
     daemon.wait_for("the request", lambda: asked() > before, LIMIT)
 
     received = stage.folder / "received.mkv"

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from harness import LIMIT, room_url
+from harness import LIMIT, room_url, wait_for_media
 
 # A debug build on two cores: what is measured is the call, not the encoder.
 SMALL = ("--size", "320x180", "--fps", "15", "--bitrate", "300k")
@@ -96,7 +96,7 @@ def test_an_echo_that_spoils_something_is_found_out(stage, flags, weakest):
 def test_a_room_without_an_echo_is_no_media_and_prometheus_hears_of_it(stage):
     server = stage.serve()
     metrics = stage.folder / "room.prom"
-    process = stage.run_tapedeck("probe", room_url(server, "probe"), "--echo", "--wait", "2s", "--prometheus", metrics, *SMALL,
+    process = stage.run_tapedeck("probe", room_url(server, "probe"), "--echo", "--wait", "15s", "--prometheus", metrics, *SMALL,
                                  timeout=LIMIT)
     assert process.exit_code == 4 and "no picture came" in process.messages, process.story()
     assert "tapedeck_probe_success{" in metrics.read_text() and "_score" not in metrics.read_text()
@@ -105,9 +105,11 @@ def test_a_room_without_an_echo_is_no_media_and_prometheus_hears_of_it(stage):
 def test_many_peers_send_what_one_encoder_makes(stage):
     server = stage.serve("--room-size", "6")
     url = room_url(server, "load")
-    recorder = stage.tapedeck("record", url, "--until-empty", "--directory", stage.folder / "storage", "--json")
-    camera = stage.run_tapedeck("camera", url, "--count", "4", "--duration", "3s", "--json", *SMALL, timeout=LIMIT)
-    assert camera.exit_code == 0, camera.story()
+    storage = stage.folder / "storage"
+    recorder = stage.tapedeck("record", url, "--until-empty", "--directory", storage, "--json")
+    camera = stage.tapedeck("camera", url, "--count", "4", "--json", *SMALL)
+    wait_for_media(recorder, storage, 8)
+    assert camera.end() == 0, camera.story()
     result = camera.result()
     assert (result["peers"], result["joined"], result["connected"]) == (4, 4, 4), camera.story()
     assert list(result["framesEncoded"]) == ["OPUS", "VP8"] and list(result["encoders"]) == ["OPUS", "VP8"], camera.story()

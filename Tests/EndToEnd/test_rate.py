@@ -39,7 +39,7 @@ def figures(browser):
     before = sum(fact.get("event") == "stats" for fact in browser.facts)
     browser.tell("stats")
     stats = browser.wait_for("figures", lambda: [
-        fact for fact in browser.facts if fact.get("event") == "stats"][before:], 10)
+        fact for fact in browser.facts if fact.get("event") == "stats"][before:])
     connection, = stats[-1]["connections"]
     return connection
 
@@ -64,11 +64,11 @@ def test_the_camera_settles_under_a_limit_and_returns(stage, lossy):
     browser = stage.start("chromium", *lossy.inside(
         "b", harness.python("peers"), harness.PEERS / "browser_peer.py", "--url", f"http://{lossy.router('b')}:{port}",
         "--room", ROOM, "--receive"))
-    browser.wait_for_event("joined", 40)
+    browser.wait_for_event("joined")
     camera = stage.start("tapedeck-camera", *lossy.inside(
         "a", stage.tapedeck_path, "camera", f"socketio+http://{lossy.router('a')}:{port}/{ROOM}", "--size", "640x360",
         "--duration", "110s", "--json"))
-    browser.wait_for_event("connected", 30)
+    browser.wait_for_event("connected")
     sender = Sender(lossy, "a")
     time.sleep(3)
     free, _ = watched(browser, sender, 3)

@@ -22,30 +22,30 @@ def test_retransmissions_are_counted(stage, lossy, first):
         camera = stage.start("tapedeck-camera", *lossy.inside(
             "b", stage.tapedeck_path, "camera", f"socketio+http://{lossy.router('b')}:{port}{room}", "--size",
             "640x360", "--bitrate", "1500k", "--json"))
-        camera.wait_for("it to be there", lambda: "joined" in camera.whole_story(), 20)
+        camera.wait_for("it to be there", lambda: "joined" in camera.messages)
         return camera
 
     def start_recorder():
         recorder = stage.start("tapedeck-record", *lossy.inside(
             "a", stage.tapedeck_path, "record", f"socketio+http://{lossy.router('a')}:{port}{room}", "--duration",
             "12s", "--directory", storage, "--json"))
-        recorder.wait_for("it to be there", lambda: "joined" in recorder.whole_story(), 20)
+        recorder.wait_for("it to be there", lambda: "joined" in recorder.messages)
         return recorder
 
     if first == "camera":
         camera, recorder = start_camera(), start_recorder()
     else:
         recorder, camera = start_recorder(), start_camera()
-    recorder.wait_for("a file", lambda: list(storage.rglob("*video.mkv")), 30)
+    recorder.wait_for("a file", lambda: list(storage.rglob("*video.mkv")))
     time.sleep(2)
     lossy.rule("lossy", "meta l4proto udp numgen random mod 100 < 8 drop")
     time.sleep(6)
     lossy.without_rules("lossy")
-    assert recorder.wait(40) == 0, recorder.story()
+    assert recorder.wait() == 0, recorder.story()
     camera.end()
     folder = harness.recording_folder(storage)
 
-    verify = stage.run_tapedeck("verify", folder, "--json", timeout=30)
+    verify = stage.run_tapedeck("verify", folder, "--json")
     tracks = {track["media"]: track for track in verify.result()["tracks"]}
     assert tracks["video"]["packets_repaired"] > 10, tracks
     # Sound is concealed, not repeated.

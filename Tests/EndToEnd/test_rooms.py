@@ -21,7 +21,7 @@ def room(server, name, **more):
 def sound(stage, server, name):
     """A camera that costs little: it sends sound only."""
     return stage.tapedeck("camera", room_url(server, name), "--video", "none", "--host-address", "127.0.0.1",
-                          "--duration", "170s", "--json")
+                          "--duration", "900s", "--json")
 
 
 def wait_for_units(daemon, name, more=10):
@@ -64,16 +64,18 @@ def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
     define(daemon, {"first": first, "second": second, "urgent": {**urgent, "priority": 90}})
     daemon.wait_for_phase("urgent", "joined")
     assert "urgent" in daemon.log("room.left")[0], daemon.log("room.left")
-    assert daemon.room("first")["phase"] == daemon.room("second")["phase"] == "queued"
-    recording, = daemon.wait_for("its recording", lambda: recordings(daemon, "first"))
-    assert recording["state"] != "recording", recording
-    daemon.wait_for("the metric", lambda: 'tapedeck_rooms{phase="queued"} 2\n' in daemon.request("GET", "/metrics")[2].decode(),
-                    10)
+    for name in ("first", "second"):
+        daemon.wait_for_phase(name, "queued")
+    daemon.wait_for("its recording's end", lambda: [
+        recording["state"] for recording in recordings(daemon, "first")] not in ([], ["recording"]))
+    assert len(recordings(daemon, "first")) == 1
+    daemon.wait_for("the metric", lambda: (
+        'tapedeck_rooms{phase="queued"} 2\n' in daemon.request("GET", "/metrics")[2].decode()))
 
     # When it is over, whoever has waited the longest is next.
     define(daemon, {"first": first, "second": second})
     daemon.wait_for_phase("second", "joined")
-    assert daemon.room("first")["phase"] == "queued"
+    daemon.wait_for_phase("first", "queued")
 
 
 def test_schedules_requests_and_empty_rooms(stage):
@@ -133,15 +135,25 @@ def test_a_full_room_is_tried_quietly_until_it_has_a_place(stage):
     def refusals():
         return [fact for fact in json_objects(server.messages.splitlines()) if fact["event"] == "full"]
     daemon.wait_for("three refusals", lambda: len(refusals()) >= 3)
-    found = daemon.room("small")
-    assert (found["phase"], found["reason"]) == ("joining", "the room is full")
-    assert found["restarts"] == 0
+    found = daemon.wait_for("why", lambda: (room := daemon.room("small")).get("reason") == "the room is full" and room)
+    assert found["phase"] == "joining" and found["restarts"] == 0, found
     assert second.end() == 0
     daemon.wait_for_phase("small", "joined")
     wait_for_units(daemon, "small")
     assert len(daemon.log("room.unreachable")) == 1, daemon.process.story()
     assert len(daemon.log("the room is full")) <= 2, daemon.process.story()
     assert first.end() == 0
+
+
+def events(daemon, kind, name):
+    """The log's lines about events of a room."""
+    return [line for line in daemon.log(f"event.kind={kind} ") if f"room.name={name}" in line]
+
+
+def seconds_between(first, second):
+    """Seconds from one line of a log to another."""
+    began, ended = (datetime.datetime.fromisoformat(line.split()[0]) for line in (first, second))
+    return (ended - began).total_seconds()
 
 
 def put_out(server, name, how):
@@ -165,15 +177,18 @@ def test_whoever_is_put_out_stays_away_as_long_as_configured(stage):
         wait_for_units(daemon, name)
     put_out(server, "back", "disconnect")
     put_out(server, "gone", "leaved")
-    daemon.wait_for_phase("back", "backing-off")
-    assert "put us out of the room" in daemon.room("back")["reason"]
+    # What it says of itself while it stays away lasts for seconds; the log keeps it.
+    left = daemon.wait_for("its going", lambda: events(daemon, "room.left", "back"))[0]
+    assert "put us out of the room" in left, left
     failed = daemon.wait_for_phase("gone", "failed")
     assert "put us out of the room" in failed["reason"]
     # The people are not recorded behind their backs, and what was recorded until then is there.
     for name in ("back", "gone"):
         folder = daemon.wait_for_export(name)[0]
         assert_plays(folder / "call.mkv")
-    daemon.wait_for_phase("back", "joined")
+    again = daemon.wait_for("its return", lambda: events(daemon, "room.joined", "back")[1:])[0]
+    put_out_at = next(line for line in daemon.log("the room server put us out") if "room.name=back" in line)
+    assert seconds_between(put_out_at, again) >= 3, again
     assert daemon.room("gone")["phase"] == "failed"
     daemon.post("/v1/rooms/gone/record")
     daemon.wait_for_phase("gone", "joined")

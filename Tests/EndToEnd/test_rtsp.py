@@ -110,7 +110,7 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     killed.kill()
     assert tcp.wait(LIMIT) == 0, tcp.story()
     rtp.wait_until_received(reader, received[2])
-    rtp.wait_until_received(udp, received[1], 1)
+    rtp.wait_until_received(udp, received[1])
     udp.signal(signal.SIGINT)
     udp.wait(LIMIT)
     rtp.end_gstreamer(reader)
@@ -176,7 +176,7 @@ def first_line(port, context):
 def widths(path):
     """Widths of the pictures in a file, each once, in the order in which they come."""
     shown = subprocess.run(["ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "frame=width", "-of",
-                            "csv=p=0", path], capture_output=True, text=True, timeout=60).stdout
+                            "csv=p=0", path], capture_output=True, text=True, timeout=LIMIT).stdout
     return list(dict.fromkeys(re.findall(r"\d+", shown)))
 
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import stat
+import time
 import urllib.parse
 
 import media
@@ -414,7 +415,10 @@ def test_files_are_0640_and_folders_0750(stage, mask):
     folder, = daemon.wait_for_export("standup")
     ident = daemon.recordings()[0]["id"]
     daemon.post(f"/v1/recordings/{ident}/exports", {"layout": "browser"})
-    daemon.wait_for("the rendition", lambda: len(list(folder.iterdir())) == 5)
+    rendition = daemon.wait_for("the rendition", lambda: [
+        export for export in daemon.get(f"/v1/recordings/{ident}/exports")["exports"]
+        if export["layout"] == "browser" and export["state"] in ("done", "failed")])[0]
+    assert rendition["state"] == "done" and (folder / rendition["file"]).exists(), rendition
     assert wrong() == {}
 
 
@@ -513,7 +517,10 @@ def test_a_login_serves_our_own_page_only(stage):
     assert daemon.request("GET", "/v1/rooms", headers=login)[0] == 401
     # Whoever guesses is slowed down, and does not lock out who knows.
     assert daemon.request("GET", "/v1/rooms", headers=bearer(secret))[0] == 200
+    began = time.monotonic()
     answers = [daemon.request("GET", "/v1/rooms", headers=bearer(f"guess-number-{number:04}"))[0]
                for number in range(30)]
-    assert answers[0] == 401 and answers[-1] == 429 and set(answers) == {401, 429}
+    assert answers[0] == 401 and set(answers) == {401, 429}
+    # Ten, and one more every 6 s.
+    assert answers.count(401) <= 11 + (time.monotonic() - began) / 6, answers
     assert daemon.request("GET", "/v1/rooms", headers=bearer(secret))[0] == 200

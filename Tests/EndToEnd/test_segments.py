@@ -9,7 +9,7 @@ import media
 import pytest
 from daemon import Daemon
 from figures import assert_plays, assert_sound, losses
-from harness import LIMIT, interrupted, json_objects, room_url, wait_for_media, wait_for_more
+from harness import LIMIT, interrupted, json_objects, room_url, wait_for_media, wait_for_seconds
 
 ROOM = "123123"
 
@@ -139,9 +139,10 @@ def test_a_recording_begins_before_it_was_ordered(stage):
         "automatic": False, "preroll": "2s", "tags": ["weekly"], "notes": "With guests", "empty_after": "1s"}}})
     daemon.wait_for_phase("standup", "joined", LIMIT)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
-    peer.wait_for_event("sending", LIMIT)
+    daemon.wait_for("its tracks", lambda: len(daemon.room("standup")["status"]["tracks"]) >= 2, LIMIT)
     # More than is kept.
-    time.sleep(3)
+    sent, = peer.figures("framesSent")
+    peer.wait_for_figure("framesSent", sent + 120)
     ordered = time.time()
     daemon.post("/v1/rooms/standup/record")
     daemon.wait_for_recording("standup", LIMIT)
@@ -150,7 +151,8 @@ def test_a_recording_begins_before_it_was_ordered(stage):
     status, _, answer = daemon.request("PATCH", "/v1/rooms/standup",
                                        {"record": {"tags": ["weekly", "late"], "notes": "With a guest"}})
     assert status == 200, answer
-    wait_for_more(daemon.process, daemon.storage)
+    # What was kept, and what came after the order.
+    wait_for_seconds(daemon.process, daemon.storage, 3)
     peer.end(LIMIT)
     folder, = daemon.wait_for_export("standup", LIMIT)
     assert_plays(folder / "call.mkv")

@@ -2,11 +2,11 @@
 """SkyRTC rooms with aiortc: the mesh, the call dialect, restarts of their servers, and rooms shared with Socket.IO."""
 
 import signal
-import time
 
 import media
 from figures import assert_count, assert_counters, assert_plays, assert_saw, losses
-from harness import LIMIT, PEERS, json_objects, python, wait_for_media, wait_for_more, wait_until_seen
+from harness import (LIMIT, PEERS, SOME, json_objects, python, tracks, wait_for_media, wait_for_more,
+                     wait_until_seen)
 from proxy import Proxy
 
 ROOM = "100"
@@ -56,6 +56,11 @@ def ours(server, known=()):
             if fact["event"] == "join" and fact["sid"] not in known]
 
 
+def gone(server):
+    """The ids of those whose WebSocket has closed."""
+    return {fact["sid"] for fact in json_objects(server.messages.splitlines()) if fact["event"] == "disconnect"}
+
+
 def figures_about(peer, other):
     """The figures of a peer's last connection with another member."""
     facts = peer.facts
@@ -67,6 +72,13 @@ def figures_about(peer, other):
 
 def assert_share(recorder, stream, sent, story):
     assert_count(len(media.packets(recorder.exported, stream["index"])), sent, losses(recorder), story)
+
+
+def wait_for_growth(recorder, paths):
+    """Waits until each of these files has about a second more."""
+    before = {path: path.stat().st_size for path in paths}
+    recorder.wait_for("their growth", lambda: all(
+        path.stat().st_size > size + SOME[path.suffix] * 2 // 3 for path, size in before.items()), LIMIT)
 
 
 def no_violations(server):
@@ -82,14 +94,14 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     storage = stage.folder / "storage"
     first.wait_for_event("connected", LIMIT)
     wait_for_media(recorder, storage)
+    own_tracks = tracks(storage)
     crashing, early = members(stage, server, SMALL, SMALL)
     wait_for_media(recorder, storage, 6)
     assert early.end(LIMIT) == 0, early.story()
     wait_for_more(recorder, storage, 4)
     crashing.kill()
-    # Their last packets may still be on their way into files.
-    time.sleep(1)
-    wait_for_more(recorder, storage)
+    # Whoever stays goes on: what the others sent last may still be on its way into files.
+    wait_for_growth(recorder, own_tracks)
     wait_until_seen(first, notes)
     story = finish(recorder)
     own, = ours(server, {peer.sid for peer in (first, crashing, early)})
@@ -127,8 +139,9 @@ def test_a_call_is_taken_and_survives_the_server(stage):
     successor.wait_for("us again", lambda: "tapedeck" in successor.messages, LIMIT)
     wait_for_more(recorder, storage)
     wait_until_seen(caller, notes)
-    second = phone(stage, successor, *SMALL, "--duration", "3")
-    assert second.wait(LIMIT) == 0, second.story()
+    second = phone(stage, successor, *SMALL)
+    wait_for_media(recorder, storage, 4)
+    assert second.end(LIMIT) == 0, second.story()
     assert caller.end(LIMIT) == 0, caller.story()
     story = finish(recorder)
     proxy.close()
@@ -155,9 +168,10 @@ def test_a_restart_of_the_server_costs_no_media(stage):
     newcomer, = members(stage, server, SMALL)
     wait_for_media(recorder, storage, 4)
     wait_for_more(recorder, storage, 4)
+    # Once, at last: a server that takes its time to answer is joined again.
+    server.wait_for("one of us", lambda: len(set(ours(server, {newcomer.sid})) - gone(server)) == 1, LIMIT)
     story = finish(recorder)
     proxy.close()
-    assert len(ours(server, {newcomer.sid})) == 1, server.story()
     no_violations(server)
     videos = media.streams(recorder.exported, "video")
     assert len(videos) == 2, story
@@ -179,7 +193,7 @@ def test_apps_of_both_kinds_meet_in_our_rooms(stage):
     sky_kind.wait_for("us", lambda: sky_kind.event("new_peer"), LIMIT)
     late = stage.aiortc(server, ROOM, "--receive", *SMALL)
     late.wait_for("all connections", lambda: [
-        fact["event"] for fact in late.facts].count("connected") == 3, LIMIT)
+        fact["event"] for fact in late.facts].count("connected") >= 3, LIMIT)
     wait_for_media(recorder, stage.folder / "storage", 6)
     story = finish(recorder)
     videos = media.streams(recorder.exported, "video")
@@ -200,12 +214,7 @@ def test_a_browser_meets_a_skyrtc_app(stage):
     app, = members(stage, server, ("--receive", *SMALL), path="/")
     app.wait_for_event("decoding", LIMIT)
     browser.wait_for_event("connected", LIMIT)
-
-    def sees_app():
-        browser.tell("stats")
-        fact = browser.event("stats")
-        return fact and [figures for figures in fact["connections"] if figures.get("framesDecoded", 0) >= 15]
-    browser.wait_for("pictures of the app", sees_app, LIMIT)
+    browser.wait_for_figure("framesDecoded", 15)
     assert app.end(LIMIT) == 0, app.story()
     ended = app.event("end")
     assert ended["connections"] == 1 and ended["framesDecoded"] > 0 and ended["audioFramesReceived"] > 0, app.story()

@@ -6,7 +6,7 @@ import subprocess
 
 import media
 from daemon import WHOLE
-from harness import LIMIT, recording_folder, room_url
+from harness import LIMIT, interrupted, recording_folder, room_url, wait_for_media
 
 
 def verify(stage, *arguments):
@@ -28,11 +28,12 @@ def middle_of_largest_packet(path):
 def test_a_recording_is_certified(stage):
     server = stage.serve()
     camera = stage.tapedeck("camera", room_url(server, "verify"), "--size", "320x180", "--json")
-    recorder = stage.run_tapedeck("record", room_url(server, "verify"), "--duration", "3s", "--directory",
-                                  stage.folder / "storage", timeout=LIMIT)
-    assert recorder.exit_code == 0, recorder.story()
+    storage = stage.folder / "storage"
+    recorder = stage.tapedeck("record", room_url(server, "verify"), "--directory", storage)
+    wait_for_media(recorder, storage)
+    interrupted(recorder)
     camera.end(LIMIT)
-    folder = recording_folder(stage.folder / "storage")
+    folder = recording_folder(storage)
 
     run, certificate = verify(stage, folder, "--decode")
     assert run.exit_code == 0 and certificate["verdict"] in WHOLE, run.story()

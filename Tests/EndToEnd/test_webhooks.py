@@ -25,6 +25,11 @@ def deliveries(receiver):
     return [fact for fact in receiver.facts if fact["event"] == "delivery"]
 
 
+def taken(receiver):
+    """Each delivery once: an answer that does not come in time is asked for again."""
+    return list({fact["delivery"]: fact for fact in reversed(deliveries(receiver))}.values())[::-1]
+
+
 def add_room(daemon, name):
     daemon.post("/v1/rooms", {"name": name, "definition": {"url": f"{NOWHERE}-{name}", "join": "on-demand"}})
 
@@ -54,9 +59,9 @@ def test_a_call_is_told_and_a_reload_changes_who_is_told(stage):
     daemon.wait_for_export("standup")
 
     def told():
-        kinds = [fact["kind"] for fact in deliveries(first)]
+        kinds = [fact["kind"] for fact in taken(first)]
         return kinds if "recording.finished" in kinds else None
-    assert first.wait_for("recording.finished", told, 15) == ["recording.started", "recording.finished"]
+    assert first.wait_for("recording.finished", told) == ["recording.started", "recording.finished"]
     recording, = daemon.recordings()
     for fact in deliveries(first):
         assert fact["signed"], fact
@@ -68,9 +73,9 @@ def test_a_call_is_told_and_a_reload_changes_who_is_told(stage):
     daemon.post("/v1/reload")
     assert daemon.request("DELETE", f"/v1/recordings/{recording['id']}")[0] == 204
     second.wait_for("recording.deleted", lambda: deliveries(second))
-    fact, = deliveries(second)
+    fact, = taken(second)
     assert fact["kind"] == "recording.deleted" and fact["signed"]
-    assert len(deliveries(first)) == 2, "who is told no more"
+    assert len(taken(first)) == 2, "who is told no more"
     assert_no_secret(daemon)
 
 
@@ -84,17 +89,17 @@ def test_a_receiver_that_is_down_is_told_later_and_one_that_is_gone_never(stage)
     daemon.wait_for("a failed attempt", lambda: daemon.log("webhook delivery failed"))
     down = sink(stage, port=port)
     down.wait_for("the second attempt", lambda: deliveries(down))
-    fact, = deliveries(down)
+    fact, = taken(down)
     assert fact["signed"] and fact["body"]["room"] == "a"
     # The same delivery again, signed anew, until it is taken.
-    fickle.wait_for("the third attempt", lambda: len(deliveries(fickle)) == 3)
+    fickle.wait_for("the third attempt", lambda: len(deliveries(fickle)) >= 3)
     assert len({fact["delivery"] for fact in deliveries(fickle)}) == 1
     assert all(fact["signed"] for fact in deliveries(fickle))
     # Given up at once; what happens later is told.
     refused, = deliveries(gone)
     assert refused["status"] == "410"
     assert daemon.request("DELETE", "/v1/rooms/a")[0] == 204
-    gone.wait_for("the next event", lambda: len(deliveries(gone)) == 2)
+    gone.wait_for("the next event", lambda: len(deliveries(gone)) >= 2)
     assert [fact["kind"] for fact in deliveries(gone)] == ["room.added", "room.removed"]
     daemon.wait_for("a dead letter", lambda: figure(daemon, "tapedeck_webhook_dead_letters") == 1)
     assert_no_secret(daemon)
@@ -108,6 +113,6 @@ def test_what_waits_outlives_a_restart(stage):
     receivers = []
     daemon.restart(lambda: receivers.append(sink(stage, port=port)))
     receivers[0].wait_for("the delivery", lambda: deliveries(receivers[0]))
-    fact, = deliveries(receivers[0])
+    fact, = taken(receivers[0])
     assert fact["signed"] and fact["body"]["room"] == "before"
     assert_no_secret(daemon)

@@ -51,6 +51,10 @@ CHUNK = 960
 VIDEO_RATE = 90000
 # Enough for every cell of the counter in a small picture, also where it flashes; the most that aiortc takes for VP8.
 BITRATE = 1_500_000
+# Longer than any test: nothing of a test that was killed stays.
+LIMIT = 900
+# More than may be under way when a recording ends, also at few a second.
+SOME_FRAMES = 45
 
 
 def report(**facts):
@@ -468,6 +472,7 @@ class Peer:
         for name in ("joined", "otherjoin", "full", "leaved", "bye", "message", "disconnect"):
             self.sio.on(name, getattr(self, "on_" + name))
         self.left = asyncio.Event()
+        self.has_changed = asyncio.Event()
 
     async def send(self, member, message):
         addressee = {"to": member} if self.is_mesh else {}
@@ -550,10 +555,12 @@ class Peer:
         while not any(connection.figures["connected"] for connection in self.connections.values()):
             await asyncio.sleep(0.05)
         await asyncio.sleep(self.options.duration)
+        if self.options.second_video:
+            await self.has_changed.wait()
         self.ended.set()
 
     async def change_call(self):
-        """Offers a second video track once connected, and takes it away again."""
+        """Offers a second video track once connected, and takes it away again when some of it was sent."""
         start, end = self.options.second_video
         while not (live := [member for member, connection in self.connections.items()
                             if connection.figures["connected"]]):
@@ -565,11 +572,14 @@ class Peer:
             await self.send(member, await connection.offer())
         report(event="changed", change="add")
         await asyncio.sleep(end - start)
+        while connection.figures["secondFramesSent"] < SOME_FRAMES:
+            await asyncio.sleep(0.05)
         async with self.lock:
             transceiver.sender.replaceTrack(None)
             transceiver.direction = "inactive"
             await self.send(member, await connection.offer())
         report(event="changed", change="remove")
+        self.has_changed.set()
 
     async def run(self):
         loop = asyncio.get_running_loop()
@@ -625,7 +635,7 @@ def parse(parser):
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--bitrate", type=int, default=BITRATE, help="of the video, bit/s")
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
-    parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--video-start", type=float, default=0, help="seconds of the call without pictures")
     parser.add_argument("--audio-start", type=float, default=0, help="seconds of the call without sound")
     parser.add_argument("--on-the-second", action="store_true", help="flash at whole seconds of UTC")
@@ -643,7 +653,8 @@ def parse(parser):
 
     parser.add_argument("--freeze", type=span, help="START-END, in seconds of pictures: an echo shows one all the time")
     parser.add_argument("--second-video", type=span,
-                        help="START-END, in seconds of the call: send a second video track meanwhile")
+                        help="START-END, in seconds of the call: send a second video track meanwhile, and until "
+                        f"{SOME_FRAMES} frames of it are sent")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.width, options.height = map(int, options.size.split("x"))

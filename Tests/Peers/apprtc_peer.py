@@ -4,7 +4,8 @@
 
 First in the room it posts its offer and candidates to the room server; second it answers through the collider. On `bye`
 it offers anew to the next one. It never opens a lost WebSocket again: from then on it posts to the collider. Prints the
-JSON objects of aiortc_peer.py; `joined` says isInitiator. Leaves in the order of the web client.
+JSON objects of aiortc_peer.py, also on its command `stats`; `joined` says isInitiator. Leaves in the order of the web
+client.
 
 Runs in .venv/peers and borrows aiohttp of .venv/socketio5. Exit codes: 0 was connected, 1 never connected, 3 could not
 join.
@@ -16,9 +17,11 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import pathlib
 import re
 import signal
+import stat
 import sys
 
 import aiortc_peer
@@ -126,6 +129,15 @@ class Member:
         await asyncio.sleep(self.options.duration)
         self.ended.set()
 
+    async def read_commands(self):
+        if not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+            return
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            if line.strip() == b"stats":
+                report(event="stats", connections=[self.connection.figures] if self.connection else [])
+
     async def leave(self):
         parameters = self.parameters
         names = f"{parameters['room_id']}/{parameters['client_id']}"
@@ -162,7 +174,7 @@ class Member:
                     await self.call()
                 for message in sorted(messages, key=lambda message: message["type"] == "candidate"):
                     await self.take(message)
-            tasks = [asyncio.create_task(self.listen())]
+            tasks = [asyncio.create_task(self.listen()), asyncio.create_task(self.read_commands())]
             if self.options.duration:
                 tasks.append(asyncio.create_task(self.watch()))
             with contextlib.suppress(asyncio.TimeoutError):

@@ -45,6 +45,10 @@ FLAGS = [
 ]
 # Who may use a camera is shown the host's addresses, too.
 SHOWN_TO_ALL = ["--use-fake-ui-for-media-stream", "--disable-features=WebRtcHideLocalIpsWithMdns"]
+# Nobody waits this long but for a browser that hangs.
+WAIT = 90
+# Longer than any test: nothing of a test that was killed stays.
+LIMIT = 900
 PAGE_FOLDER = pathlib.Path(__file__).resolve().parent / "page"
 LOOK_AT_SERVED_PAGE = """async () => Object.fromEntries(await Promise.all([...tapedeckRoom.peers].map(
     async ([member, pc]) => [member, { connected: pc.connectionState === "connected", ...await figures(pc) }])))"""
@@ -139,7 +143,7 @@ class BrowserPeer:
         query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
         await page.goto(f"{self.options.page}?{query}")
         await page.wait_for_function("() => ['joined', 'full', 'error'].includes(tapedeckRoom.state)",
-                                     timeout=15_000)
+                                     timeout=WAIT * 1000)
         state = await page.evaluate("() => tapedeckRoom.state")
         self.on_report({"event": state, "room": self.options.room})
 
@@ -178,13 +182,14 @@ class BrowserPeer:
         async with contextlib.AsyncExitStack() as stack:
             playwright = await stack.enter_async_context(async_playwright())
             browser = await playwright.chromium.launch(
-                executable_path=self.options.chromium, args=flags,
+                executable_path=self.options.chromium, args=flags, timeout=WAIT * 1000,
                 handle_sigint=False, handle_sigterm=False, handle_sighup=False)
             stack.push_async_callback(browser.close)
             context = await browser.new_context()
             if not self.options.mdns:
                 await context.grant_permissions(["camera", "microphone"])
             page = await context.new_page()
+            page.set_default_timeout(WAIT * 1000)
             page.on("pageerror", lambda error: report({"event": "error", "reason": str(error)}))
             try:
                 await (self.use_served_page(page) if self.options.page else self.use_own_page(page, stack))
@@ -201,7 +206,7 @@ class BrowserPeer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             with contextlib.suppress(asyncio.TimeoutError, Error):
-                await asyncio.wait_for(self.leave(page), 5)
+                await asyncio.wait_for(self.leave(page), WAIT)
         connections = [figures for figures in self.closed if figures.get("connected")]
         report({"event": "end", "connections": len(connections),
                 **{name: sum(figures.get(name) or 0 for figures in self.closed) for name in SUMS}})
@@ -234,7 +239,7 @@ def main():
     parser.add_argument("--size", default="640x480")
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
-    parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")
     parser.add_argument("--mute-cycle", type=float, default=0, help="mute and unmute every so many seconds")
     parser.add_argument("--resize", type=float, default=0, help="halve and restore the picture every so many seconds")

@@ -29,7 +29,7 @@ import threading
 import time
 import urllib.parse
 
-from browser_peer import LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SUMS, report
+from browser_peer import LIMIT, LOOK_AT_SERVED_PAGE, PAGE_FOLDER, SUMS, WAIT, report
 
 PREFERENCES = {
     "app.update.auto": False,
@@ -47,8 +47,8 @@ class Marionette:
     """Firefox's own remote control: JSON in netstrings over TCP."""
 
     def __init__(self, port):
-        self.connection = socket.create_connection(("127.0.0.1", port), 10)
-        self.connection.settimeout(30)
+        self.connection = socket.create_connection(("127.0.0.1", port), WAIT)
+        self.connection.settimeout(WAIT)
         self.stream = self.connection.makefile("rb")
         self.numbers = itertools.count(1)
         self.read()
@@ -94,7 +94,7 @@ def firefox(program, limit):
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -117,7 +117,7 @@ class FirefoxPeer:
         query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
         page.call("WebDriver:Navigate", {"url": f"{self.options.page}?{query}"})
         page.evaluate((PAGE_FOLDER / "figures.js").read_text() + "\nwindow.figures = figures;")
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + WAIT
         while (state := page.evaluate("return tapedeckRoom.state")) not in ("joined", "full", "error"):
             if time.monotonic() > deadline:
                 break
@@ -125,22 +125,23 @@ class FirefoxPeer:
         report({"event": state, "room": self.options.room})
         return state
 
-    def close(self, member, figures):
-        facts = {"event": "closed", "member": member, "at": time.time(), **figures}
+    def close(self, member, figures, looked_at):
+        facts = {"event": "closed", "member": member, "at": time.time(), "lookedAt": looked_at, **figures}
         self.closed.append(facts)
         report(facts)
 
     def watch(self, page):
         """Reports who comes and goes, until the end."""
-        last = {}
+        last, looked_at = {}, None
         while True:
+            began = time.time()
             now = page.evaluate(f"return ({LOOK_AT_SERVED_PAGE})()")
             for member, figures in now.items():
                 if figures["connected"] and not last.get(member, {}).get("connected"):
                     report({"event": "connected", "member": member, "at": time.time()})
             for member in last.keys() - now.keys():
-                self.close(member, last[member])
-            last = now
+                self.close(member, last[member], looked_at)
+            last, looked_at = now, began
             while not self.commands.empty():
                 command = self.commands.get()
                 if command == "stats":
@@ -149,7 +150,7 @@ class FirefoxPeer:
                 break
         page.evaluate("document.getElementById('leave').click()")
         for member, figures in last.items():
-            self.close(member, figures)
+            self.close(member, figures, looked_at)
 
     def run(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -157,7 +158,7 @@ class FirefoxPeer:
         limit = threading.Timer(self.options.limit, self.ended.set)
         limit.daemon = True
         limit.start()
-        with firefox(self.options.firefox, 30) as page:
+        with firefox(self.options.firefox, WAIT) as page:
             report({"event": "started", "version": page.evaluate("return navigator.userAgent")})
             if self.join(page) != "joined":
                 return 3
@@ -174,7 +175,7 @@ def main():
     parser.add_argument("--page", required=True, help="of `tapedeck serve`, http://HOST:PORT/")
     parser.add_argument("--room", required=True)
     parser.add_argument("--name", default="Firefox")
-    parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--firefox", default="/usr/bin/firefox-esr")
     sys.exit(FirefoxPeer(parser.parse_args()).run())
 

@@ -123,7 +123,7 @@ def main():
     parser.add_argument("--case", action="append", choices=CASES, help="may be repeated; default: all")
     parser.add_argument("--pause", type=float, default=0.2, help="seconds between cases")
     parser.add_argument("--stay", type=float, default=1, help="seconds in the room afterwards")
-    parser.add_argument("--limit", type=float, default=30, help="seconds to wait for somebody")
+    parser.add_argument("--limit", type=float, default=90, help="seconds to wait for somebody")
     options = parser.parse_args()
     try:
         asyncio.run(attack(options))

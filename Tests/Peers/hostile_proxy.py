@@ -3,8 +3,8 @@
 """A proxy before a Socket.IO server (Engine.IO 4 over WebSocket) that slips bad frames between the server's own.
 
 The harmless ones come one after the other as soon as the client has joined, and again every --every seconds; those
-that may cost the client its connection (--case) come once, --after seconds later. Prints {"port": N}, then
-{"event": "injected", "case": …}. Runs in .venv/socketio5.
+that may cost the client its connection (--case) come once, --after seconds later or when a line comes on standard
+input. Prints {"port": N}, then {"event": "injected", "case": …}. Runs in .venv/socketio5.
 
 Example: .venv/socketio5/bin/python Tests/Peers/hostile_proxy.py --target http://127.0.0.1:3000 --case oversize
 """
@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import sys
 
 import aiohttp
 from aiohttp import web
@@ -44,6 +45,13 @@ class Proxy:
     def __init__(self, options):
         self.options = options
         self.pending = list(options.case)
+        self.commanded = asyncio.Event()
+
+    async def read_command(self):
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        if await reader.readline():
+            self.commanded.set()
 
     async def forward(self, source, destination, seen):
         async for message in source:
@@ -60,7 +68,7 @@ class Proxy:
         with contextlib.suppress(ConnectionError):
             await self.inject_harmless(client)
             if self.pending:
-                await asyncio.sleep(self.options.after)
+                await (self.commanded.wait() if self.options.on_command else asyncio.sleep(self.options.after))
                 case = self.pending.pop(0)
                 frame = CASES[case]
                 # Said first: the client may hang up in the middle of the frame.
@@ -96,7 +104,9 @@ class Proxy:
 
 async def serve(options):
     application = web.Application()
-    application.router.add_get("/socket.io/", Proxy(options).handle)
+    proxy = Proxy(options)
+    reading = asyncio.create_task(proxy.read_command()) if options.on_command else None
+    application.router.add_get("/socket.io/", proxy.handle)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -105,6 +115,8 @@ async def serve(options):
         asyncio.get_running_loop().add_signal_handler(name, ended.set)
     print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
     await ended.wait()
+    if reading:
+        reading.cancel()
     await asyncio.wait_for(runner.cleanup(), timeout=5)
 
 
@@ -114,6 +126,7 @@ def main():
     parser.add_argument("--case", action="append", default=[], choices=CASES,
                         help="one for each connection in turn; may be repeated")
     parser.add_argument("--after", type=float, default=2, help="seconds from joining to the case")
+    parser.add_argument("--on-command", action="store_true", help="the case comes with a line, not after a time")
     parser.add_argument("--every", type=float, default=1, help="seconds between harmless rounds; 0: one round")
     asyncio.run(serve(parser.parse_args()))
 

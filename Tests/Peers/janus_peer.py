@@ -24,9 +24,11 @@ import urllib.error
 import urllib.request
 
 
-from aiortc_peer import Connection, gather_loopback, report, run_to_the_end
+from aiortc_peer import LIMIT, Connection, gather_loopback, report, run_to_the_end
 
 PLUGIN = "janus.plugin.videoroom"
+# Longer than a long poll takes: nobody waits this long but for a server that hangs.
+WAIT = 90
 
 
 class SessionLost(Exception):
@@ -43,7 +45,7 @@ class Session:
         self.results = {}
         self.queues = {}
 
-    async def http(self, path, body=None, timeout=35):
+    async def http(self, path, body=None, timeout=WAIT):
         def exchange():
             data = json.dumps(body).encode() if body else None
             request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
@@ -58,11 +60,11 @@ class Session:
         transaction = f"peer-{next(self.transactions)}"
         path = self.path + (f"/{handle}" if handle else "")
         result = self.results[transaction] = asyncio.get_running_loop().create_future()
-        answer = await self.http(path, {"janus": kind, "transaction": transaction, **members}, 10)
+        answer = await self.http(path, {"janus": kind, "transaction": transaction, **members}, WAIT)
         if answer["janus"] == "error":
             raise SessionLost(f"{kind}: {answer['error']}")
         if answer["janus"] == "ack" and kind == "message":
-            answer = await asyncio.wait_for(result, 10)
+            answer = await asyncio.wait_for(result, WAIT)
         self.results.pop(transaction, None)
         return answer
 
@@ -210,7 +212,7 @@ def main():
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=15)
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
-    parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.width, options.height = map(int, options.size.split("x"))

@@ -14,7 +14,7 @@ import time
 import janus_configuration
 
 ROOM = 1234
-LIMIT = 20
+LIMIT = 90
 
 
 def free_port():

@@ -30,7 +30,7 @@ from aiohttp import web
 from aiortc import RTCSessionDescription
 from aiortc.sdp import candidate_from_sdp
 
-from aiortc_peer import Connection, gather_loopback, report, run_to_the_end
+from aiortc_peer import LIMIT, Connection, gather_loopback, report, run_to_the_end
 
 SDP = "application/sdp"
 FRAGMENT = "application/trickle-ice-sdpfrag"
@@ -244,7 +244,7 @@ def main():
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
-    parser.add_argument("--limit", type=float, default=120, help="seconds until it ends in any case")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     options = parser.parse_args()
     if not re.fullmatch(r"\d+x\d+", options.size):
         parser.error("--size takes WIDTHxHEIGHT")
