@@ -12,6 +12,7 @@
 #   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
 #   make certificate-figures  what a recording's certificate costs beside its export, in about a minute
 #   make export-figures   what the export of four hours costs, against mkvmerge, in about five minutes
+#   make journal-figures  what a journal of ten million lines costs whoever goes on, lists and exports, in about three minutes
 #   make output-figures   what sending a participant on as RTP costs, in about three minutes
 #   make kill-figures     what 100 recordings lose at SIGKILL, in about four minutes
 #   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in seven
@@ -29,7 +30,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak
+.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak
 
 demo:
 	@.ci/install-packages demo
@@ -77,6 +78,9 @@ certificate-figures: build
 export-figures: build
 	swift build --build-tests
 	python3 Tests/Benchmarks/export_cost.py
+
+journal-figures: build
+	.venv/peers/bin/python Tests/Benchmarks/long_journal.py
 
 load-figures: build
 	.venv/peers/bin/python Tests/Benchmarks/load_cost.py

@@ -18,7 +18,7 @@ extension Catalogue {
     /// Reads files; returns what is known then. Throws `StorageError` if the folder cannot be read.
     @discardableResult
     public func refresh(_ folder: RecordingFolder) async throws -> RecordingEntry {
-        let summary = try RecordingSummary.read(folder)
+        let summary = try self.summaries.read(folder)
         let entry = RecordingEntry(summary, storage: self.storage)
         try await self.write { database in
             try Self.save(entry, database)

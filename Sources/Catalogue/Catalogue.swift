@@ -25,6 +25,7 @@ public final class Catalogue: Sendable {
     /// What was found in the catalogue's place and put aside; the daemon warns once and rebuilds.
     public let setAside: SetAside?
     let pool: DatabasePool
+    let summaries = RecordingSummaries()
 
     /// The catalogue's path in a storage directory.
     public static func path(in storage: String) -> String { storage + "/catalogue.sqlite" }

@@ -9,7 +9,6 @@ struct ExportInput {
     private(set) var warnings: [String] = []
     /// What tells the file from others, 16 bytes.
     let uid: [UInt8]
-    private let journal: SeriesJournal?
 
     /// Reads journals and opens files; see `RecordingContents`.
     init(_ subject: ExportSubject, keepsDamaged: Bool) throws(ExportError) {
@@ -17,12 +16,9 @@ struct ExportInput {
         switch subject {
         case .recording(let folder):
             self.contents = try RecordingContents(folder, keepsDamaged: keepsDamaged)
-            self.journal = nil
             self.uid = id
         case .series(let series):
-            let journal = try SeriesJournal(series)
-            self.contents = RecordingContents(series, journal, keepsDamaged: keepsDamaged)
-            self.journal = journal
+            self.contents = try RecordingContents(series, keepsDamaged: keepsDamaged)
             // Another file than the segment's own.
             self.uid = id.reversed()
             self.warn(of: series)
@@ -30,11 +26,11 @@ struct ExportInput {
     }
 
     /// What the certificate of the recording can go on with; `nil` for a series, whose recordings are read one by one.
-    var contentsOfRecording: RecordingContents? { self.journal == nil ? self.contents : nil }
+    var contentsOfRecording: RecordingContents? { self.contents.seriesJournal == nil ? self.contents : nil }
 
     /// The tracks of a file that holds these sources.
     func lanes(_ sources: [TrackSource]) -> [TrackLane] {
-        guard let journal = self.journal else { return sources.map { TrackLane($0) } }
+        guard let journal = self.contents.seriesJournal else { return sources.map { TrackLane($0) } }
         return SeriesLanes.join(sources, self.contents, journal)
     }
 

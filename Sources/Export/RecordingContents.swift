@@ -25,12 +25,12 @@ struct RecordingContents {
     /// What the journal tells of the call itself.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
+    /// How the tracks of a series follow each other; `nil` for a recording.
+    private(set) var seriesJournal: SeriesJournal?
     /// What a certificate needs of the journal.
     var facts = JournalFacts()
-    /// How far the journal can be read and trusted; its entries are not kept.
+    /// How far the journal can be read and trusted.
     var journal = Journal()
-    /// Records of the journal.
-    var lines = 0
     var map = RTPClockMap([])
     /// Track files that cannot be used, and why.
     var unusable: [String: ExportError] = [:]
@@ -44,25 +44,28 @@ struct RecordingContents {
     ///
     /// - Parameter keepsDamaged: whether units that cannot be decoded are read as well.
     init(_ folder: RecordingFolder, keepsDamaged: Bool = true) throws(ExportError) {
-        let journal: Journal
+        self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
+        var contents = self
+        var placed = JournalParts()
+        var clocks = TrackClockCollector()
+        var opened: [TrackOpened] = []
+        let take = { (entry: JournalEntry) in
+            clocks.take(entry)
+            if let record = contents.take(entry, keepsDamaged: keepsDamaged) { opened.append(record) }
+        }
         do throws(StorageError) {
-            journal = try Journal.read(folder)
+            contents.journal = try Journal.read(folder) { placed.take($0, take) }
         } catch {
             throw ExportError(error)
         }
-        self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
-        let placed = JournalParts(journal.entries)
+        placed.finish(take)
+        self = contents
         self.parts = placed.parts
-        let opened = self.take(placed.entries, keepsDamaged: keepsDamaged)
-        if journal.skippedLines > 0 {
-            self.warnings.append("the journal has \(journal.skippedLines) lines that cannot be read")
+        if self.journal.skippedLines > 0 {
+            self.warnings.append("the journal has \(self.journal.skippedLines) lines that cannot be read")
         }
-        self.warn(ofDamaged: placed)
-        self.journal.skippedLines = journal.skippedLines
-        self.journal.chain = journal.chain
-        self.journal.digest = journal.digest
-        self.lines = journal.entries.count
-        self.map = RTPClockMap(entries: placed.entries)
+        self.warn(ofDamaged: placed.damagedCount)
+        self.map = RTPClockMap(clocks.tracks())
         for record in opened { self.openKnown(record, folder) }
         self.openUnknown(folder)
         self.sources.sort { $0.file < $1.file }
@@ -72,12 +75,20 @@ struct RecordingContents {
     /// Reads the journals of a series, and looks at every track file; all files rest.
     ///
     /// Tracks have the numbers that `SeriesJournal` gives them; files are named as from the first segment's folder.
-    init(_ series: RecordingSeries, _ journal: SeriesJournal, keepsDamaged: Bool) {
+    init(_ series: RecordingSeries, keepsDamaged: Bool) throws(ExportError) {
         self.room = ""
-        let opened = self.take(journal.placed.entries, keepsDamaged: keepsDamaged)
+        var contents = self
+        var clocks = TrackClockCollector()
+        var opened: [TrackOpened] = []
+        let journal = try SeriesJournal(series) { entry in
+            clocks.take(entry)
+            if let record = contents.take(entry, keepsDamaged: keepsDamaged) { opened.append(record) }
+        }
+        self = contents
+        self.seriesJournal = journal
         self.series = (series.id, nil)
-        self.warn(ofDamaged: journal.placed)
-        self.map = RTPClockMap(entries: journal.clockEntries)
+        self.warn(ofDamaged: journal.damagedCount)
+        self.map = RTPClockMap(clocks.tracks(following: journal.clocks))
         for (index, segment) in series.segments.enumerated() {
             let prefix = index == 0 ? "" : series.prefix(of: segment)
             let count = self.sources.count
@@ -113,9 +124,9 @@ struct RecordingContents {
         open(&self)
     }
 
-    private mutating func warn(ofDamaged placed: JournalParts) {
-        guard placed.damagedCount > 0 else { return }
-        self.warnings.append("the journal has \(placed.damagedCount) records whose times cannot be right")
+    private mutating func warn(ofDamaged count: Int) {
+        guard count > 0 else { return }
+        self.warnings.append("the journal has \(count) records whose times cannot be right")
     }
 
     /// Sorts the tracks by participant and kind, and otherwise leaves their order.
@@ -138,42 +149,39 @@ struct RecordingContents {
         self.sources = sorted.map(\.element)
     }
 
-    /// Takes what the journal says; returns the tracks that it opened.
-    private mutating func take(_ entries: [JournalEntry], keepsDamaged: Bool) -> [TrackOpened] {
-        var opened: [TrackOpened] = []
-        for entry in entries {
-            self.happenings.note(entry)
-            self.facts.take(entry)
-            switch entry.record {
-            case .recordingStarted(let record):
-                // Segments that follow tell their own; the first one's is that of all.
-                guard self.started == nil else { break }
-                self.room = record.room
-                self.host = record.host
-                self.displayName = record.displayName
-                self.series = record.series.map { ($0, record.segment ?? 1) }
-                self.tags = record.tags ?? []
-                self.notes = record.notes
-                self.started = (record.utc, entry.monotonicNanoseconds)
-            case .participantJoined(let record): self.note(record.participant, name: record.name)
-            case .trackOpened(let record):
-                self.note(record.participant, name: nil)
-                self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
-                opened.append(record)
-            case .trackDamaged(let record) where !keepsDamaged:
-                self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
-            case .trackMended(let record) where !keepsDamaged: self.damage[record.track]?.mended(at: record.rtpTime)
-            case .trackClosed(let record): self.closed[record.track] = record
-            case .packetsCounted(let record): self.packets[record.track] = record
-            case .detailsChanged(let record):
-                self.tags = record.tags ?? self.tags
-                self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
-            case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .trackDamaged,
-                .trackMended, .chatMessage, .marker, .recordingFinished:
-                break
-            }
+    /// Takes the next record of the journal; returns it if it opens a track.
+    private mutating func take(_ entry: JournalEntry, keepsDamaged: Bool) -> TrackOpened? {
+        self.happenings.note(entry)
+        self.facts.take(entry)
+        switch entry.record {
+        case .recordingStarted(let record):
+            // Segments that follow tell their own; the first one's is that of all.
+            guard self.started == nil else { break }
+            self.room = record.room
+            self.host = record.host
+            self.displayName = record.displayName
+            self.series = record.series.map { ($0, record.segment ?? 1) }
+            self.tags = record.tags ?? []
+            self.notes = record.notes
+            self.started = (record.utc, entry.monotonicNanoseconds)
+        case .participantJoined(let record): self.note(record.participant, name: record.name)
+        case .trackOpened(let record):
+            self.note(record.participant, name: nil)
+            self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
+            return record
+        case .trackDamaged(let record) where !keepsDamaged:
+            self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
+        case .trackMended(let record) where !keepsDamaged: self.damage[record.track]?.mended(at: record.rtpTime)
+        case .trackClosed(let record): self.closed[record.track] = record
+        case .packetsCounted(let record): self.packets[record.track] = record
+        case .detailsChanged(let record):
+            self.tags = record.tags ?? self.tags
+            self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
+        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .trackDamaged,
+            .trackMended, .chatMessage, .marker, .recordingFinished:
+            break
         }
-        return opened
+        return nil
     }
 
     private mutating func note(_ participant: String, name: String?) {

@@ -89,13 +89,13 @@ extension RecordingExamination {
         }
         self.certificate.files.append(digest)
         self.certificate.journal = Certificate.Journal(
-            lines: self.contents.lines,
+            lines: self.contents.journal.records,
             skippedLines: journal.skippedLines,
             chainedLines: journal.chain.chainedLines,
             chainBreak: journal.chain.firstBreak,
             chainEnd: journal.chain.chainedLines > 0 ? journal.chain.value : nil
         )
-        guard self.contents.lines > 0 else {
+        guard self.contents.journal.records > 0 else {
             self.note(.damage, .noJournal, file: Self.journalName, "it has no line that can be read")
             return
         }

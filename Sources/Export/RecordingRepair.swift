@@ -32,12 +32,12 @@ public enum RecordingRepair {
     /// - Throws: `ExportError` with code `busy` while a process records into the folder, or `storage`.
     public static func finish(_ folder: RecordingFolder) throws(ExportError) -> Report {
         do throws(StorageError) {
-            let journal = try Journal.read(folder)
-            var report = Report(wasFinished: journal.entries.contains { $0.record.isEnd })
+            let journal = try JournalEnd(folder)
+            var report = Report(wasFinished: journal.isFinished)
             let earlier = report.wasFinished ? try Manifest.read(folder) : try Self.earlierManifest(folder)
             report.needsExport = earlier?.exports.isEmpty ?? true
             if report.wasFinished {
-                report.needsExport = report.needsExport && journal.entries.contains { $0.record.isOurEnd }
+                report.needsExport = report.needsExport && journal.isOurs
                 if let earlier {
                     report.needsExport = report.needsExport && !earlier.tracks.isEmpty
                     return report
@@ -48,7 +48,7 @@ public enum RecordingRepair {
                     throw StorageError(.exists, "a process records into \(folder.path)", path: folder.path)
                 }
                 for file in Self.trackFiles(folder) { Self.complete(file, folder, &report) }
-                try Self.close(journal, folder, writer)
+                try Self.close(folder, writer, at: journal.nanoseconds)
             }
             let contents: RecordingContents
             do throws(ExportError) {
@@ -119,11 +119,10 @@ public enum RecordingRepair {
     ///
     /// The time is that of the last record: this process may run under another kernel, whose clock says nothing here.
     private static func close(
-        _ journal: Journal,
         _ folder: RecordingFolder,
-        _ writer: JournalWriter
+        _ writer: JournalWriter,
+        at now: Int64
     ) throws(StorageError) {
-        let now = journal.entries.map(\.monotonicNanoseconds).last ?? 0
         let contents: RecordingContents
         do throws(ExportError) {
             contents = try RecordingContents(folder)
@@ -151,14 +150,23 @@ public enum RecordingRepair {
     }
 }
 
-extension JournalRecord {
-    /// Whether the recording is over with it.
-    fileprivate var isEnd: Bool {
-        if case .recordingFinished = self { true } else { false }
-    }
+/// How a journal ends.
+private struct JournalEnd {
+    /// Whether the recording is over.
+    var isFinished = false
+    /// Whether a repair said so.
+    var isOurs = false
+    /// When its last record was made, on the clock of its host; 0 if it has none.
+    var nanoseconds: Int64 = 0
 
-    /// Whether a repair wrote it as the end.
-    fileprivate var isOurEnd: Bool {
-        if case .recordingFinished(let record) = self { record.reason == RecordingRepair.reason } else { false }
+    init(_ folder: RecordingFolder) throws(StorageError) {
+        var end = self
+        try Journal.events(of: folder) { entry in
+            end.nanoseconds = entry.monotonicNanoseconds
+            guard case .recordingFinished(let record) = entry.record else { return }
+            end.isFinished = true
+            end.isOurs = end.isOurs || record.reason == RecordingRepair.reason
+        }
+        self = end
     }
 }

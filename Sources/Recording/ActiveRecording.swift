@@ -147,7 +147,7 @@ struct ActiveRecording: Sendable {
             var isFinished = false
             try RecordingError.blaming(.journal) { () throws(StorageError) in
                 // Not its clocks, of which a day has millions.
-                _ = try Journal.scan(folder, including: .events) { entry in
+                try Journal.events(of: folder) { entry in
                     if case .recordingFinished = entry.record { isFinished = true }
                     past.take(entry.record, at: now)
                 }

@@ -18,6 +18,8 @@ public enum RecordingAction: Sendable {
     case tellDegraded(RecordingFolder?, part: Int, reason: String)
     /// Tell that the first unit of a track is in its file.
     case tellFirstUnit(track: UInt64, nanoseconds: Int64)
+    /// Tell that the session cannot go on with the recording that it was to go on with: the next media begin another.
+    case tellNotContinued(RecordingError)
     /// Log that a recording is incomplete; nil for the present one, or none.
     case logIncomplete(RecordingError, RecordingFolder?)
     /// Log that a recording goes on after a failure.

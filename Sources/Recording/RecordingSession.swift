@@ -66,6 +66,7 @@ public struct RecordingSession: ~Copyable {
         self.preroll = settings.prerollBuffer
         self.failure = failure
         if let past { self.took(past) }
+        if let failure { self.actions.append(.tellNotContinued(failure)) }
     }
 
     var now: Int64 { self.clock() }

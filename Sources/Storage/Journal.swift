@@ -4,53 +4,43 @@ import FoundationEssentials
 import Matroska
 public import Timeline
 
-/// A recording's journal as read back.
+/// What a recording's journal is worth as a file; its records are handed over while it is read.
 public struct Journal: Sendable, Hashable {
-    /// The records, in the order of the file.
-    public var entries: [JournalEntry]
+    /// Lines that are records.
+    public var records = 0
     /// Lines that are torn, of a later version, or of a kind that this version does not know.
-    public var skippedLines: Int
+    public var skippedLines = 0
     /// How its lines hang together.
     public var chain = JournalChain()
     /// The file; `nil` if there is none.
     public var digest: Certificate.FileDigest?
 
-    /// A journal with each part given.
-    public init(entries: [JournalEntry] = [], skippedLines: Int = 0) {
-        self.entries = entries
-        self.skippedLines = skippedLines
-    }
+    /// The journal of a recording that has none.
+    public init() {}
 
-    /// The most records that are decoded: 16 tracks for 20 hours.
-    private static let maximumEntryCount = 2_000_000
-    private static let chunkSize = 1 << 18
-
-    /// Which records a scan decodes.
-    public enum Selection: Sendable, Hashable {
-        /// All of them.
-        case everything
-        /// All but clock anchors, sender reports and packet counts, of which there are thousands; the last record of
-        /// the file is decoded whatever it is, as it tells how far the journal goes.
-        case events
-    }
-
-    /// Reads the journal of a recording; an absent file gives an empty one.
-    public static func read(_ folder: RecordingFolder) throws(StorageError) -> Journal {
+    /// Reads the journal of a recording; an absent file has no records.
+    ///
+    /// Nothing but the line at hand is kept in memory. Blocks.
+    ///
+    /// - Parameter body: is given the records, in the order of the file.
+    public static func read(
+        _ folder: RecordingFolder,
+        _ body: (JournalEntry) -> Void
+    ) throws(StorageError) -> Journal {
         var journal = Journal()
-        let file: HashingFile
-        do throws(StorageError) {
-            file = HashingFile(try File(folder.journalPath, .read))
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return journal
+        guard let opened = try Self.open(folder) else { return journal }
+        let file = HashingFile(opened)
+        let decoder = JournalDecoder()
+        var number = 0
+        let rest = try Self.scan(file, path: opened.path) { line, _ in
+            number += 1
+            journal.take(line, number: number, decoder, body)
         }
-        let lines = try Self.scan(file, path: folder.journalPath, .everything) { journal.entries.append($0) }
-        journal.skippedLines = lines.skipped
-        journal.chain = lines.chain
+        rest.withUnsafeBufferPointer { journal.take($0, number: number + 1, decoder, body) }
         do {
             journal.digest = .init(name: "journal.jsonl", bytes: file.count, sha256: try file.sha256())
         } catch {
-            throw StorageError(error, reading: folder.journalPath)
+            throw StorageError(error, reading: opened.path)
         }
         return journal
     }
@@ -60,41 +50,89 @@ public struct Journal: Sendable, Hashable {
         guard let file = try? File(folder.journalPath, .read),
             let bytes = try? file.read(offset: 0, count: Self.chunkSize),
             let line = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first,
-            let entry = try? JSONDecoder().decode(JournalEntry.self, from: Data(line)),
+            let entry = line.withUnsafeBufferPointer({ JournalDecoder().entry($0) }),
             case .recordingStarted(let record) = entry.record
         else { return nil }
         return record
     }
 
-    /// Hands over the records of a recording's journal one after the other; returns how many lines were skipped.
+    /// Hands over what happened in a recording, by its journal; an absent file tells nothing.
     ///
-    /// An absent file has no records. Nothing but the line at hand is kept in memory.
-    public static func scan(
-        _ folder: RecordingFolder,
-        including selection: Selection,
-        _ body: (JournalEntry) -> Void
-    ) throws(StorageError) -> Int {
-        let file: File
-        do throws(StorageError) {
-            file = try File(folder.journalPath, .read)
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return 0
-        }
-        return try Self.scan(file, path: file.path, selection, body).skipped
+    /// Clock anchors, sender reports and packet counts, of which a day has millions, are passed over undecoded; but the
+    /// last record of the file is decoded whatever it is, as it tells how far the journal goes. Nothing but the line at
+    /// hand is kept in memory. Blocks, for about a second per gigabyte.
+    ///
+    /// - Parameter body: is given the records, in the order of the file.
+    public static func events(of folder: RecordingFolder, _ body: (JournalEntry) -> Void) throws(StorageError) {
+        if let last = try Self.events(of: folder, from: 0, body).last { body(last) }
     }
 
+    /// The same for what was appended since the journal had `offset` bytes, which are whole lines.
+    ///
+    /// - Returns: how many bytes of whole lines it has now, and the record of its last line if that was passed over or
+    ///   has no end: it is read again with what follows. Zero bytes if the journal is not the one it was.
+    static func events(
+        of folder: RecordingFolder,
+        from offset: UInt64,
+        _ body: (JournalEntry) -> Void
+    ) throws(StorageError) -> (bytes: UInt64, last: JournalEntry?) {
+        guard let file = try Self.open(folder), file.count >= offset else { return (0, nil) }
+        let decoder = JournalDecoder()
+        var bytes = offset
+        /// Where the last line is if it was passed over.
+        var passedOver: Range<UInt64>?
+        let rest = try Self.scan(file, path: file.path, from: offset) { line, end in
+            passedOver = JournalLine.isOfClocks(line) ? bytes..<end : nil
+            if passedOver == nil, let entry = decoder.entry(line) { body(entry) }
+            bytes = end
+        }
+        if let entry = rest.withUnsafeBufferPointer({ decoder.entry($0) }) { return (bytes, entry) }
+        guard let passedOver, let line = try? file.read(passedOver).dropLast() else { return (bytes, nil) }
+        return (bytes, line.withUnsafeBufferPointer { decoder.entry($0) })
+    }
+
+    private static func open(_ folder: RecordingFolder) throws(StorageError) -> File? {
+        do throws(StorageError) {
+            return try File(folder.journalPath, .read)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private mutating func take(
+        _ line: UnsafeBufferPointer<UInt8>,
+        number: Int,
+        _ decoder: JournalDecoder,
+        _ body: (JournalEntry) -> Void
+    ) {
+        guard !line.isEmpty else { return }
+        let entry = decoder.entry(line)
+        self.chain.take(line, number: number, isRecord: entry != nil)
+        if let entry {
+            self.records += 1
+            body(entry)
+        } else {
+            self.skippedLines += 1
+        }
+    }
+
+    private static let chunkSize = 1 << 18
+
+    /// Hands over the lines of a file without their ends, and where the next one begins; returns what is behind the last
+    /// end.
+    ///
+    /// Lines that are too long are cut, and then fail to decode.
     private static func scan(
         _ file: some Source,
         path: String,
-        _ selection: Selection,
-        _ body: (JournalEntry) -> Void
-    ) throws(StorageError) -> JournalLines {
-        var lines = JournalLines(selection: selection)
-        var line: [UInt8] = []
-        var offset: UInt64 = 0
+        from start: UInt64 = 0,
+        _ body: (UnsafeBufferPointer<UInt8>, UInt64) -> Void
+    ) throws(StorageError) -> [UInt8] {
+        var begun: [UInt8] = []
+        var offset = start
         let size = file.count
-        while lines.count < Self.maximumEntryCount, offset < size {
+        while offset < size {
             let chunk: [UInt8]
             do {
                 chunk = try file.read(offset: offset, count: Int(min(UInt64(Self.chunkSize), size - offset)))
@@ -102,79 +140,42 @@ public struct Journal: Sendable, Hashable {
                 throw StorageError(error, reading: path)
             }
             if chunk.isEmpty { break }
-            offset += UInt64(chunk.count)
-            var rest = chunk[...]
-            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                lines.take(line + rest[..<end], body)
-                line.removeAll(keepingCapacity: true)
-                rest = rest[(end + 1)...]
+            chunk.withUnsafeBufferPointer { bytes in
+                var rest = bytes
+                while let end = JournalLine.end(in: rest) {
+                    let line = UnsafeBufferPointer(rebasing: rest[..<end])
+                    offset += UInt64(end) + 1
+                    if begun.isEmpty {
+                        body(line, offset)
+                    } else {
+                        begun += line
+                        begun.withUnsafeBufferPointer { body($0, offset) }
+                        begun.removeAll(keepingCapacity: true)
+                    }
+                    rest = UnsafeBufferPointer(rebasing: rest[(end + 1)...])
+                }
+                begun += rest.prefix(max(0, JournalWriter.maximumLineLength - begun.count))
+                offset += UInt64(rest.count)
             }
-            // A line that is too long is cut, and then fails to decode.
-            line += rest.prefix(max(0, JournalWriter.maximumLineLength - line.count))
         }
-        lines.take(line, body)
-        lines.finish(body)
-        return lines
+        return begun
     }
 }
 
-/// Decodes the lines of a journal that a selection wants.
-private struct JournalLines {
-    let selection: Journal.Selection
-    /// Lines decoded, or tried to.
-    var count = 0
-    /// Lines that could not be decoded.
-    var skipped = 0
-    /// Only with `everything`.
-    var chain = JournalChain()
-    /// Lines so far, empty ones too.
-    private var number = 0
-    /// The last line if it was passed over.
-    private var passedOver: [UInt8]?
+/// Decodes the lines of a journal.
+private struct JournalDecoder {
     private let decoder = JSONDecoder()
 
-    /// The kinds left out of `events`, as the text of a line has them: a quotation mark inside a name is escaped.
-    private static let clockKinds = ["clock-anchor", "sender-report", "packets-counted"].map {
-        Array("\"kind\":\"\($0)\"".utf8)
+    /// The record of a line; `nil` if it has none that this version understands.
+    func entry(_ line: UnsafeBufferPointer<UInt8>) -> JournalEntry? {
+        if let entry = JournalLine.clockEntry(line) { return entry }
+        guard !line.isEmpty else { return nil }
+        return try? self.decoder.decode(JournalEntry.self, from: Data(line))
     }
+}
 
-    init(selection: Journal.Selection) {
-        self.selection = selection
-    }
-
-    mutating func take(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
-        self.number += 1
-        guard !line.isEmpty else { return }
-        if self.selection == .events, Self.isClockRecord(line) {
-            self.passedOver = line
-        } else {
-            self.passedOver = nil
-            self.decode(line, body)
-        }
-    }
-
-    mutating func finish(_ body: (JournalEntry) -> Void) {
-        if let line = self.passedOver { self.decode(line, body) }
-    }
-
-    private mutating func decode(_ line: [UInt8], _ body: (JournalEntry) -> Void) {
-        self.count += 1
-        let entry = try? self.decoder.decode(JournalEntry.self, from: Data(line))
-        if self.selection == .everything { self.chain.take(line, number: self.number, isRecord: entry != nil) }
-        if let entry {
-            body(entry)
-        } else {
-            self.skipped += 1
-        }
-    }
-
-    private static func isClockRecord(_ line: [UInt8]) -> Bool {
-        var rest = line[...]
-        while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
-            rest = rest[quote...]
-            if Self.clockKinds.contains(where: rest.starts(with:)) { return true }
-            rest = rest.dropFirst()
-        }
-        return false
+extension File {
+    fileprivate func read(_ range: Range<UInt64>) throws -> [UInt8] {
+        try self.read(offset: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
     }
 }

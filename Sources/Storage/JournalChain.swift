@@ -21,9 +21,9 @@ public struct JournalChain: Sendable, Hashable {
     /// The chain of no line.
     public init() {}
 
-    private static let digits = 16
+    static let digits = 16
     private static let opening = Array(",\"chain\":\"".utf8)
-    private static let closing = Array("\"}".utf8)
+    static let closing = Array("\"}".utf8)
     private static let suffixLength = opening.count + digits + closing.count
     private static let maximumTornLines = 100
 

@@ -42,6 +42,15 @@ public struct RecordingSummary: Sendable, Hashable {
     ///
     /// Throws what the system says about the folder, the journal or the manifest; a damaged manifest is `invalid`.
     public static func read(_ folder: RecordingFolder) throws(StorageError) -> RecordingSummary {
+        var progress = JournalProgress()
+        return try Self.read(folder, &progress)
+    }
+
+    /// The same, of the journal only what came since the last time.
+    static func read(
+        _ folder: RecordingFolder,
+        _ progress: inout JournalProgress
+    ) throws(StorageError) -> RecordingSummary {
         guard let named = folder.start else {
             throw StorageError(.invalid, "\(folder.path) does not begin with a time", path: folder.path)
         }
@@ -51,9 +60,7 @@ public struct RecordingSummary: Sendable, Hashable {
         summary.bytes = files.reduce(0) { $0 &+ $1.bytes }
         // Only regular files are opened: a pipe under such a name would never answer.
         if files.contains(where: { $0.name == "journal.jsonl" }) {
-            var events = JournalEvents()
-            _ = try Journal.scan(folder, including: .events) { events.take($0) }
-            summary.take(events)
+            summary.take(try progress.advance(in: folder))
         }
         if files.contains(where: { $0.name == "manifest.json" }), let manifest = try Manifest.read(folder) {
             summary.take(manifest)
@@ -83,8 +90,35 @@ public struct RecordingSummary: Sendable, Hashable {
     }
 }
 
+/// How far a journal was read, and what it told until there.
+struct JournalProgress: Sendable {
+    /// Bytes of whole lines.
+    private var bytes: UInt64 = 0
+    private var events = JournalEvents()
+
+    /// Whether the recording is over, as far as was read.
+    var isFinished: Bool { self.events.isFinished }
+
+    /// Reads what came since.
+    fileprivate mutating func advance(in folder: RecordingFolder) throws(StorageError) -> JournalEvents {
+        var events = self.events
+        let read = try Journal.events(of: folder, from: self.bytes) { events.take($0) }
+        guard read.bytes >= self.bytes else {
+            self = JournalProgress()
+            return try self.advance(in: folder)
+        }
+        (self.bytes, self.events) = (read.bytes, events)
+        if let last = read.last {
+            events.take(last)
+            // What else that record tells is told again with what follows; how far the journal goes is not.
+            self.events.end = events.end
+        }
+        return events
+    }
+}
+
 /// What the events of a journal add up to.
-private struct JournalEvents {
+private struct JournalEvents: Sendable {
     var room: String?
     var host: String?
     var start: UTCTime?

@@ -90,13 +90,14 @@ struct FullDiskTests {
         #expect(throws: StorageError.self) {
             try journal.append(.marker(Marker(name: "mark", text: "lost")), monotonicNanoseconds: 0)
         }
-        #expect(try Journal.read(folder).entries.count < noted)
+        #expect(try Journal.entries(of: folder).count < noted)
         try FileManager.default.removeItem(atPath: ballast)
         #expect(journal.takeFailure() == nil)
         journal.note(.marker(Marker(name: "mark", text: "last")), monotonicNanoseconds: Int64(noted))
-        let read = try Journal.read(folder)
+        var entries: [JournalEntry] = []
+        let read = try Journal.read(folder) { entries.append($0) }
         #expect(read.skippedLines == 0)
-        #expect(read.entries.map(\.monotonicNanoseconds) == (0...Int64(noted)).map { $0 })
+        #expect(entries.map(\.monotonicNanoseconds) == (0...Int64(noted)).map { $0 })
     }
 
     @Test func aFileThatHasNoRoomIsNotBegun() throws {
@@ -114,7 +115,7 @@ struct FullDiskTests {
         #expect(try folder.trackNumbers().isEmpty)
         try FileManager.default.removeItem(atPath: ballast)
         #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 90_000) == .written(isKeyframe: true))
-        let opened = try Journal.read(folder).entries.compactMap { entry -> Int64? in
+        let opened = try Journal.entries(of: folder).compactMap { entry -> Int64? in
             if case .trackOpened(let record) = entry.record { record.firstRTPTime } else { nil }
         }
         #expect(opened == [90_000])

@@ -107,5 +107,6 @@ import Timeline
         #expect(absent.status.failure?.part == .folder)
         absent.push(absent.open(.vp8), FedUnit.keyframe(), at: 0)
         #expect(absent.status.phase == .recording)
+        #expect(absent.takeNames().contains("not continued"))
     }
 }

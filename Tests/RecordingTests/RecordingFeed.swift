@@ -149,8 +149,8 @@ final class RecordingFeed {
                 self.session.completed(completion, failure: failure)
             case .synchronise(let round):
                 self.session.synchronised(failures: round.perform() + [self.failsWith].compactMap { $0 })
-            case .requestKeyframe, .tellStarted, .tellFinished, .tellDegraded, .tellFirstUnit, .logIncomplete,
-                .logGoesOn:
+            case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
+                .logIncomplete, .logGoesOn:
                 break
             }
             self.perform()
@@ -200,6 +200,7 @@ final class RecordingFeed {
                 }
             case .synchronise: "synchronise"
             case .tellStarted: "started"
+            case .tellNotContinued: "not continued"
             case .tellFinished: "finished"
             case .tellDegraded: "degraded"
             case .tellFirstUnit: "first"
@@ -228,7 +229,7 @@ struct ReadRecording {
     var units: [String: [Int64]] = [:]
 
     init(_ folder: RecordingFolder) throws {
-        self.entries = try Journal.read(folder).entries
+        self.entries = try Journal.entries(of: folder)
         for entry in self.entries {
             guard case .trackOpened(let opened) = entry.record else { continue }
             var reader = try Reader(File(folder.path + "/" + opened.file, .read))

@@ -96,7 +96,7 @@ import Timeline
         case .message:
             let time = feed.start
             feed.tell { $0.messageCame(from: "alice", "hello", label: "", at: time) }
-            let records = feed.status.folder.flatMap { try? Journal.read($0).entries.map(\.record) } ?? []
+            let records = feed.status.folder.flatMap { try? Journal.entries(of: $0).map(\.record) } ?? []
             return "\(records.count { if case .chatMessage = $0 { true } else { false } })"
         case .emptiness:
             feed.tell { $0.presenceChanged(isEmpty: true) }

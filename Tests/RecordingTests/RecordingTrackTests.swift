@@ -58,7 +58,7 @@ import Timeline
         feed.push(video, FedUnit.keyframe(), at: 100)
         #expect(feed.status.tracks.map(\.lostPackets) == [2])
         feed.end()
-        let counted = try Journal.read(try #require(feed.folders.first)).entries.compactMap { entry in
+        let counted = try Journal.entries(of: try #require(feed.folders.first)).compactMap { entry in
             if case .packetsCounted(let record) = entry.record { record } else { nil }
         }
         #expect(counted == [PacketsCounted(track: 1, received: 50, lost: 2, repaired: 1)])
@@ -91,7 +91,7 @@ import Timeline
         feed.tell { _ = $0.pauseOrdered() }
         report(1, at: 50)
         feed.end()
-        let reports = try Journal.read(try #require(feed.folders.first)).entries.compactMap { entry -> [Int]? in
+        let reports = try Journal.entries(of: try #require(feed.folders.first)).compactMap { entry -> [Int]? in
             if case .senderReport(let record) = entry.record { [record.track, Int(record.rtpTimestamp)] } else { nil }
         }
         #expect(reports == [[1, 2], [2, 20]])

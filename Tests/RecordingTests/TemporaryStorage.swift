@@ -3,6 +3,7 @@
 import Basics
 import FoundationEssentials
 import Storage
+import Timeline
 
 /// A storage directory of its own for each test, removed at its end.
 final class TemporaryStorage {
@@ -23,5 +24,14 @@ final class TemporaryStorage {
             room: room,
             start: UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
         )
+    }
+}
+
+extension Journal {
+    /// All records of a recording's journal.
+    static func entries(of folder: RecordingFolder) throws -> [JournalEntry] {
+        var entries: [JournalEntry] = []
+        _ = try Journal.read(folder) { entries.append($0) }
+        return entries
     }
 }

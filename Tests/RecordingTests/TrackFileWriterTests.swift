@@ -37,7 +37,7 @@ import Timeline
     }
 
     private func records() throws -> [JournalRecord] {
-        try Journal.read(self.folder).entries.map(\.record)
+        try Journal.entries(of: self.folder).map(\.record)
     }
 
     @Test func beginsAtTheFirstKeyframe() throws {

@@ -49,7 +49,7 @@ import Timeline
         let folder = try self.storage.makeFolder()
         try FileManager.default.createSymbolicLink(atPath: folder.journalPath, withDestinationPath: target)
         #expect { try JournalWriter(folder: folder) } throws: { ($0 as? StorageError)?.code == .invalid }
-        #expect { try Journal.read(folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+        #expect { try Journal.entries(of: folder) } throws: { ($0 as? StorageError)?.code == .invalid }
         #expect(FileManager.default.contents(atPath: target) == Data("kept".utf8))
     }
 

@@ -37,7 +37,7 @@ import Timeline
     @Test func everyLineFollowsFromTheOneBefore() throws {
         try self.write(0..<5)
         try self.write(5..<9)
-        let chain = try Journal.read(self.folder).chain
+        let chain = try Journal.read(self.folder) { _ in }.chain
         #expect(chain.chainedLines == 9 && chain.firstBreak == nil && chain.tornLines.isEmpty)
         #expect(try self.lines().last?.hasSuffix(#","chain":"\#(chain.value)"}"#) ?? false)
         // The entry is the same without it.
@@ -64,7 +64,7 @@ import Timeline
         default: lines.insert(#"{"at":4,"kind":"clock-anchor","rtp":1,"track":1,"v":1}"#, at: 4)
         }
         try self.replace(lines)
-        #expect(try Journal.read(self.folder).chain.firstBreak == line)
+        #expect(try Journal.read(self.folder) { _ in }.chain.firstBreak == line)
     }
 
     @Test func aTornTailIsATornTail() throws {
@@ -73,12 +73,12 @@ import Timeline
         let lastStart = try #require(whole.dropLast().lastIndex(of: UInt8(ascii: "\n"))) + 1
         for length in lastStart...whole.count {
             try Data(whole.prefix(length)).write(to: URL(filePath: self.folder.journalPath))
-            let chain = try Journal.read(self.folder).chain
+            let chain = try Journal.read(self.folder) { _ in }.chain
             #expect(chain.firstBreak == nil)
             #expect(chain.tornLines == (length == lastStart || length >= whole.count - 1 ? [] : [4]))
             // Whoever goes on follows the last whole line.
             try self.write(10..<12)
-            let after = try Journal.read(self.folder).chain
+            let after = try Journal.read(self.folder) { _ in }.chain
             #expect(after.firstBreak == nil && after.tornLines == chain.tornLines, "cut at \(length)")
         }
     }
@@ -87,26 +87,26 @@ import Timeline
         try self.write(0..<4)
         try self.append(#"{"at":4,"kind":"clock-anc"#)
         try self.write(5..<7)
-        let torn = try Journal.read(self.folder)
+        let torn = try Journal.read(self.folder) { _ in }
         #expect(torn.chain.firstBreak == nil && torn.chain.tornLines == [5] && torn.skippedLines == 1)
         var lines = try self.lines()
         lines[2] = "x" + lines[2].dropFirst()
         try self.replace(lines)
-        #expect(try Journal.read(self.folder).chain.firstBreak == 3)
+        #expect(try Journal.read(self.folder) { _ in }.chain.firstBreak == 3)
     }
 
     @Test func aJournalOfAnOlderVersionIsNotChained() throws {
         let old = #"{"at":4,"kind":"clock-anchor","rtp":1,"track":1,"v":1}"# + "\n"
         try self.append(old + old)
-        #expect(try Journal.read(self.folder).chain == JournalChain())
+        #expect(try Journal.read(self.folder) { _ in }.chain == JournalChain())
         try self.write(0..<3)
-        let chain = try Journal.read(self.folder).chain
+        let chain = try Journal.read(self.folder) { _ in }.chain
         #expect(chain.chainedLines == 3 && chain.firstBreak == nil && chain.tornLines.isEmpty)
     }
 
     @Test func hashesTheFile() throws {
         try self.write(0..<3)
-        let digest = try #require(try Journal.read(self.folder).digest)
+        let digest = try #require(try Journal.read(self.folder) { _ in }.digest)
         #expect(
             digest.bytes == UInt64(try #require(FileManager.default.contents(atPath: self.folder.journalPath)).count)
         )

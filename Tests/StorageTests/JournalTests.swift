@@ -23,9 +23,10 @@ import Timeline
     @Test func readsWhatWasWritten() throws {
         let writer = try JournalWriter(folder: self.folder)
         for number in 0..<100 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number)) }
-        let journal = try Journal.read(self.folder)
+        var entries: [JournalEntry] = []
+        let journal = try Journal.read(self.folder) { entries.append($0) }
         let written = (0..<100).map { JournalEntry(JournalRecord.anchor($0), monotonicNanoseconds: Int64($0)) }
-        #expect(journal.entries == written)
+        #expect(entries == written)
         #expect(journal.skippedLines == 0)
     }
 
@@ -36,7 +37,7 @@ import Timeline
         for length in 0...whole.count {
             try Data(whole.prefix(length)).write(to: URL(filePath: self.folder.journalPath))
             let lines = whole.prefix(length).filter { $0 == UInt8(ascii: "\n") }.count
-            let entries = try Journal.read(self.folder).entries
+            let entries = try Journal.entries(of: self.folder)
             // A line whose newline alone is missing is whole.
             #expect(entries.count == lines || entries.count == lines + 1 && whole[length] == UInt8(ascii: "\n"))
         }
@@ -46,8 +47,9 @@ import Timeline
         try JournalWriter(folder: self.folder).append(JournalRecord.anchor(1), monotonicNanoseconds: 1)
         try self.append(Array(#"{"v":1,"at":5,"ki"#.utf8))
         try JournalWriter(folder: self.folder).append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
-        let journal = try Journal.read(self.folder)
-        #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
+        var entries: [JournalEntry] = []
+        let journal = try Journal.read(self.folder) { entries.append($0) }
+        #expect(entries.map(\.monotonicNanoseconds) == [1, 2])
         #expect(journal.skippedLines == 1)
     }
 
@@ -56,16 +58,18 @@ import Timeline
         try writer.append(JournalRecord.anchor(1), monotonicNanoseconds: 1)
         try self.append(Array("{\"v\":1,\"at\":3,\"kind\":\"hologram-opened\"}\nnonsense\n\n".utf8) + [0xFF, 0, 0x0A])
         try writer.append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
-        let journal = try Journal.read(self.folder)
-        #expect(journal.entries.map(\.monotonicNanoseconds) == [1, 2])
+        var entries: [JournalEntry] = []
+        let journal = try Journal.read(self.folder) { entries.append($0) }
+        #expect(entries.map(\.monotonicNanoseconds) == [1, 2])
         #expect(journal.skippedLines == 3)
     }
 
     @Test func skipsAnEndlessLine() throws {
         try self.append([UInt8](repeating: UInt8(ascii: "{"), count: 5 << 20) + [0x0A])
         try JournalWriter(folder: self.folder).append(JournalRecord.anchor(2), monotonicNanoseconds: 2)
-        let journal = try Journal.read(self.folder)
-        #expect(journal.entries.count == 1)
+        var entries: [JournalEntry] = []
+        let journal = try Journal.read(self.folder) { entries.append($0) }
+        #expect(entries.count == 1)
         #expect(journal.skippedLines == 1)
     }
 
@@ -73,7 +77,7 @@ import Timeline
         let writer = try JournalWriter(folder: self.folder)
         let marker = JournalRecord.marker(Marker(name: String(repeating: "x", count: 2 << 20)))
         #expect(throws: StorageError.self) { try writer.append(marker, monotonicNanoseconds: 0) }
-        #expect(try Journal.read(self.folder).entries.isEmpty)
+        #expect(try Journal.entries(of: self.folder).isEmpty)
     }
 
     @Test func takesRecordsFromManyThreads() async throws {
@@ -86,13 +90,15 @@ import Timeline
             }
             try await group.waitForAll()
         }
-        let journal = try Journal.read(self.folder)
-        #expect(journal.entries.count == 1600)
+        var entries: [JournalEntry] = []
+        let journal = try Journal.read(self.folder) { entries.append($0) }
+        #expect(entries.count == 1600)
         #expect(journal.skippedLines == 0)
     }
 
     @Test func isEmptyWithoutAFile() throws {
-        #expect(try Journal.read(self.folder) == Journal())
+        #expect(try Journal.read(self.folder) { _ in } == Journal())
+        try Journal.events(of: self.folder) { _ in Issue.record("there is no journal") }
     }
 }
 

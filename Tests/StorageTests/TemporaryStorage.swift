@@ -33,3 +33,12 @@ extension JournalRecord {
         .clockAnchor(ClockAnchor(track: number, rtpTime: Int64(number) * 90_000))
     }
 }
+
+extension Journal {
+    /// All records of a recording's journal.
+    static func entries(of folder: RecordingFolder) throws -> [JournalEntry] {
+        var entries: [JournalEntry] = []
+        _ = try Journal.read(folder) { entries.append($0) }
+        return entries
+    }
+}

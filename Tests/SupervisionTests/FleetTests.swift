@@ -48,6 +48,27 @@ import Testing
         #expect(driver.ready(3).contains(.send(WorkerID(3), .join(FleetDriver.order("a")))))
     }
 
+    @Test func aRecordingThatCostsASecondWorkerIsLeftToARepair() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let recording = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", recording)))
+        var order = FleetDriver.order("a")
+        order.continues = recording.folder
+        func replaced(_ id: Int, _ order: RoomSpec) -> Bool {
+            driver.feed(.exited(WorkerID(id), reason: "crashed"))
+            for _ in 0..<600 where driver.fleet.rooms["a"]?.worker == nil { driver.tick(after: 1) }
+            guard let next = driver.fleet.rooms["a"]?.worker else { return false }
+            return driver.ready(next.rawValue).contains(.send(next, .join(order)))
+        }
+        #expect(replaced(1, order))
+        // One that went on with it and ended later is no reason to give it up.
+        driver.feed(.event(WorkerID(2), .recordingStarted(room: "a", recording)))
+        #expect(replaced(2, order))
+        #expect(replaced(3, order))
+        #expect(replaced(4, FleetDriver.order("a")))
+    }
+
     @Test func theOthersOfASharedWorkerComeBackToo() {
         var driver = FleetDriver { $0.roomsPerWorker = 8 }
         for name in ["a", "b", "c"] { driver.want(name) }

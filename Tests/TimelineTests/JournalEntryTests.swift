@@ -129,7 +129,7 @@ import Timeline
             file: "f",
             firstRTPTime: 10
         )
-        let data = TrackClockData.collect([
+        let data = TrackClockCollector(taking: [
             JournalEntry(
                 .senderReport(SenderReport(track: 1, ssrc: 7, rtpTimestamp: 3, ntpTime: 4)),
                 monotonicNanoseconds: 5
@@ -141,7 +141,7 @@ import Timeline
             JournalEntry(.trackOpened(opened), monotonicNanoseconds: 20),
             JournalEntry(.clockAnchor(ClockAnchor(track: 1, rtpTime: 90_010)), monotonicNanoseconds: 21),
             JournalEntry(.clockAnchor(ClockAnchor(track: 2, rtpTime: 1)), monotonicNanoseconds: 22),
-        ])
+        ]).tracks()
         #expect(data.count == 1)
         #expect(data.first?.reports.map(\.monotonicNanoseconds) == [5])
         #expect(data.first?.samples.map(\.rtpTime) == [10, 90_010])

@@ -25,14 +25,22 @@ import Timeline
     }
 
     private func times(_ entries: [JournalEntry]) -> [Int64] {
-        JournalParts(entries).entries.map { $0.monotonicNanoseconds / Self.second }
+        self.placed(entries).entries.map { $0.monotonicNanoseconds / Self.second }
+    }
+
+    private func placed(_ entries: [JournalEntry]) -> (entries: [JournalEntry], parts: JournalParts) {
+        var parts = JournalParts()
+        var placed: [JournalEntry] = []
+        for entry in entries { parts.take(entry) { placed.append($0) } }
+        parts.finish { placed.append($0) }
+        return (placed, parts)
     }
 
     @Test func leavesAJournalOfOnePartAlone() {
         let entries = [Self.started(boot: "x", at: 5), Self.mark(at: 9)]
-        #expect(JournalParts(entries).entries == entries)
-        #expect(JournalParts(entries).parts.map(\.number) == [1])
-        #expect(JournalParts([Self.mark(at: 9)]).parts.isEmpty)
+        #expect(self.placed(entries).entries == entries)
+        #expect(self.placed(entries).parts.parts.map(\.number) == [1])
+        #expect(self.placed([Self.mark(at: 9)]).parts.parts.isEmpty)
     }
 
     @Test func partsUnderTheSameKernelShareItsClockWhateverUTCSays() {
@@ -78,7 +86,7 @@ import Timeline
             Self.mark(at: hour + 2 * Self.second), Self.mark(at: hour + 3 * Self.second),
         ]
         #expect(self.times(entries) == [3600, 3601, 3601, 3602, 3603])
-        #expect(JournalParts(entries).damagedCount == 2)
+        #expect(self.placed(entries).parts.damagedCount == 2)
     }
 
     @Test func aDamagedBeginningIsMended() {
@@ -94,7 +102,7 @@ import Timeline
             Self.started(boot: "x", at: 0), Self.mark(at: 1), Self.mark(at: day), Self.mark(at: day + 1),
             Self.mark(at: 3 * day),
         ]
-        #expect(JournalParts(entries).entries == entries)
+        #expect(self.placed(entries).entries == entries)
     }
 
     @Test func withoutANameOfTheKernelsRunUTCCounts() {
@@ -123,11 +131,11 @@ import Timeline
             ),
             Self.mark(at: .max), Self.mark(at: .min),
         ]
-        #expect(JournalParts(entries).entries.count == 5)
+        #expect(self.placed(entries).entries.count == 5)
     }
 
     @Test func aPartWithoutABeginningStaysWhereItIs() {
         let entries = [Self.part(2, boot: "y", after: 30, at: 7), Self.mark(at: 8)]
-        #expect(JournalParts(entries).entries == entries)
+        #expect(self.placed(entries).entries == entries)
     }
 }

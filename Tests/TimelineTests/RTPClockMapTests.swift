@@ -188,7 +188,8 @@ import Timeline
             file: "f",
             firstRTPTime: 1000
         )
-        let map = RTPClockMap(entries: [JournalEntry(.trackOpened(opened), monotonicNanoseconds: 77)])
+        let entry = JournalEntry(.trackOpened(opened), monotonicNanoseconds: 77)
+        let map = RTPClockMap(TrackClockCollector(taking: [entry]).tracks())
         #expect(map.sessionTimeNanoseconds(track: 3, rtpTime: 1000 + 48_000) == 1_000_000_077)
     }
 

@@ -10,21 +10,24 @@ struct Presence {
     private var stays: [String: [Range<Int64>]] = [:]
     private var arrivals: [String: Int64] = [:]
 
-    /// What a journal says, whose entries are on one clock; who does not leave stays to the end.
-    init(_ entries: [JournalEntry], end: Int64) {
-        for entry in entries {
-            switch entry.record {
-            case .participantJoined(let record):
-                // Joined again without having left: it told its name, or another process goes on.
-                guard self.arrivals[record.participant] == nil else { continue }
-                self.arrivals[record.participant] = entry.monotonicNanoseconds
-            case .participantLeft(let record):
-                guard let arrival = self.arrivals.removeValue(forKey: record.participant) else { continue }
-                self.add(record.participant, from: arrival, to: entry.monotonicNanoseconds)
-            default: continue
-            }
+    /// Takes the next record of a journal that is on one clock.
+    mutating func take(_ entry: JournalEntry) {
+        switch entry.record {
+        case .participantJoined(let record):
+            // Joined again without having left: it told its name, or another process goes on.
+            guard self.arrivals[record.participant] == nil else { break }
+            self.arrivals[record.participant] = entry.monotonicNanoseconds
+        case .participantLeft(let record):
+            guard let arrival = self.arrivals.removeValue(forKey: record.participant) else { break }
+            self.add(record.participant, from: arrival, to: entry.monotonicNanoseconds)
+        default: break
         }
+    }
+
+    /// The journal is over: who did not leave stays to the end.
+    mutating func finish(end: Int64) {
         for (participant, arrival) in self.arrivals { self.add(participant, from: arrival, to: end) }
+        self.arrivals = [:]
     }
 
     /// Who sends is there.

@@ -53,7 +53,7 @@ public struct RenderInput {
         let start = zero &+ (selection.from?.fileNanoseconds ?? 0)
         let limit = selection.to.map { zero &+ $0.fileNanoseconds } ?? start &+ Self.longestNanoseconds
         var tracks: [RenderTrack] = []
-        var presence = Presence(try Self.entries(folder), end: limit)
+        var presence = try Self.presence(folder, end: limit)
         for source in contents.sources {
             let count = UnitCount(source)
             let track = RenderTrack(source, end: source.sessionTime(count.lastNanoseconds), zero: start)
@@ -99,14 +99,17 @@ public struct RenderInput {
         return known.filter { chosen == nil || $0.id == chosen }
     }
 
-    private static func entries(_ folder: RecordingFolder) throws(ExportError) -> [JournalEntry] {
+    private static func presence(_ folder: RecordingFolder, end: Int64) throws(ExportError) -> Presence {
+        var presence = Presence()
+        var placed = JournalParts()
         do throws(StorageError) {
-            var entries: [JournalEntry] = []
-            _ = try Journal.scan(folder, including: .events) { entries.append($0) }
-            return JournalParts(entries).entries
+            try Journal.events(of: folder) { placed.take($0) { presence.take($0) } }
         } catch {
             throw ExportError(error)
         }
+        placed.finish { presence.take($0) }
+        presence.finish(end: end)
+        return presence
     }
 }
 

@@ -5,8 +5,8 @@ import Timeline
 
 /// The journals of a series as one: tracks and parts are numbered through, times are on the first segment's clock.
 struct SeriesJournal {
-    /// All records, segment after segment.
-    let placed: JournalParts
+    /// Records whose times were damaged.
+    private(set) var damagedCount = 0
     /// Which of the series' segments, from 0, a track is in, by its number here.
     private(set) var segments: [Int: Int] = [:]
     /// Tracks that go on where another one stopped at a cut: their numbers, and that of the one before.
@@ -14,52 +14,40 @@ struct SeriesJournal {
     /// The number of the first of the tracks that a track goes on from, or its own: all of them follow one RTP clock.
     private(set) var clocks: [Int: Int] = [:]
     /// Lines that could not be read.
-    let skippedLines: Int
+    private(set) var skippedLines = 0
+    /// The newest track of each stream.
+    private var newest: [Stream: (record: TrackOpened, nanoseconds: Int64, number: Int)] = [:]
+    private var part = 1
 
     /// Reads the journals.
-    init(_ series: RecordingSeries) throws(ExportError) {
-        var entries: [JournalEntry] = []
-        var skipped = 0
+    ///
+    /// - Parameter body: is given all records, segment after segment; they are not kept.
+    init(_ series: RecordingSeries, _ body: (JournalEntry) -> Void) throws(ExportError) {
         var numbers = Renumbering()
+        var placed = JournalParts()
+        var result = self
         for (index, segment) in series.segments.enumerated() {
-            let journal: Journal
+            numbers.beginSegment()
             do throws(StorageError) {
-                journal = try Journal.read(segment.folder)
+                let journal = try Journal.read(segment.folder) { entry in
+                    let entry = numbers.renumbered(entry)
+                    if case .trackOpened(let record) = entry.record { result.segments[record.track] = index }
+                    placed.take(entry) { entry in
+                        result.note(entry, series)
+                        body(entry)
+                    }
+                }
+                result.skippedLines += journal.skippedLines
             } catch {
                 throw ExportError(error)
             }
-            numbers.beginSegment()
-            skipped += journal.skippedLines
-            entries.reserveCapacity(entries.count + journal.entries.count)
-            for entry in journal.entries { entries.append(numbers.renumbered(entry)) }
-            for number in numbers.tracks.values { self.segments[number] = index }
         }
-        self.skippedLines = skipped
-        self.placed = JournalParts(entries)
-        self.findPredecessors(series)
-    }
-
-    /// What the clock map needs; tracks that follow one clock are one track.
-    var clockEntries: [JournalEntry] {
-        self.placed.entries.compactMap { entry in
-            var entry = entry
-            switch entry.record {
-            case .partStarted: break
-            case .trackOpened(let record):
-                let clock = self.clocks[record.track] ?? record.track
-                // The track is open already: its first unit is one more sample.
-                guard clock != record.track else { break }
-                entry.record = .clockAnchor(ClockAnchor(track: clock, rtpTime: record.firstRTPTime))
-            case .senderReport(var record):
-                record.track = self.clocks[record.track] ?? record.track
-                entry.record = .senderReport(record)
-            case .clockAnchor(var record):
-                record.track = self.clocks[record.track] ?? record.track
-                entry.record = .clockAnchor(record)
-            default: return nil
-            }
-            return entry
+        placed.finish { entry in
+            result.note(entry, series)
+            body(entry)
         }
+        result.damagedCount = placed.damagedCount
+        self = result
     }
 
     /// What makes two track files those of one RTP stream.
@@ -73,31 +61,28 @@ struct SeriesJournal {
         var clockRateHz: Int
     }
 
-    private mutating func findPredecessors(_ series: RecordingSeries) {
-        var newest: [Stream: (record: TrackOpened, nanoseconds: Int64, number: Int)] = [:]
-        var part = 1
-        for entry in self.placed.entries {
-            if case .partStarted(let record) = entry.record { part = record.part }
-            guard case .trackOpened(let record) = entry.record, let ssrc = record.ssrc,
-                let number = self.segments[record.track].map({ series.segments[$0].number })
-            else { continue }
-            let stream = Stream(
-                participant: record.participant,
-                part: part,
-                connection: record.connection,
-                ssrc: ssrc,
-                payloadType: record.payloadType,
-                codec: record.codec,
-                clockRateHz: record.clockRateHz
-            )
-            if let before = newest[stream], before.number + 1 == number,
-                Self.follows(record, entry.monotonicNanoseconds, before.record, before.nanoseconds)
-            {
-                self.predecessors[record.track] = before.record.track
-                self.clocks[record.track] = self.clocks[before.record.track] ?? before.record.track
-            }
-            newest[stream] = (record, entry.monotonicNanoseconds, number)
+    /// Looks whether a track goes on from another one.
+    private mutating func note(_ entry: JournalEntry, _ series: RecordingSeries) {
+        if case .partStarted(let record) = entry.record { self.part = record.part }
+        guard case .trackOpened(let record) = entry.record, let ssrc = record.ssrc,
+            let number = self.segments[record.track].map({ series.segments[$0].number })
+        else { return }
+        let stream = Stream(
+            participant: record.participant,
+            part: self.part,
+            connection: record.connection,
+            ssrc: ssrc,
+            payloadType: record.payloadType,
+            codec: record.codec,
+            clockRateHz: record.clockRateHz
+        )
+        if let before = self.newest[stream], before.number + 1 == number,
+            Self.follows(record, entry.monotonicNanoseconds, before.record, before.nanoseconds)
+        {
+            self.predecessors[record.track] = before.record.track
+            self.clocks[record.track] = self.clocks[before.record.track] ?? before.record.track
         }
+        self.newest[stream] = (record, entry.monotonicNanoseconds, number)
     }
 
     /// Unwrapped RTP times of one stream pass about as fast as our clock; a sender may stop its own for a while.

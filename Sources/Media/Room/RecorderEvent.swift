@@ -10,6 +10,8 @@ public import Storage
 public enum RecorderEvent: Sendable, Hashable {
     /// A recording, or the next part of one, began.
     case started(RecordingFolder, part: Int)
+    /// The recording that was to go on does not: the next media begin another.
+    case notContinued(reason: String)
     /// Every file is closed.
     case finished(RecordingFolder, part: Int, reason: String)
     /// Media are being lost on this side; said once for each recording.

@@ -144,6 +144,8 @@ struct RecorderLoop: ~Copyable {
 
     private func perform(_ action: RecordingAction) {
         switch action {
+        case .tellNotContinued(let failure):
+            self.onEvent(.notContinued(reason: failure.message))
         case .requestKeyframe(let track):
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Foundation
 public import GStreamer
 public import Logging
@@ -20,9 +19,10 @@ internal import Synchronization
 public final class RecorderThread: Sendable {
     private let exchange = RecorderExchange()
 
-    /// Starts the thread, and goes on with `settings.continues`, which is read before this returns.
+    /// Starts the thread, which goes on with `settings.continues`.
     ///
-    /// A recording with which it cannot go on is reported as `failure`, and the recorder waits for media as if there
+    /// Its journal, which may be of days, is read on that thread while media wait in the queue. A recording with which it
+    /// cannot go on is told as `notContinued` and reported as `failure`, and the recorder waits for media as if there
     /// were none. `onEvent` and `onPicture` are called on the recorder's thread and must not block nor call the recorder;
     /// `onPicture` is called for each picture that was written as it came.
     public init(
@@ -31,15 +31,12 @@ public final class RecorderThread: Sendable {
         onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in },
         onPicture: (@Sendable (WrittenPicture) -> Void)? = nil
     ) {
-        let hasBegun = DispatchSemaphore(value: 0)
         let thread = Thread { [exchange = self.exchange] in
             var loop = RecorderLoop(settings, exchange, logger: logger, onEvent: onEvent, onPicture: onPicture)
-            hasBegun.signal()
             loop.run()
         }
         thread.name = "recorder"
         thread.start()
-        hasBegun.wait()
     }
 
     deinit {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Export
+internal import Export
 internal import GStreamer
 internal import Matroska
 public import Storage

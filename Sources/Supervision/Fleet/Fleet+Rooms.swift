@@ -100,6 +100,7 @@ extension Fleet {
         guard var room = self.rooms[name] else { return }
         var order = room.order
         order.continues = room.unfinished?.folder
+        room.isContinuing = order.continues != nil
         room.enter(.joining, now: now)
         self.rooms[name] = room
         self.actions.append(.send(id, .join(order)))

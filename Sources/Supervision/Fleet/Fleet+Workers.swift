@@ -32,7 +32,7 @@ extension Fleet {
             self.rooms[room]?.status = status
         case .recordingStarted(let room, let reference):
             guard self.isIn(room, id) else { return }
-            self.rooms[room]?.unfinished = reference
+            self.rooms[room]?.recordingStarted(reference)
         case .recordingFinished(let room, let reference, _):
             guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
@@ -160,6 +160,7 @@ extension Fleet {
             guard let room = self.rooms[name], room.worker == id else { continue }
             self.rooms[name]?.worker = nil
             self.rooms[name]?.status = RoomStatus()
+            self.rooms[name]?.workerEnded()
             switch room.phase {
             case .leaving:
                 self.rooms[name]?.unfinished = nil

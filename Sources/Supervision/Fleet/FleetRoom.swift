@@ -51,6 +51,10 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var status = RoomStatus()
     /// The recording that goes on, or that the next worker goes on with.
     public internal(set) var unfinished: RecordingReference?
+    /// Workers that were told to go on with `unfinished`, and ended before they said that they do.
+    var failedContinuations = 0
+    /// Whether its worker was told to go on with `unfinished`, and has not said that it does.
+    var isContinuing = false
     /// Whether the server put us out and we stay away for it.
     var isKicked = false
     /// Whether the room is forgotten once it is left.
@@ -65,6 +69,27 @@ public struct FleetRoom: Sendable, Hashable {
 
     /// How important it is, 0 to 100.
     var priority: Int { self.order.priority }
+
+    /// The worker that was to go on with the recording ended.
+    ///
+    /// A recording that costs a second worker its life is left to a repair: what comes is recorded anew.
+    mutating func workerEnded() {
+        guard self.isContinuing else { return }
+        self.isContinuing = false
+        self.failedContinuations += 1
+        guard self.failedContinuations >= Self.maximumFailedContinuations else { return }
+        self.failedContinuations = 0
+        self.unfinished = nil
+    }
+
+    /// The worker records.
+    mutating func recordingStarted(_ reference: RecordingReference) {
+        self.unfinished = reference
+        self.isContinuing = false
+        self.failedContinuations = 0
+    }
+
+    private static let maximumFailedContinuations = 2
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason

@@ -25,11 +25,6 @@ public struct RTPClockMap: Sendable {
         for senderTracks in Dictionary(grouping: tracks, by: \.sender).values { self.place(senderTracks) }
     }
 
-    /// The maps that a journal's entries give, in any order within its parts.
-    public init(entries: some Sequence<JournalEntry>) {
-        self.init(TrackClockData.collect(entries))
-    }
-
     /// When the unit belongs, in nanoseconds of the recording host's monotonic clock; `nil` for an unknown track.
     public func sessionTimeNanoseconds(track: Int, rtpTime: Int64) -> Int64? {
         self.tracks[track]?.sessionTimeNanoseconds(rtpTime)

@@ -12,7 +12,9 @@ public import Basics
 ///
 /// Single records with times that have nothing to do with those around them are damage. They take the time of the
 /// record before them; clock anchors and sender reports, which are nothing but times, are left out.
-public struct JournalParts: Sendable, Hashable {
+///
+/// The records are not kept: a long call has millions.
+public struct JournalParts: Sendable {
     /// One part of a recording.
     public struct Part: Sendable, Hashable {
         /// Its number, from 1.
@@ -27,90 +29,105 @@ public struct JournalParts: Sendable, Hashable {
 
     /// The parts, in the order of the journal; empty if the journal does not say how it began.
     public private(set) var parts: [Part] = []
-    /// The entries, in the order of the journal, with times on the clock of the first part.
-    public private(set) var entries: [JournalEntry] = []
     /// Records whose times were damaged.
     public private(set) var damagedCount = 0
 
-    /// Places the entries of a journal.
-    public init(_ entries: [JournalEntry]) {
-        self.entries.reserveCapacity(entries.count)
-        var first: (utc: UTCTime, monotonicNanoseconds: Int64)?
-        /// What brings a kernel's monotonic clock onto that of the first part.
-        var leads: [String: Int64] = [:]
-        var lead: Int64 = 0
-        var latest = Int64.min
-        for entry in self.plausible(entries) {
-            var entry = entry
-            switch entry.record {
-            case .recordingStarted(let record):
-                guard let first else {
-                    first = (record.utc, entry.monotonicNanoseconds)
-                    if let boot = record.boot { leads[boot] = 0 }
-                    self.note(1, record.host, record.utc, at: entry.monotonicNanoseconds)
-                    break
-                }
-                lead = Self.place(record.utc, record.boot, entry, first, latest, &leads).lead
-            case .partStarted(let record):
-                guard let first else { break }
-                let place = Self.place(record.utc, record.boot, entry, first, latest, &leads)
-                lead = place.lead
-                self.note(record.part, record.host, record.utc, at: place.nanoseconds)
-            default:
+    private var first: (utc: UTCTime, monotonicNanoseconds: Int64)?
+    /// What brings a kernel's monotonic clock onto that of the first part.
+    private var leads: [String: Int64] = [:]
+    private var lead: Int64 = 0
+    private var latest = Int64.min
+    /// The time of the last record, on the clock of its part.
+    private var newest: Int64?
+    /// When the present part began, on its own clock.
+    private var start: Int64 = 0
+    /// Records that wait for those behind them, which tell whether their times can be right.
+    private var waiting: [JournalEntry] = []
+
+    /// A journal without a record.
+    public init() {}
+
+    /// Takes the next record.
+    ///
+    /// - Parameter body: is given the records, in the order of the journal, with times on the clock of the first part;
+    ///   each when a few more were taken, or with `finish`.
+    public mutating func take(_ entry: JournalEntry, _ body: (JournalEntry) -> Void) {
+        self.waiting.append(entry)
+        guard self.waiting.count > Self.lookAhead else { return }
+        self.placeFirst(body)
+    }
+
+    /// Places the last records.
+    public mutating func finish(_ body: (JournalEntry) -> Void) {
+        while !self.waiting.isEmpty { self.placeFirst(body) }
+    }
+
+    private mutating func placeFirst(_ body: (JournalEntry) -> Void) {
+        guard var entry = self.takePlausible() else { return }
+        switch entry.record {
+        case .recordingStarted(let record):
+            guard let first = self.first else {
+                self.first = (record.utc, entry.monotonicNanoseconds)
+                if let boot = record.boot { self.leads[boot] = 0 }
+                self.note(1, record.host, record.utc, at: entry.monotonicNanoseconds)
                 break
             }
-            entry.monotonicNanoseconds &+= lead
-            latest = max(latest, entry.monotonicNanoseconds)
-            self.entries.append(entry)
+            self.lead = self.place(record.utc, record.boot, entry, after: first).lead
+        case .partStarted(let record):
+            guard let first = self.first else { break }
+            let place = self.place(record.utc, record.boot, entry, after: first)
+            self.lead = place.lead
+            self.note(record.part, record.host, record.utc, at: place.nanoseconds)
+        default:
+            break
         }
+        entry.monotonicNanoseconds &+= self.lead
+        self.latest = max(self.latest, entry.monotonicNanoseconds)
+        body(entry)
     }
 
     /// Where a part begins on the clock of the first one, and what brings its clock there.
-    private static func place(
+    private mutating func place(
         _ utc: UTCTime,
         _ boot: String?,
         _ entry: JournalEntry,
-        _ first: (utc: UTCTime, monotonicNanoseconds: Int64),
-        _ latest: Int64,
-        _ leads: inout [String: Int64]
+        after first: (utc: UTCTime, monotonicNanoseconds: Int64)
     ) -> (nanoseconds: Int64, lead: Int64) {
         let now = entry.monotonicNanoseconds
-        if let lead = boot.flatMap({ leads[$0] }) { return (max(now &+ lead, latest), lead) }
+        if let lead = boot.flatMap({ self.leads[$0] }) { return (max(now &+ lead, self.latest), lead) }
         let byUTC = first.monotonicNanoseconds &+ (utc.nanosecondsSince1970 &- first.utc.nanosecondsSince1970)
-        let place = max(byUTC, latest)
-        if let boot { leads[boot] = place &- now }
+        let place = max(byUTC, self.latest)
+        if let boot { self.leads[boot] = place &- now }
         return (place, place &- now)
     }
 
-    /// The entries without damaged times.
-    private mutating func plausible(_ entries: [JournalEntry]) -> [JournalEntry] {
-        var result: [JournalEntry] = []
-        result.reserveCapacity(entries.count)
-        var newest: Int64?
-        var start: Int64 = 0
-        for (index, entry) in entries.enumerated() {
-            var entry = entry
-            let following = entries[(index + 1)...].prefix(Self.lookAhead).prefix { !$0.record.startsPart }
-                .map(\.monotonicNanoseconds)
-            let isFirst = newest == nil || entry.record.startsPart
-            // The first of a part is right unless those that follow agree on something else.
-            let reference = isFirst ? following.first ?? entry.monotonicNanoseconds : newest ?? 0
-            let isFar = !isNear(entry.monotonicNanoseconds, reference, Self.longestSilence)
-            let agrees = isFirst ? following.dropFirst() : following[...]
-            let isAlone = agrees.contains { isNear($0, reference, Self.longestSilence) }
-            let isBeyond = !isFirst && !isNear(entry.monotonicNanoseconds, start, Self.longestPart)
-            if (isFar && isAlone) || isBeyond {
-                self.damagedCount += 1
-                switch entry.record {
-                case .clockAnchor, .senderReport: continue
-                default: entry.monotonicNanoseconds = reference
-                }
-            }
-            if isFirst { start = entry.monotonicNanoseconds }
-            newest = entry.monotonicNanoseconds
-            result.append(entry)
+    /// The first of the records that wait, its time mended; `nil` if it is nothing but a damaged time.
+    private mutating func takePlausible() -> JournalEntry? {
+        var entry = self.waiting.removeFirst()
+        let isFirst = self.newest == nil || entry.record.startsPart
+        if !isFirst, let newest = self.newest, isNear(entry.monotonicNanoseconds, newest, Self.longestSilence),
+            isNear(entry.monotonicNanoseconds, self.start, Self.longestPart)
+        {
+            self.newest = entry.monotonicNanoseconds
+            return entry
         }
-        return result
+        let following = self.waiting.prefix { !$0.record.startsPart }.map(\.monotonicNanoseconds)
+        // The first of a part is right unless those that follow agree on something else.
+        let reference = isFirst ? following.first ?? entry.monotonicNanoseconds : self.newest ?? 0
+        let isFar = !isNear(entry.monotonicNanoseconds, reference, Self.longestSilence)
+        let agrees = isFirst ? following.dropFirst() : following[...]
+        let isAlone = agrees.contains { isNear($0, reference, Self.longestSilence) }
+        let isBeyond = !isFirst && !isNear(entry.monotonicNanoseconds, self.start, Self.longestPart)
+        if (isFar && isAlone) || isBeyond {
+            self.damagedCount += 1
+            switch entry.record {
+            case .clockAnchor, .senderReport: return nil
+            default: entry.monotonicNanoseconds = reference
+            }
+        }
+        if isFirst { self.start = entry.monotonicNanoseconds }
+        self.newest = entry.monotonicNanoseconds
+        return entry
     }
 
     /// Packets are counted every few seconds while anything is received.

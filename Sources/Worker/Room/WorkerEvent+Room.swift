@@ -16,6 +16,12 @@ extension WorkerEvent {
             self = .recordingStarted(room: room, RecordingReference(folder, part: part))
         case .finished(let folder, let part, let reason):
             self = .recordingFinished(room: room, RecordingReference(folder, part: part), reason: reason)
+        case .notContinued(let reason):
+            self = .commandFailed(
+                room: room,
+                command: "join",
+                reason: "the recording does not go on, the next media start another: \(reason)"
+            )
         case .degraded(let folder, let part, let reason):
             let reference = folder.map { RecordingReference($0, part: part) }
             self = .recordingDegraded(

@@ -125,11 +125,7 @@ final class WorkerRoom: Sendable {
     ///
     /// Returns after every file is closed and everything is released.
     func run() async -> LeaveReason {
-        if let failure = self.recorder.status.failure, self.plan.spec.continues != nil {
-            let reason = "the recording does not go on, the next media start another: \(failure.message)"
-            self.send(.commandFailed(room: self.plan.spec.name, command: "join", reason: reason))
-        }
-        return await withTaskGroup(of: LeaveReason?.self) { group in
+        await withTaskGroup(of: LeaveReason?.self) { group in
             group.addTask { await self.runSessions() }
             group.addTask {
                 await self.performCommands()

@@ -139,7 +139,10 @@ struct JoinLeaveTests {
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
         // A recording takes a limited number of tracks; the next one goes on.
-        let entries = try RecordingFolder.list(storage: storage).flatMap { try Journal.read($0).entries }
+        var entries: [JournalEntry] = []
+        for folder in try RecordingFolder.list(storage: storage) {
+            try Journal.events(of: folder) { entries.append($0) }
+        }
         let words = entries.compactMap { entry -> String? in
             guard case .chatMessage(let message) = entry.record else { return nil }
             return message.text

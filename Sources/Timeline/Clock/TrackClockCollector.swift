@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Gathers the clock data of all tracks that a journal opens, record by record.
+///
+/// Memory is bounded for each track: when the samples or reports of one would be more than `limit`, its clock is looked
+/// at half as often, from its beginning on, and so on. Anchors come once a second or more rarely, so calls of up to 36
+/// hours keep them all.
+public struct TrackClockCollector: Sendable {
+    /// The most samples, and the most reports, of a track, besides its first and its newest.
+    public static let limit = 1 << 17
+
+    private struct Gathered: Sendable {
+        var samples = Thinned<ClockSample>()
+        var reports = Thinned<(ssrc: UInt32, report: TrackClockData.Report)>()
+    }
+
+    private struct Opened: Sendable {
+        var record: TrackOpened
+        var part: Int
+        var first: ClockSample
+    }
+
+    private let limit: Int
+    private var opened: [Int: Opened] = [:]
+    private var gathered: [Int: Gathered] = [:]
+    private var part = 1
+
+    /// A collector that has seen nothing.
+    ///
+    /// - Parameter limit: the most samples and the most reports of a track, at least 16.
+    public init(limit: Int = Self.limit) {
+        self.limit = max(16, limit)
+    }
+
+    /// Takes the next record of the journal.
+    ///
+    /// Reports may come before their track is opened; reports of another SSRC than the track's are left out.
+    public mutating func take(_ entry: JournalEntry) {
+        switch entry.record {
+        case .trackOpened(let record):
+            // A track is opened once; what else says so is no record of ours.
+            guard self.opened[record.track] == nil else { break }
+            let first = ClockSample(rtpTime: record.firstRTPTime, monotonicNanoseconds: entry.monotonicNanoseconds)
+            self.opened[record.track] = Opened(record: record, part: self.part, first: first)
+        case .partStarted(let record):
+            self.part = record.part
+        case .senderReport(let record):
+            let report = TrackClockData.Report(
+                rtpTimestamp: record.rtpTimestamp,
+                ntpTime: NTPTime(rawValue: record.ntpTime),
+                monotonicNanoseconds: entry.monotonicNanoseconds
+            )
+            self.gathered[record.track, default: Gathered()].reports.add((record.ssrc, report), self.limit)
+        case .clockAnchor(let record):
+            let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: entry.monotonicNanoseconds)
+            self.gathered[record.track, default: Gathered()].samples.add(sample, self.limit)
+        case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .trackClosed,
+            .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
+            break
+        }
+    }
+
+    /// What was gathered, by track number.
+    ///
+    /// - Parameter clocks: by their numbers, tracks that go on with the clock of another one, and that one's number;
+    ///   what is known of them is known of it.
+    public func tracks(following clocks: [Int: Int] = [:]) -> [TrackClockData] {
+        var gathered = self.gathered
+        var roots: [Int: Opened] = [:]
+        for (number, opened) in self.opened.sorted(by: { $0.key < $1.key }) {
+            let clock = clocks[number] ?? number
+            guard clock != number, self.opened[clock] != nil else {
+                roots[number] = opened
+                continue
+            }
+            let own = gathered.removeValue(forKey: number) ?? Gathered()
+            gathered[clock, default: Gathered()].samples.add(opened.first, self.limit)
+            for sample in own.samples.all { gathered[clock]?.samples.add(sample, self.limit) }
+            for report in own.reports.all { gathered[clock]?.reports.add(report, self.limit) }
+        }
+        return roots.map { number, opened in
+            let (record, own) = (opened.record, gathered[number] ?? Gathered())
+            return TrackClockData(
+                track: number,
+                sender: .init(participant: record.participant, part: opened.part, connection: record.connection),
+                clock: record.clock,
+                reports: own.reports.all.filter { record.ssrc == nil || $0.ssrc == record.ssrc }.map(\.report),
+                samples: [opened.first] + own.samples.all
+            )
+        }.sorted { $0.track < $1.track }
+    }
+}
+
+/// What came in a row, and the newest; once it is too long, every second one, then every fourth, and so on.
+private struct Thinned<Element: Sendable>: Sendable {
+    private var kept: [Element] = []
+    /// The newest, if it is not among them.
+    private var newest: Element?
+    /// Of how many that come one is kept.
+    private var stride = 1
+    private var count = 0
+
+    var all: [Element] { self.newest.map { self.kept + [$0] } ?? self.kept }
+
+    mutating func add(_ element: Element, _ limit: Int) {
+        if self.count.isMultiple(of: self.stride), self.kept.count >= limit { self.thin() }
+        if self.count.isMultiple(of: self.stride) {
+            self.kept.append(element)
+            self.newest = nil
+        } else {
+            self.newest = element
+        }
+        self.count += 1
+    }
+
+    private mutating func thin() {
+        var index = 0
+        self.kept.removeAll { _ in
+            defer { index += 1 }
+            return !index.isMultiple(of: 2)
+        }
+        self.stride *= 2
+    }
+}
