@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 
@@ -29,6 +30,11 @@ def probe(path):
 
 def streams(path, kind=None):
     return [stream for stream in probe(path)["streams"] if kind in (None, stream["codec_type"])]
+
+
+def began(path):
+    """When a file's zero was, by our clock, in seconds since 1970."""
+    return datetime.fromisoformat(probe(path)["format"]["tags"]["creation_time"].replace("Z", "+00:00")).timestamp()
 
 
 # Frames keep their own clock: ffmpeg would round it to a frame rate that it guesses from the first ones, and complain

@@ -16,7 +16,6 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from datetime import datetime
 
 import media
 import pytest
@@ -432,10 +431,7 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
             folder, = daemon.wait_for_export(name)
             call = folder / "call.mkv"
             assert_plays(call)
-            started = next(json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()
-                           if "recording-started" in line)
-            # Nine digits of a second are more than Python reads.
-            start = datetime.fromisoformat(started["utc"][:26] + "+00:00").timestamp()
+            start = media.began(call)
             for kind in ("video", "audio"):
                 times = [start + packet.time for stream in media.streams(call, kind)
                          for packet in media.packets(call, stream["index"])]
@@ -507,7 +503,7 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     folder, = daemon.wait_for_export("standup")
     assert_plays(folder / "call.mkv")
     records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-    start = datetime.fromisoformat(records[0]["utc"][:26] + "+00:00").timestamp()
+    start = media.began(folder / "call.mkv")
     for kind in ("video", "audio"):
         times = [start + packet.time for stream in media.streams(folder / "call.mkv", kind)
                  for packet in media.packets(folder / "call.mkv", stream["index"])]
