@@ -84,6 +84,7 @@ let package = Package(
         .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
         .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
+        .target(name: "API", dependencies: ["Rooms"], swiftSettings: settings),
         .target(name: "Supervision", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
         .target(name: "PipelineCatalogue", swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
@@ -97,7 +98,7 @@ let package = Package(
         .target(
             name: "ConfigurationFile",
             dependencies: [
-                "Basics", "BundledPipelines", "PipelineCatalogue", "Rooms", "Signalling",
+                "API", "Basics", "BundledPipelines", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -195,7 +196,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The daemon: the worker process, and the supervisor with its catalogue, webhooks and HTTP interface
+        // The daemon: the worker process, and the supervisor with its catalogue and HTTP interface
         .target(
             name: "Worker",
             dependencies: [
@@ -212,20 +213,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "Webhooks",
-            dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Digests", "HTTPRequests", "Observability", "Storage",
-                "Supervision", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
             name: "Control",
             dependencies: [
-                "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Rooms", "Supervision",
-                logging,
+                "API", "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Rooms",
+                "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -242,8 +233,9 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Observability", "Rooms", "Storage",
-                "Supervision", "Timeline", "Webhooks", logging,
+                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Digests", "HTTPRequests",
+                "Observability", "Rooms", "Storage", "Supervision", "Timeline", logging,
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -279,10 +271,10 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis", "Export",
-                "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue", "Probing",
-                "Recording", "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling",
-                "SignallingClients", "Storage", "Supervision", "Timeline", "Webhooks", "Worker",
+                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis",
+                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue",
+                "Probing", "Recording", "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling",
+                "SignallingClients", "Storage", "Supervision", "Timeline", "Worker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -326,7 +318,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Rooms", "Signalling",
+                "API", "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.copy("Fixtures")],
@@ -340,19 +332,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "WebhooksTests",
-            dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Digests", "Storage", "Supervision", "Webhooks", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "EmbeddedFiles", "Observability", "Rooms", "Supervision", logging,
+                "API", "Control", "EmbeddedFiles", "Observability", "Rooms", "Supervision", logging,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -374,7 +356,11 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ConfigurationFile", "Control", "Daemon", "Rooms", "Supervision", logging,
+                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Digests", "Rooms", "Storage",
+                "Supervision", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings

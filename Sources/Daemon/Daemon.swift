@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Catalogue
 public import ConfigurationFile
@@ -10,10 +11,8 @@ public import Observability
 import Rooms
 import ServiceLifecycle
 import Storage
-import Supervision
 public import SystemPackage
 import UnixSignals
-import Webhooks
 
 /// The daemon: everything that one configuration wants, until SIGTERM or SIGINT.
 ///
@@ -204,30 +203,19 @@ extension ControlConfiguration {
     init(_ api: APIConfiguration) {
         self.init(host: api.host, port: api.port)
         self.tls = api.tls.map { TLS(certificateFile: $0.certificate, keyFile: $0.key) }
-        self.tokens = api.tokens.map { Control.APIToken($0) }
+        self.tokens = api.tokens.map { BearerToken($0) }
         self.allowedOrigins = api.corsOrigins
         self.rate = Rate(perSecond: Double(api.requestsPerSecond), burst: Double(api.requestsPerSecond) * 4)
         self.limits.eventStreams = api.maximumEventStreams
     }
 }
 
-extension Control.APIToken {
+extension BearerToken {
     /// What the configuration file says of a token; its text is hashed here and kept nowhere.
-    init(_ token: ConfigurationFile.APIToken) {
-        let scopes = Set(token.scopes.map { Scope($0) })
+    init(_ token: APIToken) {
         switch token.credential {
-        case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: scopes)
-        case .sha256(let hash): self.init(name: token.name, sha256: hash, scopes: scopes)
-        }
-    }
-}
-
-extension Scope {
-    fileprivate init(_ scope: ConfigurationFile.APIToken.Scope) {
-        switch scope {
-        case .read: self = .read
-        case .control: self = .control
-        case .media: self = .media
+        case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: token.scopes)
+        case .sha256(let hash): self.init(name: token.name, sha256: hash, scopes: token.scopes)
         }
     }
 }

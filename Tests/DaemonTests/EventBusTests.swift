@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import FoundationEssentials
 import Logging
 import Rooms
-import Supervision
 import Synchronization
 import Testing
 

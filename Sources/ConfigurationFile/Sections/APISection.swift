@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import API
 public import Basics
 
 /// Somebody who may use the HTTP interface.
 public struct APIToken: Sendable, Hashable {
-    /// What a token lets its bearer do.
-    public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// See rooms, recordings and events.
-        case read
-        /// Add, change and remove rooms, start and stop recordings, delete them.
-        case control
-        /// Fetch recorded files and pictures.
-        case media
-    }
-
     /// How the token is known.
     public enum Credential: Sendable, Hashable {
         /// The token itself.
@@ -98,7 +89,7 @@ enum APIKeys {
         static let name = Key("name", .line(maximum: 64))
         static let value = Key("value", .secret(16...512), isSecret: true)
         static let sha256 = Key("sha256", ValueType<[UInt8]>.sha256, isSecret: true)
-        static let scopes = Key("scopes", ValueType<APIToken.Scope>.choice)
+        static let scopes = Key("scopes", ValueType<Scope>.choice)
 
         static let table = KeyTable(name.entry, value.entry, sha256.entry, scopes.entry)
     }

@@ -23,7 +23,7 @@ struct BrowserSessions: Sendable {
     }
 
     /// Begins a session; the cookie's value, 256 random bits.
-    mutating func open(for token: APIToken, now: Duration) -> String {
+    mutating func open(for token: BearerToken, now: Duration) -> String {
         var random = SystemRandomNumberGenerator()
         let value = (0..<4).map { _ in Hexadecimal.text(random.next() as UInt64) }.joined()
         self.sessions[TokenHash(of: value)] = Session(token: token.hash, end: now + Self.lifetime)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import HTTPTypes
 import Synchronization
 
@@ -41,7 +42,7 @@ final class Gatekeeper: Sendable {
     }
 
     private struct State: Sendable {
-        var tokens: [APIToken]
+        var tokens: [BearerToken]
         var sessions = BrowserSessions()
         var requests: TokenBuckets<RateKey>
         var failures: TokenBuckets<String>
@@ -51,7 +52,7 @@ final class Gatekeeper: Sendable {
 
     private let state: Mutex<State>
 
-    init(tokens: [APIToken], rate: ControlConfiguration.Rate, wrongTokens: ControlConfiguration.Rate) {
+    init(tokens: [BearerToken], rate: ControlConfiguration.Rate, wrongTokens: ControlConfiguration.Rate) {
         self.state = Mutex(
             State(
                 tokens: tokens,
@@ -65,7 +66,7 @@ final class Gatekeeper: Sendable {
     var isOpen: Bool { self.state.withLock { $0.tokens.isEmpty } }
 
     /// Puts other tokens in force; logins with tokens that are gone end with them.
-    func replaceTokens(_ tokens: [APIToken]) {
+    func replaceTokens(_ tokens: [BearerToken]) {
         self.state.withLock { state in
             state.tokens = tokens
             state.known.removeAll { _ in true }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import API
 public import Rooms
 
 /// What the HTTP interface asks of the daemon.
@@ -51,6 +52,27 @@ public protocol ControlBackend: Sendable {
     func overview() async -> Overview
 }
 
+/// Which recordings are asked for.
+public struct RecordingQuery: Sendable, Hashable {
+    /// Only of this room.
+    public var room: String?
+    /// Only those whose room, id or participants contain this text.
+    public var text: String?
+    /// Only those that began at this time or later: RFC 3339.
+    public var from: String?
+    /// Only those that began before this time: RFC 3339.
+    public var to: String?
+    /// Most recordings of the page, 1 to 200.
+    public var limit: Int
+    /// Where the page begins, as the page before said.
+    public var cursor: String?
+
+    /// The first page of everything.
+    public init(limit: Int = 50) {
+        self.limit = limit
+    }
+}
+
 /// What can be told a room.
 public enum RoomAction: Sendable, Hashable {
     /// Joins if need be, and records.
@@ -69,27 +91,4 @@ public enum RoomAction: Sendable, Hashable {
     case changeCamera(CameraChange)
     /// Notes an instant in the recording.
     case mark(String)
-}
-
-/// Whether the daemon does what it is for.
-public struct Health: Sendable, Hashable, Codable {
-    /// Whether the daemon runs as it should: supervisor loop alive, storage writable.
-    public var isLive: Bool
-    /// Whether it has also taken up its rooms and takes more.
-    public var isReady: Bool
-    /// What is wrong, one sentence each.
-    public var problems: [String]
-
-    /// Health with each part given.
-    public init(isLive: Bool, isReady: Bool, problems: [String] = []) {
-        self.isLive = isLive
-        self.isReady = isReady
-        self.problems = problems
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case isLive = "live"
-        case isReady = "ready"
-        case problems
-    }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import HTTPTypes
 import Hummingbird
 import NIOPosix
-import Supervision
 
 extension Endpoints {
     private struct Exports: Encodable {

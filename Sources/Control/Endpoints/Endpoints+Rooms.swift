@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Supervision
 
 extension Endpoints {
-    private struct Rooms: Encodable {
-        var rooms: [RoomResource]
-    }
-
     private struct Graphs: Encodable {
         var graphs: [String: String]
     }
@@ -20,7 +16,7 @@ extension Endpoints {
         try call.takesNoQuery()
         switch endpoint {
         case .listRooms:
-            return Reply(json: Rooms(rooms: await self.backend.rooms()))
+            return Reply(json: RoomList(await self.backend.rooms()))
         case .addRoom:
             let new = try RequestBodies.NewRoom(call.body)
             let room = try await self.backend.addRoom(new.name, definition: new.definition)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import API
 
 /// Which events a stream wants: `types=room.joined,recording.*`.
 struct EventFilter: Sendable, Hashable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Supervision
 
 /// Server-sent events (HTML, section 9.2) of a hub, piece by piece, as the body of a response.
 ///

@@ -67,7 +67,7 @@ public struct ControlConfiguration: Sendable {
     /// Serves HTTPS with this identity; `nil` serves HTTP.
     public var tls: TLS?
     /// Who may do what; empty is allowed on loopback only, and then everybody on this host may do everything.
-    public var tokens: [APIToken]
+    public var tokens: [BearerToken]
     /// Origins, such as `https://panel.example.org`, whose pages may use the interface; empty: only our own page.
     public var allowedOrigins: [String]
     /// Names, apart from those of loopback, under which clients may address a server without tokens.

@@ -105,7 +105,7 @@ public final class ControlServer: Service {
     /// Puts other tokens in force at once; throws `tokenRequired` if there must be one.
     ///
     /// Browsers that logged in with a token that is gone are logged out.
-    public func replaceTokens(_ tokens: [APIToken]) throws(ControlServerError) {
+    public func replaceTokens(_ tokens: [BearerToken]) throws(ControlServerError) {
         guard self.configuration.isLoopback || !tokens.isEmpty else {
             throw ControlServerError(.tokenRequired, "The last token cannot be taken away from a public address.")
         }

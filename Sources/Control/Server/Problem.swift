@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import HTTPTypes
 import Hummingbird
 
@@ -63,7 +64,7 @@ struct Problem: Error, Sendable, Hashable {
 
     /// The answer.
     var reply: Reply {
-        let document = Document(
+        let document = ProblemDocument(
             type: "urn:tapedeck:problem:\(self.kind.rawValue)",
             title: self.kind.title,
             status: self.kind.status.code,
@@ -74,14 +75,6 @@ struct Problem: Error, Sendable, Hashable {
         reply.headers[.contentType] = "application/problem+json"
         for field in self.headers { reply.headers[field.name] = field.value }
         return reply
-    }
-
-    private struct Document: Encodable {
-        var type: String
-        var title: String
-        var status: Int
-        var detail: String
-        var problems: [String]?
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Catalogue
 import ConfigurationFile
@@ -8,7 +9,6 @@ import Observability
 import Rooms
 import ServiceLifecycle
 import Storage
-import Supervision
 
 /// Watches the disk and deletes what is too old or too much.
 ///

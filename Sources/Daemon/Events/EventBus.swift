@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Logging
 import Observability
 import Storage
-import Supervision
 import Synchronization
 
 /// Numbers what happens, logs it, and hands it to whoever listens.

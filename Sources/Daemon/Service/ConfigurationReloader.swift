@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ConfigurationFile
 import Control
 import FoundationEssentials
@@ -7,9 +8,7 @@ import Glibc
 import Logging
 import Observability
 import ServiceLifecycle
-import Supervision
 import UnixSignals
-import Webhooks
 
 /// Takes up a new configuration: on SIGHUP, when the file changed, and when the interface asks.
 ///
@@ -143,7 +142,7 @@ actor ConfigurationReloader: Service {
     /// New tokens count at once, and those that are gone let nobody in any more.
     private func replaceTokens(_ tokens: [ConfigurationFile.APIToken]) {
         do throws(ControlServerError) {
-            try self.control?.replaceTokens(tokens.map { Control.APIToken($0) })
+            try self.control?.replaceTokens(tokens.map { BearerToken($0) })
         } catch {
             self.logger.error("tokens stay as they were", metadata: .tagged([.errorMessage: "\(error.message)"]))
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Catalogue
 import Control
 import Foundation
 import Storage
 import Supervision
-import Webhooks
 
 /// What the HTTP interface asks of the daemon, answered by those who know.
 struct DaemonBackend: ControlBackend {

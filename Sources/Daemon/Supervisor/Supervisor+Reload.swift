@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ConfigurationFile
 import Logging
 import Observability
 import Rooms
-import Supervision
 
 extension Supervisor {
     /// Takes a new configuration: rooms that did not change are not touched.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ArgumentParser
 import Basics
 import ConfigurationFile
@@ -75,12 +76,6 @@ struct DaemonClient: Sendable {
         _ = try await self.request("PATCH", path, try JSONEncoder().encode(body))
     }
 
-    private struct Problem: Decodable {
-        var title: String?
-        var detail: String?
-        var problems: [String]?
-    }
-
     private func request(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
         var request = HTTPClient.Request(method, self.base + path)
         request.timeout = Self.timeout
@@ -103,8 +98,8 @@ struct DaemonClient: Sendable {
         }
         let data = Data(answer.body)
         guard answer.status >= 300 else { return data }
-        let problem = try? JSONDecoder().decode(Problem.self, from: data)
-        var text = problem?.detail ?? problem?.title ?? "status \(answer.status)"
+        let problem = try? JSONDecoder().decode(ProblemDocument.self, from: data)
+        var text = problem?.detail ?? "status \(answer.status)"
         if answer.status == 401 { text += " (TAPEDECK_TOKEN holds the token)" }
         throw CommandFailure(.usage, ([text] + (problem?.problems ?? [])).joined(separator: "\n"))
     }

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Basics
-import Supervision
 
 /// `tapedeck mark`.
 struct MarkCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ArgumentParser
-import Control
 import Rooms
 
 /// `tapedeck rooms`.
@@ -15,12 +15,8 @@ struct RoomsCommand: AsyncParsableCommand {
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
-    struct Answer: Codable {
-        var rooms: [RoomResource]
-    }
-
     mutating func run() async throws {
-        let answer = try await self.daemon.client().get("/v1/rooms", as: Answer.self)
+        let answer = try await self.daemon.client().get("/v1/rooms", as: RoomList.self)
         if self.common.json {
             try Output.json(answer)
         } else {

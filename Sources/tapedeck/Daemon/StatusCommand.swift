@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ArgumentParser
-import Control
 
 /// `tapedeck status`.
 struct StatusCommand: AsyncParsableCommand {
@@ -29,7 +29,7 @@ struct StatusCommand: AsyncParsableCommand {
         repeat {
             let answer = Answer(
                 overview: try await client.get("/v1/overview"),
-                rooms: try await client.get("/v1/rooms", as: RoomsCommand.Answer.self).rooms
+                rooms: try await client.get("/v1/rooms", as: RoomList.self).rooms
             )
             if self.common.json {
                 try Output.json(answer)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Supervision
+import API
 import Testing
 
 @testable import Control

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import NIOCore
-import Supervision
 import Testing
 
 @testable import Control

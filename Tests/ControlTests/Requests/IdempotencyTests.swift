@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func clientsDoNotShareKeys() async throws {
-        let other = APIToken(name: "other", secret: "other-secret")
+        let other = BearerToken(name: "other", secret: "other-secret")
         let fixture = try Fixture(tokens: [Fixture.operatorToken, other])
         try await fixture.test { client in
             for token in ["control-secret", "other-secret"] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Logging
 import ServiceLifecycle
-import Supervision
 import Testing
 
 @testable import Control
@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LiveTests {
     /// Runs a server as a service, and stops it gracefully after the body.
     private func withServer(
-        tokens: [APIToken] = [],
+        tokens: [BearerToken] = [],
         _ change: (inout ControlConfiguration) -> Void = { _ in },
         _ body: (Fixture, Int, ServiceGroup) async throws -> Void
     ) async throws {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
 import Observability
-import Supervision
 import Synchronization
 
 @testable import Control
@@ -37,12 +37,12 @@ struct Fixture: Sendable {
         func note(_ group: RouteGroup) { self.noted.withLock { $0.append(group) } }
     }
 
-    static let reader = APIToken(name: "reader", secret: "read-secret", scopes: [.read])
-    static let operatorToken = APIToken(name: "operator", secret: "control-secret", scopes: [.read, .control])
-    static let viewer = APIToken(name: "viewer", secret: "media-secret", scopes: [.media])
+    static let reader = BearerToken(name: "reader", secret: "read-secret", scopes: [.read])
+    static let operatorToken = BearerToken(name: "operator", secret: "control-secret", scopes: [.read, .control])
+    static let viewer = BearerToken(name: "viewer", secret: "media-secret", scopes: [.media])
 
     init(
-        tokens: [APIToken] = [],
+        tokens: [BearerToken] = [],
         _ change: (inout ControlConfiguration) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
+import Basics
 import Catalogue
 import ConfigurationFile
 import Glibc
-internal import HTTPRequests
+import HTTPRequests
 import NIOCore
 import NIOPosix
 

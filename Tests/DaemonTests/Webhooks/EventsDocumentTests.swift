@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import FoundationEssentials
-import Supervision
 import Testing
 
 @Suite struct EventsDocumentTests {
@@ -10,7 +10,7 @@ import Testing
 
     init() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
         self.text = try String(contentsOf: root.appending(path: "docs/events.md"), encoding: .utf8)
         let kinds = self.text.split(separator: "\n## ").first { $0.hasPrefix("Kinds\n") } ?? ""
         self.sections = Dictionary(

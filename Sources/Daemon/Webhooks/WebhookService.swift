@@ -4,7 +4,6 @@ import Catalogue
 import Logging
 import Observability
 import ServiceLifecycle
-import Webhooks
 
 /// The webhooks as a service, and their figures.
 struct WebhookService: Service {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Catalogue
 import ConfigurationFile
@@ -7,10 +8,9 @@ import FoundationEssentials
 import Logging
 import NIOCore
 import Storage
-import Supervision
 import Synchronization
 
-@testable import Webhooks
+@testable import Daemon
 
 /// A catalogue of its own for each test, and the log as a stream.
 final class Fixture: Sendable {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Basics
+import Basics
 
 /// When a delivery that failed is tried again.
 ///
 /// The waits begin at `first`, double with each failure up to `longest`, and vary by a quarter either way, so that the
 /// deliveries of an outage do not come back all at once. The last attempt is made when the delivery is `lifetime` old.
-public struct RetrySchedule: Sendable, Hashable {
+struct RetrySchedule: Sendable, Hashable {
     /// The wait after the first failure.
-    public var first: Duration
+    var first: Duration
     /// No wait is longer, but for the variation.
-    public var longest: Duration
+    var longest: Duration
     /// How long a delivery is tried.
-    public var lifetime: Duration
+    var lifetime: Duration
 
     /// However the clock is set meanwhile, no delivery is tried more often.
-    public static let maximumAttempts = 200
+    static let maximumAttempts = 200
 
     /// A schedule with each part given; without, from 5 s up to 1 h, for a day.
-    public init(
+    init(
         first: Duration = .seconds(5),
         longest: Duration = .seconds(3600),
         lifetime: Duration = .seconds(86_400)
@@ -33,7 +33,7 @@ public struct RetrySchedule: Sendable, Hashable {
     /// - Parameters:
     ///   - failures: 1 and up.
     ///   - random: A random number from 0 to 1.
-    public func delay(failures: Int, random: Double) -> Duration {
+    func delay(failures: Int, random: Double) -> Duration {
         Backoff(first: self.first, longest: self.longest, variation: 750...1250)
             .delay(failures: failures, random: random)
     }
@@ -45,7 +45,7 @@ public struct RetrySchedule: Sendable, Hashable {
     ///   - created: When the delivery was queued.
     ///   - now: When the last attempt failed.
     ///   - random: A random number from 0 to 1.
-    public func next(failures: Int, created: UTCTime, now: UTCTime, random: Double) -> UTCTime? {
+    func next(failures: Int, created: UTCTime, now: UTCTime, random: Double) -> UTCTime? {
         let age = Duration.nanoseconds(now.nanosecondsSince1970) - .nanoseconds(created.nanosecondsSince1970)
         let rest = self.lifetime - age
         guard rest > .zero, failures < Self.maximumAttempts else { return nil }

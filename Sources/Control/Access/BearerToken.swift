@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import API
 internal import Digests
 
-/// What a token allows.
-public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
-    /// To see rooms, recordings, events and figures.
-    case read
-    /// To change things.
-    case control
-    /// To get pictures and files of recordings.
-    case media
-}
-
 /// A bearer token (RFC 6750), of which only the hash is kept.
-public struct APIToken: Sendable, Hashable {
+public struct BearerToken: Sendable, Hashable {
     /// The operator's name for it, for logs.
     public let name: String
     /// What it allows.
@@ -57,15 +48,15 @@ struct TokenHash: Sendable, Hashable {
     }
 }
 
-extension Sequence<APIToken> {
+extension Sequence<BearerToken> {
     /// The token with this secret, if there is one; looks at every token, whichever fits.
-    func matching(_ secret: String) -> APIToken? {
+    func matching(_ secret: String) -> BearerToken? {
         self.matching(TokenHash(of: secret))
     }
 
     /// The token with this hash, if there is one.
-    func matching(_ hash: TokenHash) -> APIToken? {
-        var found: APIToken?
+    func matching(_ hash: TokenHash) -> BearerToken? {
+        var found: BearerToken?
         for token in self where token.hash == hash { found = token }
         return found
     }

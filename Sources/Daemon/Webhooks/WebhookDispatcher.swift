@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
-public import Catalogue
-public import ConfigurationFile
-internal import Digests
+import API
+import Basics
+import Catalogue
+import ConfigurationFile
+import Digests
 import FoundationEssentials
-public import Logging
+import Logging
 import NIOCore
 import NIOPosix
 import Observability
 import Storage
-public import Supervision
 import Synchronization
 
 /// Tells receivers what happens: at least once, for up to a day, also across restarts.
@@ -19,11 +19,11 @@ import Synchronization
 /// each webhook and all webhooks side by side; there are at most `maximumTargets` of them. A webhook's deliveries go out
 /// in order while they succeed; one that failed is tried again later and comes after others then. `docs/events.md` is the
 /// receivers' side of this.
-public final class WebhookDispatcher: Sendable {
+final class WebhookDispatcher: Sendable {
     /// The most webhooks; more are left out, with an error in the log.
-    public static let maximumTargets = 64
+    static let maximumTargets = 64
     /// The most deliveries of one webhook that wait; older ones are dropped and counted.
-    public static let maximumQueued = 10_000
+    static let maximumQueued = 10_000
     /// The most events between `dispatch` and the catalogue; more are dropped and counted.
     static let maximumPending = 4096
 
@@ -85,7 +85,7 @@ public final class WebhookDispatcher: Sendable {
     }
 
     /// Takes an event for every webhook that wants it; returns at once, from any thread.
-    public func dispatch(_ event: DaemonEvent) {
+    func dispatch(_ event: DaemonEvent) {
         self.state.withLock { state in
             let wanting = state.channels.values.filter { $0.webhook.wants(event.kind.rawValue) }
             guard !wanting.isEmpty else { return }
@@ -99,7 +99,7 @@ public final class WebhookDispatcher: Sendable {
     }
 
     /// Takes a new configuration; webhooks whose URL stays go on with what waits for them, those that are gone lose it.
-    public func update(_ configuration: WebhooksConfiguration) {
+    func update(_ configuration: WebhooksConfiguration) {
         let policy = TargetPolicy(allowedHosts: configuration.allowedHosts)
         if configuration.targets.count > Self.maximumTargets {
             self.logger.error(
@@ -136,7 +136,7 @@ public final class WebhookDispatcher: Sendable {
     }
 
     /// Delivers until `shutdown` or cancellation; what is stored then goes out after the next start.
-    public func run() async {
+    func run() async {
         await withDiscardingTaskGroup { group in
             self.wake.yield()
             for await _ in self.wakes { await self.work(&group) }
@@ -146,12 +146,12 @@ public final class WebhookDispatcher: Sendable {
     }
 
     /// Stores what was dispatched and makes `run` return, with no more than the attempts at hand cut off.
-    public func shutdown() {
+    func shutdown() {
         self.wake.finish()
     }
 
     /// How every webhook does, in no order.
-    public func status() async throws -> [WebhookStatus] {
+    func status() async throws -> [WebhookStatus] {
         let counts = try await self.catalogue.deliveryCounts()
         return self.channels.map { channel in
             WebhookStatus(
@@ -164,12 +164,12 @@ public final class WebhookDispatcher: Sendable {
     }
 
     /// Deliveries that were given up, newest first.
-    public func deadLetters(limit: Int = 100) async throws -> [DeliveryEntry] {
+    func deadLetters(limit: Int = 100) async throws -> [DeliveryEntry] {
         try await self.catalogue.deadDeliveries(limit: limit)
     }
 
     /// Tries a delivery that was given up for another day; throws `CatalogueError` with `notFound` if there is none.
-    public func requeue(_ delivery: String) async throws {
+    func requeue(_ delivery: String) async throws {
         let key = try await self.catalogue.requeueDelivery(delivery, now: self.environment.now())
         self.state.withLock { $0.channels[key] }?.nudge()
     }

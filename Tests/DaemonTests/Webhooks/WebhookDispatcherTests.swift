@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import Basics
 import Catalogue
 import Digests
@@ -7,10 +8,9 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import Storage
-import Supervision
 import Testing
 
-@testable import Webhooks
+@testable import Daemon
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookDispatcherTests {
     private let fixture: Fixture

@@ -4,7 +4,7 @@ import Basics
 import NIOCore
 import Testing
 
-@testable import Webhooks
+@testable import Daemon
 
 @Suite struct RetryScheduleTests {
     private static let created = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)

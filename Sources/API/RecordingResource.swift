@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A recording as the interface shows it.
+public struct RecordingResource: Sendable, Hashable, Codable {
+    /// A track of a recording.
+    public struct Track: Sendable, Hashable, Codable {
+        /// Its number; `nil` if the journal does not know the file.
+        public var number: Int?
+        /// The sending participant.
+        public var participant: String
+        /// `video` or `audio`.
+        public var kind: String
+        /// The codec's short name.
+        public var codec: String
+        /// Units in the file.
+        public var units: UInt64
+        /// Bytes of payload.
+        public var bytes: UInt64
+
+        /// A track with each part given.
+        public init(number: Int?, participant: String, kind: String, codec: String, units: UInt64, bytes: UInt64) {
+            self.number = number
+            self.participant = participant
+            self.kind = kind
+            self.codec = codec
+            self.units = units
+            self.bytes = bytes
+        }
+    }
+
+    /// A file of a recording.
+    public struct File: Sendable, Hashable, Codable {
+        /// Its name relative to the recording's folder.
+        public var name: String
+        /// Its size in bytes.
+        public var bytes: Int64
+        /// Its media type.
+        public var type: String
+
+        /// A file with each part given.
+        public init(name: String, bytes: Int64, type: String) {
+            self.name = name
+            self.bytes = bytes
+            self.type = type
+        }
+    }
+
+    /// Its id.
+    public var id: String
+    /// The room as peers know it.
+    public var room: String
+    /// When it began: RFC 3339, UTC.
+    public var start: String
+    /// Seconds of media time; `nil` while it goes on.
+    public var durationSeconds: Double?
+    /// Bytes of all its files.
+    public var bytes: Int64
+    /// `recording`, `finished` or `unfinished` (cut off, not yet repaired).
+    public var state: String
+    /// `complete`, `complete-with-gaps` or `damaged`; `nil` before the first export.
+    public var verdict: String?
+    /// Everybody who was there.
+    public var participants: [String]
+    /// All tracks by number; only with a single recording.
+    public var tracks: [Track]
+    /// All files; only with a single recording.
+    public var files: [File]
+    /// How the verdict came about; only with a single recording, `nil` before the first export.
+    public var certificate: Certificate?
+
+    /// A recording with each part given.
+    public init(
+        id: String,
+        room: String,
+        start: String,
+        durationSeconds: Double? = nil,
+        bytes: Int64,
+        state: String,
+        verdict: String? = nil,
+        participants: [String] = [],
+        tracks: [Track] = [],
+        files: [File] = [],
+        certificate: Certificate? = nil
+    ) {
+        self.id = id
+        self.room = room
+        self.start = start
+        self.durationSeconds = durationSeconds
+        self.bytes = bytes
+        self.state = state
+        self.verdict = verdict
+        self.participants = participants
+        self.tracks = tracks
+        self.files = files
+        self.certificate = certificate
+    }
+}
+
+extension RecordingResource {
+    /// What a recording is worth, as it was found when it was closed or exported last.
+    public struct Certificate: Sendable, Hashable, Codable {
+        /// The most findings of a kind that are listed.
+        public static let maximumFindings = 100
+
+        /// A file and what it held.
+        public struct File: Sendable, Hashable, Codable {
+            /// Its name relative to the recording's folder.
+            public var name: String
+            /// Its size in bytes.
+            public var bytes: UInt64
+            /// SHA-256 of its content, in 64 hexadecimal digits.
+            public var sha256: String
+
+            /// A file with each part given.
+            public init(name: String, bytes: UInt64, sha256: String) {
+                self.name = name
+                self.bytes = bytes
+                self.sha256 = sha256
+            }
+        }
+
+        /// `complete`, `complete-with-gaps` or `damaged`.
+        public var verdict: String
+        /// Seconds from the first unit of all tracks to the end of the last.
+        public var durationSeconds: Double
+        /// Seconds from the first record of the journal to its last, if it tells.
+        public var wallClockSeconds: Double?
+        /// What never came, a sentence each; at most `maximumFindings`.
+        public var gaps: [String]
+        /// What is not as it was written, a sentence each; at most `maximumFindings`.
+        public var damage: [String]
+        /// The journal, the tracks and the exports.
+        public var files: [File]
+
+        /// A certificate with each part given.
+        public init(
+            verdict: String,
+            durationSeconds: Double,
+            wallClockSeconds: Double? = nil,
+            gaps: [String] = [],
+            damage: [String] = [],
+            files: [File] = []
+        ) {
+            self.verdict = verdict
+            self.durationSeconds = durationSeconds
+            self.wallClockSeconds = wallClockSeconds
+            self.gaps = gaps
+            self.damage = damage
+            self.files = files
+        }
+    }
+}
+
+/// A page of recordings, newest first.
+public struct RecordingPage: Sendable, Hashable, Codable {
+    /// The recordings.
+    public var recordings: [RecordingResource]
+    /// Where the next page begins; `nil` on the last one.
+    public var next: String?
+
+    /// A page with each part given.
+    public init(recordings: [RecordingResource], next: String? = nil) {
+        self.recordings = recordings
+        self.next = next
+    }
+}
