@@ -106,7 +106,9 @@ class Daemon:
     def wait_for_export(self, room, timeout=LIMIT, count=1):
         """Waits until so many recordings of a room are exported; their folders, oldest first."""
         def is_there():
-            found = sorted(path.parent for path in (self.storage / "recordings" / room).glob("*/call.mkv"))
+            # The manifest is the last that an export writes.
+            found = sorted(path.parent for path in (self.storage / "recordings" / room).glob("*/manifest.json")
+                           if (path.parent / "call.mkv").exists() and '"call.mkv"' in path.read_text())
             return found if len(found) >= count else None
         return self.wait_for(f"export of {room}", is_there, timeout)
 

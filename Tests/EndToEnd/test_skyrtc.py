@@ -198,11 +198,15 @@ def test_apps_of_both_kinds_meet_in_our_rooms(stage):
     story = finish(recorder)
     videos = media.streams(recorder.exported, "video")
     assert len(videos) == 3 and len(media.streams(recorder.exported, "audio")) == 3, story
-    for peer in (page_kind, sky_kind, late):
+    for left, peer in enumerate((page_kind, sky_kind, late), start=1):
+        def closed():
+            return [fact["event"] for fact in peer.facts].count("closed")
+        # Ours, and those of the peers before it.
+        peer.wait_for("the calls of those who left", lambda: closed() >= left, LIMIT)
         assert peer.end(LIMIT) == 0, peer.story()
         # Each with the two others and with us, once: nobody's offer met another's.
         assert peer.event("end")["connections"] == 3, peer.story()
-        assert [fact["event"] for fact in peer.facts].count("closed") == 3, peer.story()
+        assert closed() == 3, peer.story()
 
 
 def test_a_browser_meets_a_skyrtc_app(stage):
