@@ -81,7 +81,7 @@ let package = Package(
         .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Matroska", swiftSettings: settings),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"], swiftSettings: settings),
         .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
         .target(name: "API", dependencies: ["Rooms"], swiftSettings: settings),
@@ -289,12 +289,12 @@ let package = Package(
         .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
         .testTarget(
             name: "SignallingTests",
-            dependencies: ["Basics", "Session", "Signalling"],
+            dependencies: ["Basics", "SDP", "Session", "Signalling"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SessionTests",
-            dependencies: ["Session", "Signalling"],
+            dependencies: ["SDP", "Session", "Signalling"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

@@ -5,13 +5,13 @@ public enum OnOffer: Sendable, Hashable {
     /// Give `inner` to webrtcbin as remote offer, prepare what is sent, create an answer, call `answerCreated`.
     case apply(inner: String)
     /// Send `outer` to the peer; webrtcbin is not told.
-    case reply(outer: String)
+    case reply(outer: SessionDescription)
     /// Throw this peer connection and state away, and feed the same offer to new ones.
     case rebuild(RebuildReason)
     /// Send `outer` to the peer: it refuses every m-line, for this reason (RFC 3264 section 6).
     ///
     /// Nothing was negotiated: a later offer of the peer, which may add what we take, finds the state as it was.
-    case decline(outer: String, reason: String)
+    case decline(outer: SessionDescription, reason: String)
 }
 
 /// Why an offer cannot be answered from the peer connection that is there.
@@ -34,11 +34,9 @@ extension NegotiationState {
     ///
     /// An ICE restart of the same session and certificate is applied, not rebuilt: the DTLS association survives it on
     /// the peer's side. `restartsICE` then tells that the agent has to begin anew before `inner` is set.
-    /// - Throws: `.garbage`, `.tooLarge`, `.sdesOnly`, `.noFingerprint`, `.noICE`, `.noMedia`, `.noBundle`: the offer is
-    ///   at fault and nothing has changed. `.echo`: it is our own offer. `.wrongState`: an answer is still to be created.
-    public mutating func offerReceived(_ text: String) throws(SDPError) -> OnOffer {
-        let received = try SessionDescription(parsing: text)
-        guard !self.isEcho(received) else { throw SDPError(.echo, "our own offer came back") }
+    /// - Throws: `.sdesOnly`, `.noFingerprint`, `.noICE`, `.noMedia`, `.noBundle`: the offer is at fault and nothing has
+    ///   changed. `.wrongState`: an answer is still to be created.
+    public mutating func offerReceived(_ received: SessionDescription) throws(SDPError) -> OnOffer {
         switch self.phase {
         case .answering:
             throw SDPError(.wrongState, "an offer came while the answer to the one before is not made yet")
@@ -47,14 +45,14 @@ extension NegotiationState {
         case .stable:
             break
         }
-        if let answer = self.lastOuterAnswer, text == self.lastRemoteOffer { return .reply(outer: answer) }
+        if let answer = self.lastOuterAnswer, received == self.lastRemoteOffer { return .reply(outer: answer) }
 
         var (next, offer) = try self.planned(received)
         guard let tag = next.bundleTag, offer.media.indices.contains(tag) else {
             guard let role = self.ourRole else { return try self.decline(offer, next) }
             // The peer stopped all it had and waits for an answer; its transport goes with its media.
             next.hasLostTransport = true
-            next.lastRemoteOffer = text
+            next.lastRemoteOffer = received
             let outer = next.makeOuter(setup: role)
             next.lastOuterAnswer = outer
             self = next
@@ -73,8 +71,8 @@ extension NegotiationState {
         next.restartsICE = self.localICE != nil && self.remote.map { $0.ice != session.ice } ?? false
         next.remote = session
 
-        let bare = next.makeInner(remote: session, candidates: [], version: 0).text
-        next.lastRemoteOffer = text
+        let bare = next.makeInner(remote: session, candidates: [], version: 0)
+        next.lastRemoteOffer = received
         if bare == self.appliedInner, let role = self.ourRole {
             next.refreshDirections()
             let outer = next.makeOuter(setup: role)
@@ -102,7 +100,7 @@ extension NegotiationState {
     public mutating func answerCreated(
         inner: String,
         ice renewed: ICECredentials? = nil
-    ) throws(SDPError) -> (inner: String, outer: String) {
+    ) throws(SDPError) -> (inner: String, outer: SessionDescription) {
         guard self.phase == .answering else { throw SDPError(.wrongState, "no answer is awaited") }
         var answer = try SessionDescription(parsing: inner)
         guard answer.media.count == self.innerLines.count else {
@@ -126,7 +124,7 @@ extension NegotiationState {
         // From here on the peer's role is known: later inner offers say it, so that webrtcbin never changes ours.
         self.remote?.setup = role == .active ? .passive : .active
         if let remote = self.remote {
-            self.appliedInner = self.makeInner(remote: remote, candidates: [], version: 0).text
+            self.appliedInner = self.makeInner(remote: remote, candidates: [], version: 0)
         }
         self.refreshDirections()
         self.phase = .stable

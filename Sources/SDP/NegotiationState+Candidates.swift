@@ -48,9 +48,8 @@ extension NegotiationState {
     }
 
     /// The `.local` candidates inside a description of the peer, for the driver to resolve; webrtcbin is given the rest.
-    public func unresolvedCandidates(in outer: String) -> [CandidateLine] {
-        guard let description = try? SessionDescription(parsing: outer) else { return [] }
-        return description.media.flatMap(\.candidates).filter { self.verdict(on: $0) == .resolve }
+    public func unresolvedCandidates(in outer: SessionDescription) -> [CandidateLine] {
+        outer.media.flatMap(\.candidates).filter { self.verdict(on: $0) == .resolve }
     }
 
     /// The names under which one of our candidates goes to the peer; nil if it is not one to send.

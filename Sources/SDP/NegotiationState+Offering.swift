@@ -9,7 +9,7 @@ extension NegotiationState {
     /// - Returns: `inner` for set-local-description, `outer` for the peer.
     /// - Throws: `.wrongState` if anything was negotiated before, `.unexpectedInner` if the text has no media, or media
     ///   that the policy has no codec for.
-    public mutating func offerCreated(inner: String) throws(SDPError) -> (inner: String, outer: String) {
+    public mutating func offerCreated(inner: String) throws(SDPError) -> (inner: String, outer: SessionDescription) {
         guard self.phase == .stable, self.remote == nil, self.sections.isEmpty else {
             throw SDPError(.wrongState, "only the first description of a peer connection may be our offer")
         }
@@ -79,10 +79,9 @@ extension NegotiationState {
     /// - Returns: the inner answer for set-remote-description. M-lines that the peer refused look accepted in it:
     ///   webrtcbin would otherwise move the BUNDLE transport; nothing will flow on them.
     /// - Throws: `.wrongState` if no answer is awaited (drop it), `.mismatchedAnswer`, `.noMedia`, `.noBundle`,
-    ///   `.noFingerprint`, `.noICE`, `.garbage`, `.tooLarge`: nothing has changed, a right answer may still come.
-    public mutating func answerReceived(_ text: String) throws(SDPError) -> String {
+    ///   `.noFingerprint`, `.noICE`: nothing has changed, a right answer may still come.
+    public mutating func answerReceived(_ answer: SessionDescription) throws(SDPError) -> String {
         guard self.phase == .offering else { throw SDPError(.wrongState, "an answer came, but no offer is open") }
-        let answer = try SessionDescription(parsing: text)
         guard answer.media.count == self.sections.count else {
             throw SDPError(
                 .mismatchedAnswer,
@@ -129,7 +128,7 @@ extension NegotiationState {
             next.innerLines[index].answeredDirection = next.innerLines[index].localDirection
             next.innerLines[index].localDirection = nil
         }
-        next.appliedInner = next.makeInner(remote: session, candidates: [], version: 0).text
+        next.appliedInner = next.makeInner(remote: session, candidates: [], version: 0)
         self = next
         return inner
     }

@@ -5,7 +5,8 @@
 ///
 /// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line.
 /// Inner descriptions therefore only ever grow: one codec per m-line, directions pinned, no m-line stopped or
-/// reused. Everything else is told to the peer only.
+/// reused. Everything else is told to the peer only. Descriptions of the peer and ours for it are values: whoever
+/// receives one reads it, whoever sends one prints it. webrtcbin speaks text, which is read and printed here.
 ///
 ///          offerReceived                 offerCreated
 ///     ┌──────────────────── stable ────────────────────┐
@@ -42,10 +43,10 @@ public struct NegotiationState: Sendable {
     /// Our DTLS role, once an answer settled it.
     var ourRole: Setup?
     /// The peer's last offer, and our answer to it.
-    var lastRemoteOffer: String?
-    var lastOuterAnswer: String?
+    var lastRemoteOffer: SessionDescription?
+    var lastOuterAnswer: SessionDescription?
     /// The inner offer that webrtcbin last got, without what may change freely.
-    var appliedInner: String?
+    var appliedInner: SessionDescription?
     var innerVersion: UInt64 = 0
     /// Whether the peer stopped every m-line, and with them the transport.
     var hasLostTransport = false
@@ -125,18 +126,6 @@ public struct NegotiationState: Sendable {
 
     /// Whether webrtcbin takes all that the m-lines ever named: it forgets none that is gone.
     var sourcesFit: Bool { self.innerLines.reduce(0) { $0 + $1.sources.count } <= SDPLimits.sources }
-
-    /// Whether a text is an offer of ours that a server sent back to us.
-    public func isEcho(of text: String) -> Bool {
-        guard let description = try? SessionDescription(parsing: text) else { return false }
-        return self.isEcho(description)
-    }
-
-    func isEcho(_ description: SessionDescription) -> Bool {
-        guard let ours = self.localICE, let media = description.media.first else { return false }
-        return description.iceCredentials(of: media)?.ufrag == ours.ufrag
-            && description.fingerprints(of: media).overlaps(FingerprintSet(self.ourFingerprints))
-    }
 }
 
 /// What is known of the peer's transport.

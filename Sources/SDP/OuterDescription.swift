@@ -69,7 +69,7 @@ extension NegotiatedCodec {
 
 extension NegotiationState {
     /// The next description of ours; its version is one more than the last one's.
-    mutating func makeOuter(setup: Setup) -> String {
+    mutating func makeOuter(setup: Setup) -> SessionDescription {
         self.version &+= 1
         var lines = [
             SDPLine("v", "0"),
@@ -84,7 +84,7 @@ extension NegotiationState {
         lines.append(.attribute("ice-options", "trickle"))
         lines.append(.attribute("msid-semantic", " WMS *"))
         let media = self.sections.map { self.makeOuterMedia($0, setup: setup) }
-        return SessionDescription(lines: lines, media: media).text
+        return SessionDescription(lines: lines, media: media)
     }
 
     /// Indices of the used, bundled m-lines; the transport's own m-line first (RFC 9143 section 7.3).
@@ -189,14 +189,17 @@ extension NegotiationState {
     /// - Parameters:
     ///   - candidates: webrtcbin's lines of inner m-line 0, in any of the forms that `CandidateLine` reads.
     ///   - isComplete: whether there will be no more (RFC 8838 section 8.2).
-    public func embedding(candidates: [String], isComplete: Bool, in outer: String) -> String {
-        guard var description = try? SessionDescription(parsing: outer), let tag = self.bundleTag,
-            description.media.indices.contains(tag)
-        else { return outer }
+    public func embedding(
+        candidates: [String],
+        isComplete: Bool,
+        in outer: SessionDescription
+    ) -> SessionDescription {
+        guard let tag = self.bundleTag, outer.media.indices.contains(tag) else { return outer }
+        var description = outer
         let lines = candidates.prefix(SDPLimits.candidates).compactMap(CandidateLine.init)
             .compactMap(self.sendable)
             .map { SDPLine("a", $0.description) }
         description.media[tag].lines += lines + (isComplete ? [.attribute("end-of-candidates")] : [])
-        return description.text
+        return description
     }
 }

@@ -22,8 +22,6 @@ public struct SDPError: Error, Sendable, Hashable, CustomStringConvertible {
         case mismatchedAnswer
         /// The description came when none of its kind was awaited.
         case wrongState
-        /// Our own offer came back to us.
-        case echo
         /// webrtcbin's own text is not what its input called for.
         case unexpectedInner
     }

@@ -28,7 +28,7 @@ public struct SDPLine: Sendable, Hashable {
     }
 
     /// The attribute's name and value; nil if this is no attribute.
-    var attribute: (name: Substring, value: Substring?)? {
+    public var attribute: (name: Substring, value: Substring?)? {
         guard self.type == "a" else { return nil }
         guard let colon = self.value.utf8.firstIndex(of: UInt8(ascii: ":")) else { return (self.value[...], nil) }
         return (self.value[..<colon], self.value[self.value.utf8.index(after: colon)...])
@@ -167,6 +167,8 @@ public struct Origin: Sendable, Hashable {
     public var sessionID: String
     /// The version, which grows with each change; nil if it is not a number of 64 bits.
     public var version: UInt64?
+    /// The address of the host; empty if the line is too short.
+    public var address: String
 
     /// Reads the value of an `o=` line; nil if it has fewer than three words.
     init?(_ value: String) {
@@ -175,6 +177,7 @@ public struct Origin: Sendable, Hashable {
         self.user = String(words[0])
         self.sessionID = String(words[1])
         self.version = UInt64(words[2])
+        self.address = words.count > 5 ? String(words[5]) : ""
     }
 }
 
@@ -199,7 +202,7 @@ public struct ICECredentials: Sendable, Hashable {
 
 extension StringProtocol {
     /// The text without blanks, tabs and line ends around it.
-    var trimmed: String {
+    package var trimmed: String {
         var view = Substring(self).utf8
         if let first = view.first, let last = view.last, first > 0x20, last > 0x20 { return String(self) }
         while let first = view.first, first <= 0x20 { view.removeFirst() }

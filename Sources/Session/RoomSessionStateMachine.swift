@@ -70,10 +70,10 @@ public struct RoomSessionStateMachine: ~Copyable {
     /// The peer of a connection; nil once the machine closed it.
     public func peer(of connection: ConnectionID) -> PeerID? {
         switch self.state {
-        case .joining(let calls): calls.owners[connection]
-        case .joined(let calls): calls.owners[connection]
-        case .detached(let calls): calls.owners[connection]
-        case .orphaned(let calls, _): calls.owners[connection]
+        case .joining(let calls): calls.context.owners[connection]
+        case .joined(let calls): calls.context.owners[connection]
+        case .detached(let calls): calls.context.owners[connection]
+        case .orphaned(let calls, _): calls.context.owners[connection]
         case .stopping: nil
         case .finished: nil
         }
@@ -317,9 +317,14 @@ public struct RoomSessionStateMachine: ~Copyable {
         var calls = calls
         calls.endAll(reason: "the session ends")
         if leaves { calls.emit(.send(.leave)) }
-        let timer = calls.makeTimer(.stop, calls.configuration.stopLimit)
+        let timer = calls.makeTimer(.stop, calls.context.configuration.stopLimit)
         let actions = calls.takeActions()
-        let stopping = Stopping(closing: calls.closing, isWaitingForLeave: leaves, timer: timer, outcome: outcome)
+        let stopping = Stopping(
+            closing: calls.context.closing,
+            isWaitingForLeave: leaves,
+            timer: timer,
+            outcome: outcome
+        )
         return Self.stopping(stopping, after: actions)
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import SDP
 public import Signalling
 
 /// What the driver has to do, in order.
@@ -11,9 +12,9 @@ public enum SessionAction: Equatable, Sendable {
     /// Makes our offer and sets it locally; ends with `offerCreated` or a failure.
     case createOffer(ConnectionID)
     /// Applies the peer's offer, makes our answer and sets it locally; ends with `answerCreated` or a failure.
-    case applyOffer(ConnectionID, sdp: String)
+    case applyOffer(ConnectionID, SessionDescription)
     /// Applies the peer's answer; says nothing when it succeeds.
-    case applyAnswer(ConnectionID, sdp: String)
+    case applyAnswer(ConnectionID, SessionDescription)
     /// Gives a candidate of the peer to the connection.
     case addCandidate(ConnectionID, ICECandidate)
     /// Takes the connection down, now or when it is quiet; ends with `closed`. No other action for it follows.

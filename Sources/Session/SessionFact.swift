@@ -64,7 +64,7 @@ public enum IgnoredInput: String, Hashable, Sendable, CaseIterable {
     case supersededOffer = "superseded_offer"
     /// A message of our own came back.
     case echo
-    /// A description without an `o=` line.
+    /// A text that cannot be read as a session description.
     case malformedDescription = "malformed_description"
     /// A description longer than the limit.
     case oversizedDescription = "oversized_description"

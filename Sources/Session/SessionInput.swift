@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import SDP
 public import Signalling
 
 /// What can happen to a room session.
@@ -18,14 +19,14 @@ public enum SessionInput: Equatable, Sendable {
 
 /// What a peer connection reports.
 public enum ConnectionEvent: Equatable, Sendable {
-    /// Our offer is set locally; `sdp` is the text for the peer.
-    case offerCreated(sdp: String)
-    /// The peer's offer is applied and our answer is set locally; `sdp` is the text for the peer.
-    case answerCreated(sdp: String)
+    /// Our offer is set locally; this is what the peer is to get.
+    case offerCreated(SessionDescription)
+    /// The peer's offer is applied and our answer is set locally; this is what the peer is to get.
+    case answerCreated(SessionDescription)
     /// The offer just given is good, but only a fresh peer connection can take it.
     case rebuildNeeded(reason: String)
-    /// The peer's offer is good, but we take nothing of it; `sdp` tells the peer so. The connection was not touched by it.
-    case offerDeclined(sdp: String, reason: String)
+    /// The peer's offer is good, but we take nothing of it; the answer tells the peer so. The connection was not touched by it.
+    case offerDeclined(SessionDescription, reason: String)
     /// The description just given cannot be taken by any connection; this one was not touched by it.
     case descriptionRefused(reason: String)
     /// A step of the negotiation failed; the connection is not to be used any more.

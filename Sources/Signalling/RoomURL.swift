@@ -52,6 +52,15 @@ public struct RoomURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL in its shortest form; it parses back to an equal value.
     public var description: String { "\(self.address)" }
 
+    /// Host name or address of the server or peer in lower case; IPv6 without brackets.
+    public var host: String { self.address.host }
+
+    /// The room's name at its server; where a protocol has no rooms, what stands for it.
+    public var roomName: String { self.address.room }
+
+    /// The environment variable of the protocol's password; nil if there is only that of every protocol.
+    public var secretVariable: String? { type(of: self.address).secretVariable }
+
     /// Refuses a room from which nothing can come.
     ///
     /// - Throws: `SignallingError` with code `invalidURL`.

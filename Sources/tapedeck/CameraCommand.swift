@@ -212,13 +212,13 @@ struct CameraCommand: AsyncParsableCommand {
             trace: trace,
             logger: self.count == 1 ? logger : logger.forSession()
         )
-        var options = stay.signalling(sends: true)
-        options.receives = false
-        options.displayName = self.count == 1 ? self.name : "\(self.name)-\(number)"
+        var request = stay.request(sends: true)
+        request.options.receives = false
+        request.options.displayName = self.count == 1 ? self.name : "\(self.name)-\(number)"
         var configuration = SessionConfiguration()
         // The others of the load are peers too, although nothing flows between them.
         configuration.maximumPeers += self.count - 1
-        return try stay.session(options, control: control, outputs: nil, camera: camera, configuration: configuration)
+        return try stay.session(request, control: control, outputs: nil, camera: camera, configuration: configuration)
     }
 
     private typealias FrameCounts = (captured: UInt64, encoded: [CameraCodec: UInt64])

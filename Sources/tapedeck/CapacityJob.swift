@@ -136,9 +136,9 @@ struct CapacityJob: Sendable {
             network: try NetworkOptions.parse(["--host-address", "127.0.0.1"]),
             logger: self.logger.forSession()
         )
-        var options = stay.signalling(sends: true)
-        options.receives = false
-        return try stay.session(options, control: control, outputs: nil, camera: camera)
+        var request = stay.request(sends: true)
+        request.options.receives = false
+        return try stay.session(request, control: control, outputs: nil, camera: camera)
     }
 
     /// What the worker uses once that many rooms are recorded.

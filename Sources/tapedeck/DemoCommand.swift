@@ -12,6 +12,7 @@ import PipelineCatalogue
 import Rooms
 import Session
 import Signalling
+import SignallingClients
 import Worker
 
 /// `tapedeck demo`.
@@ -93,9 +94,8 @@ struct DemoCommand: AsyncParsableCommand {
         let sessions = try cameras.map { codec, camera in
             let logger = logger.forSession()
             return RoomSession(
-                signaller: RoomComposition.signaller(
-                    for: url,
-                    options: SignallingOptions(policy: .oneShot, sends: true, receives: false),
+                signaller: Signallers.signaller(
+                    for: JoinRequest(url, SignallingOptions(policy: .oneShot, sends: true, receives: false)),
                     logger: logger
                 ),
                 context: try RoomComposition.context(

@@ -127,7 +127,7 @@ extension DoctorSettings {
         self.interfaceHost = configuration.api.host
         self.interfacePort = UInt16(clamping: configuration.api.port)
         self.servers = configuration.rooms.sorted { $0.key < $1.key }.map { name, room in
-            Server(purpose: "room \(name)", host: room.address.url.address.host)
+            Server(purpose: "room \(name)", host: room.address.url.host)
         }
         // The configuration takes no URL that cannot be read.
         self.iceServers = configuration.ice.servers.flatMap { server in

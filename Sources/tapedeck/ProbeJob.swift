@@ -85,18 +85,18 @@ struct ProbeJob: Sendable {
         let recorder = RecorderThread(
             settings: RecorderSettings(
                 storage: folder,
-                room: self.stay.url.address.room,
+                room: self.stay.url.roomName,
                 host: ProcessInfo.processInfo.hostName
             ),
             logger: self.stay.logger,
             onPicture: { notes.append($0) }
         )
         func session(_ name: String, sends: Bool, receives: Bool) throws -> RoomSession {
-            var options = self.stay.signalling(sends: sends)
-            options.displayName = name
-            options.receives = receives
+            var request = self.stay.request(sends: sends)
+            request.options.displayName = name
+            request.options.receives = receives
             return try self.stay.session(
-                options,
+                request,
                 control: control,
                 recorder: receives ? recorder : nil,
                 outputs: nil,

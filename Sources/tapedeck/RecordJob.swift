@@ -125,13 +125,13 @@ struct RecordJob: Sendable {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
         let camera = try await self.stay.camera(control)
-        let options = self.stay.signalling(sends: camera != nil)
+        let request = self.stay.request(sends: camera != nil)
         var settings = RecorderSettings(
             storage: self.directory,
-            room: self.stay.url.address.room,
+            room: self.stay.url.roomName,
             host: ProcessInfo.processInfo.hostName
         )
-        settings.displayName = options.displayName
+        settings.displayName = request.options.displayName
         settings.segment = self.segment
         // One folder for each segment, which are rare; none may be dropped.
         let (segments, feed) = AsyncStream.makeStream(of: RecordingFolder.self, bufferingPolicy: .unbounded)
@@ -140,10 +140,10 @@ struct RecordJob: Sendable {
         }
         let outputs =
             self.outputs.isEmpty
-            ? nil : RTPOutputs(self.outputs, room: self.stay.url.address.room, logger: self.stay.logger)
+            ? nil : RTPOutputs(self.outputs, room: self.stay.url.roomName, logger: self.stay.logger)
         async let earlier = self.exportSegments(segments)
         let session = try self.stay.session(
-            options,
+            request,
             control: control,
             recorder: recorder,
             outputs: outputs,

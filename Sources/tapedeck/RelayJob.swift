@@ -28,9 +28,9 @@ struct RelayJob: Sendable {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
         let camera = try await self.stay.camera(control)
-        let outputs = RTPOutputs(self.outputs, room: self.stay.url.address.room, logger: self.stay.logger)
+        let outputs = RTPOutputs(self.outputs, room: self.stay.url.roomName, logger: self.stay.logger)
         let session = try self.stay.session(
-            self.stay.signalling(sends: camera != nil),
+            self.stay.request(sends: camera != nil),
             control: control,
             outputs: outputs,
             camera: camera

@@ -33,7 +33,7 @@ enum RoomArgument {
     /// The room's password, PIN or token from the environment, where process lists do not show it; nil without one.
     static func secret(for url: RoomURL) -> String? {
         let environment = ProcessInfo.processInfo.environment
-        let names = [type(of: url.address).secretVariable, "TAPEDECK_ROOM_SECRET"].compactMap { $0 }
+        let names = [url.secretVariable, "TAPEDECK_ROOM_SECRET"].compactMap { $0 }
         return names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
 }

@@ -54,18 +54,21 @@ struct RoomStay: Sendable {
     }
 
     /// How the room is joined.
-    func signalling(sends: Bool) -> SignallingOptions {
-        SignallingOptions(
-            policy: .oneShot,
-            sends: sends,
-            secret: RoomArgument.secret(for: self.url),
-            seed: .random(in: 0...UInt64.max)
+    func request(sends: Bool) -> JoinRequest {
+        JoinRequest(
+            self.url,
+            SignallingOptions(
+                policy: .oneShot,
+                sends: sends,
+                secret: RoomArgument.secret(for: self.url),
+                seed: .random(in: 0...UInt64.max)
+            )
         )
     }
 
     /// The session, which has yet to run.
     func session(
-        _ options: SignallingOptions,
+        _ request: JoinRequest,
         control: ControlThread,
         recorder: RecorderThread? = nil,
         outputs: RTPOutputs?,
@@ -74,14 +77,13 @@ struct RoomStay: Sendable {
         configuration: SessionConfiguration = SessionConfiguration()
     ) throws -> RoomSession {
         RoomSession(
-            signaller: RoomComposition.signaller(
-                for: self.url,
-                options: options,
+            signaller: Signallers.signaller(
+                for: request,
                 environment: .forCommand(trace: self.trace),
                 logger: self.logger
             ),
             context: try RoomComposition.context(
-                url: self.url,
+                url: request.url,
                 network: try self.network.settings(),
                 control: control,
                 recorder: recorder,

@@ -32,7 +32,7 @@ let package = Package(
         ),
         .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Basics", "Signalling"], swiftSettings: settings),
+        .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"], swiftSettings: settings),
         .executableTarget(
             name: "Fuzz",
             dependencies: [

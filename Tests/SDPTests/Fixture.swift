@@ -110,8 +110,8 @@ extension NegotiationState {
     /// Feeds an offer and, if webrtcbin has to be asked, its simulated answer; returns what the peer gets.
     mutating func exchange(_ offer: String, bin: SimulatedWebRTCBin = SimulatedWebRTCBin()) throws -> String {
         switch try self.offerReceived(offer) {
-        case .apply(let inner): return try self.answerCreated(inner: bin.answer(inner)).outer
-        case .reply(let outer): return outer
+        case .apply(let inner): return try self.answerCreated(inner: bin.answer(inner)).outer.text
+        case .reply(let outer): return outer.text
         case .rebuild(let reason):
             Issue.record("rebuild: \(reason)")
             return ""
@@ -128,5 +128,23 @@ extension String {
 
     func replacing(_ old: String, with new: String) -> String {
         self.replacingOccurrences(of: old, with: new)
+    }
+}
+
+/// Descriptions as the texts that go from one peer to the other.
+extension NegotiationState {
+    mutating func offerReceived(_ text: String) throws(SDPError) -> OnOffer {
+        try self.offerReceived(SessionDescription(parsing: text))
+    }
+
+    mutating func answerReceived(_ text: String) throws(SDPError) -> String {
+        try self.answerReceived(SessionDescription(parsing: text))
+    }
+}
+
+extension SessionDescription {
+    /// One of ours as the peer reads it.
+    init(parsing ours: SessionDescription) throws(SDPError) {
+        try self.init(parsing: ours.text)
     }
 }

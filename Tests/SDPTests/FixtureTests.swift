@@ -42,7 +42,7 @@ import Testing
             let bin = SimulatedWebRTCBin(sends: !policy.sentVideo.isEmpty, nacks: policy.usesRTX)
             let answer = try state.answerCreated(inner: bin.answer(innerOffer))
             try checkInnerAnswer(answer.inner, state: state)
-            try checkOuterAnswer(answer.outer, to: fixture.text, state: state)
+            try checkOuterAnswer(answer.outer.text, to: fixture.text, state: state)
             #expect(state.isStable)
             // The same offer again costs webrtcbin nothing, and the answer stays as it was.
             #expect(try state.offerReceived(fixture.text) == .reply(outer: answer.outer))
@@ -63,9 +63,9 @@ import Testing
                 switch try state.offerReceived(offer.text) {
                 case .apply(let inner):
                     try self.checkInnerOffer(inner)
-                    outer = try state.answerCreated(inner: bin.answer(inner)).outer
+                    outer = try state.answerCreated(inner: bin.answer(inner)).outer.text
                 case .reply(let answer):
-                    outer = answer
+                    outer = answer.text
                 case .decline(_, let reason):
                     Issue.record("\(offer.name): \(reason)")
                     continue

@@ -26,7 +26,7 @@ import Testing
         let answer = try state.answerCreated(inner: bin.answer(offer), ice: renewed)
         #expect(!state.restartsICE)
         #expect(try self.credentials(answer.inner).allSatisfy { $0 == renewed })
-        #expect(try self.credentials(answer.outer).allSatisfy { $0 == renewed })
+        #expect(try self.credentials(answer.outer.text).allSatisfy { $0 == renewed })
 
         // webrtcbin goes on writing the first ones.
         let grown = try self.chromium("6-restart-ice").replacing("SAVPF 96 97 ", with: "SAVPF ")
@@ -37,7 +37,7 @@ import Testing
         #expect(!state.restartsICE)
         let later = try state.answerCreated(inner: bin.answer(next))
         #expect(try self.credentials(later.inner).allSatisfy { $0 == renewed })
-        #expect(try self.credentials(later.outer).allSatisfy { $0 == renewed })
+        #expect(try self.credentials(later.outer.text).allSatisfy { $0 == renewed })
     }
 
     @Test func theFirstOfferRestartsNothing() throws {
@@ -60,8 +60,12 @@ import Testing
         let hidden = "candidate:3 1 UDP 505413887 203.0.113.7 50000 typ relay raddr 0.0.0.0 rport 0"
         let lines = [Self.host, Self.reflexive, Self.relayed]
         #expect(lines.map { state.outerCandidate(innerMLineIndex: 0, line: $0)?.line } == [nil, nil, hidden])
-        let text = state.embedding(candidates: lines, isComplete: true, in: answer)
-        let description = try SessionDescription(parsing: text)
+        let description = state.embedding(
+            candidates: lines,
+            isComplete: true,
+            in: try SessionDescription(parsing: answer)
+        )
+        let text = description.text
         #expect(description.media.flatMap(\.candidates).map(\.description) == [hidden])
         #expect(!text.contains("192.0.2.2") && !text.contains("198.51.100.9"))
         let six = "candidate:4 1 UDP 5 2001:db8::7 50000 typ relay raddr 2001:db8::2 rport 4000"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SDP
 import Session
 import Signalling
 
@@ -52,6 +53,11 @@ struct SessionHarness: ~Copyable {
         "v=0\r\no=- \(session) \(version) IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"
             + "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=ice-ufrag:\(ufrag ?? "u\(session)")\r\n"
             + "a=fingerprint:sha-256 \(fingerprint ?? "AA:\(session)")\r\n"
+    }
+
+    /// A text as a description; one that is none becomes a description that says only this.
+    static func description(_ text: String) -> SessionDescription {
+        (try? SessionDescription(parsing: text)) ?? SessionDescription(lines: [SDPLine("s", text)], media: [])
     }
 
     /// Actions in words, for comparison.
@@ -115,5 +121,16 @@ struct SessionHarness: ~Copyable {
         case .peerRefused: "refused"
         case .ignored(let what, _, _): "ignored \(what)"
         }
+    }
+}
+
+/// Descriptions of ours as texts.
+extension ConnectionEvent {
+    static func offerCreated(sdp: String) -> ConnectionEvent { .offerCreated(SessionHarness.description(sdp)) }
+
+    static func answerCreated(sdp: String) -> ConnectionEvent { .answerCreated(SessionHarness.description(sdp)) }
+
+    static func offerDeclined(sdp: String, reason: String) -> ConnectionEvent {
+        .offerDeclined(SessionHarness.description(sdp), reason: reason)
     }
 }

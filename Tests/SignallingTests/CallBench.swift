@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SDP
 import Session
 
 @testable import Signalling
@@ -24,6 +25,8 @@ struct CallBench<Machine: SignallingMachine> {
     private(set) var candidates: [ICECandidate] = []
     /// Offers and answers of peers handed to connections, in order.
     private(set) var applied: [String] = []
+    /// What the machine told of each description, by what it reads as.
+    private var texts: [SessionDescription: String] = [:]
     /// Why the attempt or the run ended, if it did.
     private(set) var end: SignallingAction?
     /// Timers of the machine that run.
@@ -65,10 +68,19 @@ struct CallBench<Machine: SignallingMachine> {
             + "a=fingerprint:sha-256 0U:RS\r\na=rtpmap:111 opus/48000/2\r\n"
     }
 
+    private static func described(_ index: Int) -> SessionDescription {
+        (try? SessionDescription(parsing: Self.ourDescription(index))) ?? SessionDescription(lines: [], media: [])
+    }
+
     private mutating func perform(_ action: SignallingAction) {
         switch action {
         case .event(let event):
             self.events.append(event)
+            switch event {
+            case .offerReceived(_, let sdp), .answerReceived(_, let sdp):
+                if let description = try? SessionDescription(parsing: sdp) { self.texts[description] = sdp }
+            default: break
+            }
             self.feed(session: .room(event))
         case .attemptFailed, .finished:
             self.end = self.end ?? action
@@ -90,12 +102,12 @@ struct CallBench<Machine: SignallingMachine> {
             self.connections[peer] = id
             self.openings += 1
         case .createOffer(let id):
-            self.feed(session: .connection(id, .offerCreated(sdp: Self.ourDescription(self.openings))))
-        case .applyOffer(let id, let sdp):
-            self.applied.append(sdp)
-            self.feed(session: .connection(id, .answerCreated(sdp: Self.ourDescription(100 + self.applied.count))))
-        case .applyAnswer(_, let sdp):
-            self.applied.append(sdp)
+            self.feed(session: .connection(id, .offerCreated(Self.described(self.openings))))
+        case .applyOffer(let id, let offer):
+            self.applied.append(self.texts[offer] ?? offer.text)
+            self.feed(session: .connection(id, .answerCreated(Self.described(100 + self.applied.count))))
+        case .applyAnswer(_, let answer):
+            self.applied.append(self.texts[answer] ?? answer.text)
         case .addCandidate(_, let candidate):
             self.candidates.append(candidate)
         case .closeConnection(let id, _, _):

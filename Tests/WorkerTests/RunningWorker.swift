@@ -59,7 +59,7 @@ final class RunningWorker: Sendable {
             output: output.fileHandleForWriting.fileDescriptor,
             host: "here",
             logger: logger,
-            makeSignaller: { url, _, _, _ in running.signaller(url) },
+            makeSignaller: { request, _, _ in running.signaller(request.url) },
             abandon: { Issue.record("a room hangs") }
         )
         let splitter = Mutex(LineSplitter())
@@ -96,7 +96,7 @@ final class RunningWorker: Sendable {
 
     private func signaller(_ url: RoomURL) -> FakeSignaller {
         let signaller = FakeSignaller()
-        self.signallers.withLock { $0[url.address.room] = signaller }
+        self.signallers.withLock { $0[url.roomName] = signaller }
         return signaller
     }
 

@@ -66,8 +66,8 @@ extension PeerConnection {
     }
 
     /// Looks up the names in a description that was applied.
-    func resolveNames(in sdp: String) {
-        let candidates = self.state.withLock { $0.negotiation.unresolvedCandidates(in: sdp) }
+    func resolveNames(in description: SessionDescription) {
+        let candidates = self.state.withLock { $0.negotiation.unresolvedCandidates(in: description) }
         if !candidates.isEmpty { self.resolve(candidates, mLineIndex: 0) }
     }
 

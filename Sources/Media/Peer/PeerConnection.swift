@@ -5,7 +5,7 @@ public import GStreamer
 public import Logging
 internal import Observability
 internal import Recording
-internal import SDP
+public import SDP
 public import Session
 public import Signalling
 internal import Synchronization
@@ -121,19 +121,19 @@ public final class PeerConnection: Sendable {
             let inner = try await bin.createOffer()
             let (toSet, outer) = try self.state.withLock { try $0.negotiation.offerCreated(inner: inner) }
             try await bin.setLocalDescription(.offer, toSet)
-            self.onEvent(.offerCreated(sdp: await self.withCandidates(outer)))
+            self.onEvent(.offerCreated(await self.withCandidates(outer)))
         }
     }
 
     /// Applies an offer of the peer; `answerCreated`, `rebuildNeeded`, `offerDeclined` or `descriptionRefused` follows.
-    public func applyOffer(_ sdp: String) async {
+    public func applyOffer(_ offer: SessionDescription) async {
         await self.perform("answer") {
             guard let bin = self.bin else { return }
             self.note(\.offer)
             let decision: OnOffer
             do {
                 decision = try self.state.withLock { state throws(SDPError) in
-                    try state.negotiation.offerReceived(sdp)
+                    try state.negotiation.offerReceived(offer)
                 }
             } catch {
                 self.onEvent(.descriptionRefused(reason: "\(error)"))
@@ -142,38 +142,38 @@ public final class PeerConnection: Sendable {
             switch decision {
             case .reply(let outer):
                 try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
-                self.onEvent(.answerCreated(sdp: outer))
+                self.onEvent(.answerCreated(outer))
             case .rebuild(let reason):
                 self.onEvent(.rebuildNeeded(reason: reason.rawValue))
             case .decline(let outer, let reason):
-                self.onEvent(.offerDeclined(sdp: outer, reason: reason))
+                self.onEvent(.offerDeclined(outer, reason: reason))
             case .apply(let inner):
                 let renewed = try await self.restartICE(bin)
                 try await bin.setRemoteDescription(.offer, inner)
                 try await self.context.control.run("preparing an answer") { try self.prepareAnswer(bin) }
-                let answer = try await bin.createAnswer()
+                let made = try await bin.createAnswer()
                 let (toSet, outer) = try self.state.withLock {
-                    try $0.negotiation.answerCreated(inner: answer, ice: renewed)
+                    try $0.negotiation.answerCreated(inner: made, ice: renewed)
                 }
                 try await bin.setLocalDescription(.answer, toSet)
                 try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
-                self.resolveNames(in: sdp)
+                self.resolveNames(in: offer)
                 let described = await self.withCandidates(outer)
                 self.note(\.answer)
-                self.onEvent(.answerCreated(sdp: described))
+                self.onEvent(.answerCreated(described))
             }
         }
     }
 
     /// Applies the peer's answer to our offer.
-    public func applyAnswer(_ sdp: String) async {
+    public func applyAnswer(_ answer: SessionDescription) async {
         await self.perform("accept the answer") {
             guard let bin = self.bin else { return }
             self.noteAnswer()
             let inner: String
             do {
                 inner = try self.state.withLock { state throws(SDPError) in
-                    try state.negotiation.answerReceived(sdp)
+                    try state.negotiation.answerReceived(answer)
                 }
             } catch {
                 self.onEvent(.descriptionRefused(reason: "\(error)"))
@@ -181,7 +181,7 @@ public final class PeerConnection: Sendable {
             }
             try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
             try await bin.setRemoteDescription(.answer, inner)
-            self.resolveNames(in: sdp)
+            self.resolveNames(in: answer)
         }
     }
 
@@ -325,7 +325,7 @@ public final class PeerConnection: Sendable {
 
     /// Waits for the first candidates, 500 ms at most, and puts them into the description; those
     /// that come later are trickled.
-    private func withCandidates(_ outer: String) async -> String {
+    private func withCandidates(_ outer: SessionDescription) async -> SessionDescription {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let wait = OneShot(continuation)
             let isGathered = self.state.withLock { state in

@@ -4,6 +4,7 @@ internal import GStreamer
 public import Logging
 internal import Observability
 public import Recording
+internal import SDP
 public import Session
 public import Signalling
 internal import Synchronization
@@ -46,8 +47,8 @@ public final class RoomSession: Sendable {
     private enum ConnectionCommand: Sendable {
         case open
         case createOffer
-        case applyOffer(String)
-        case applyAnswer(String)
+        case applyOffer(SessionDescription)
+        case applyAnswer(SessionDescription)
         case addCandidate(ICECandidate)
     }
 
@@ -244,10 +245,10 @@ public final class RoomSession: Sendable {
             self.open(id, peer, role, in: &group)
         case .createOffer(let id):
             self.command(id, .createOffer)
-        case .applyOffer(let id, let sdp):
-            self.command(id, .applyOffer(sdp))
-        case .applyAnswer(let id, let sdp):
-            self.command(id, .applyAnswer(sdp))
+        case .applyOffer(let id, let offer):
+            self.command(id, .applyOffer(offer))
+        case .applyAnswer(let id, let answer):
+            self.command(id, .applyAnswer(answer))
         case .addCandidate(let id, let candidate):
             self.command(id, .addCandidate(candidate))
         case .closeConnection(let id, let reason, let end):
@@ -332,8 +333,8 @@ public final class RoomSession: Sendable {
             switch command {
             case .open: await connection.open()
             case .createOffer: await connection.createOffer()
-            case .applyOffer(let sdp): await connection.applyOffer(sdp)
-            case .applyAnswer(let sdp): await connection.applyAnswer(sdp)
+            case .applyOffer(let offer): await connection.applyOffer(offer)
+            case .applyAnswer(let answer): await connection.applyAnswer(answer)
             case .addCandidate(let candidate): await connection.addCandidate(candidate)
             }
         }

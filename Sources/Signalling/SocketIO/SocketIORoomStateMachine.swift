@@ -103,8 +103,6 @@ public struct SocketIORoomStateMachine: Sendable {
     public static let yieldWait = Duration.seconds(300)
     /// Most events kept that come before the namespace is connected.
     public static let maximumEarlyEvents = 16
-    /// How many of our descriptions are remembered in order to know their echo.
-    private static let maximumSentDescriptions = 4
 
     private enum State: Equatable {
         case offline
@@ -127,7 +125,6 @@ public struct SocketIORoomStateMachine: Sendable {
     private var ownID: PeerID?
     private var peers = SocketIORoomPeers()
     private var refusals = 0
-    private var sentDescriptions: [String] = []
 
     /// A membership not yet begun.
     ///
@@ -243,8 +240,8 @@ public struct SocketIORoomStateMachine: Sendable {
     /// The session wants something sent.
     public mutating func command(_ command: RoomCommand) -> [Action] {
         switch command {
-        case .offer(let peer, let sdp): return self.describe(.offer(sdp: sdp), to: peer, sdp)
-        case .answer(let peer, let sdp): return self.describe(.answer(sdp: sdp), to: peer, sdp)
+        case .offer(let peer, let sdp): return self.relay(.offer(sdp: sdp), to: peer)
+        case .answer(let peer, let sdp): return self.relay(.answer(sdp: sdp), to: peer)
         case .candidate(let peer, let candidate): return self.relay(.candidate(candidate), to: peer)
         case .resetCall(let peer): return self.resetCall(peer)
         case .yield: return self.yield()
@@ -472,7 +469,6 @@ extension SocketIORoomStateMachine {
             // The echo of our own, from servers that relay to the sender too.
             if (message.from ?? event.peer) == own { return [] }
         }
-        if self.isEcho(message.content) { return [] }
         let named = message.from ?? event.peer
         let sender: PeerID
         switch (named, self.peers.single) {
@@ -481,13 +477,6 @@ extension SocketIORoomStateMachine {
         case (nil, nil): sender = .unidentified
         }
         return self.deliver(message.content, from: sender)
-    }
-
-    private func isEcho(_ content: PeerMessage) -> Bool {
-        switch content {
-        case .offer(let sdp), .answer(let sdp): self.sentDescriptions.contains(sdp)
-        case .candidate, .endOfCandidates: false
-        }
     }
 
     private mutating func deliver(_ content: PeerMessage, from sender: PeerID) -> [Action] {
@@ -506,19 +495,6 @@ extension SocketIORoomStateMachine {
         case .answer(let sdp): actions.append(.event(.answerReceived(from: peer, sdp: sdp)))
         case .candidate(let candidate): actions.append(.event(.candidateReceived(from: peer, candidate)))
         case .endOfCandidates: actions.append(.event(.endOfCandidatesReceived(from: peer)))
-        }
-        return actions
-    }
-
-    private mutating func describe(
-        _ content: PeerMessage,
-        to peer: PeerID,
-        _ sdp: String
-    ) -> [Action] {
-        let actions = self.relay(content, to: peer)
-        if case .send? = actions.first {
-            self.sentDescriptions.append(sdp)
-            self.sentDescriptions.removeFirst(max(0, self.sentDescriptions.count - Self.maximumSentDescriptions))
         }
         return actions
     }

@@ -8,35 +8,15 @@ public import Rooms
 internal import SDP
 internal import Session
 public import Signalling
-public import SignallingClients
 
-/// Composition: from a room URL to what joins the room, for every command that does.
+/// Composition: what the media of a room need, for every command that joins one.
 public enum RoomComposition {
-    /// The client for the URL's protocol.
-    public static func signaller(
-        for url: RoomURL,
-        options: SignallingOptions,
-        environment: SignallerEnvironment = SignallerEnvironment(),
-        logger: Logger
-    ) -> any Signaller {
-        Self.client(url.address, options, environment, logger)
-    }
-
-    private static func client<Address: RoomAddress>(
-        _ address: Address,
-        _ options: SignallingOptions,
-        _ environment: SignallerEnvironment,
-        _ logger: Logger
-    ) -> any Signaller {
-        MachineClient(address, options: options, environment: environment, logger: logger)
-    }
-
     /// How webrtcbin is set up; media go over loopback too if the room server is on it and no address is given.
     public static func webRTCSettings(for url: RoomURL, _ network: NetworkSpec) -> WebRTCSettings {
         var settings = WebRTCSettings()
         settings.portRange = network.portRange
         settings.hostAddresses = network.hostAddresses
-        if network.hostAddresses.isEmpty, IPAddress.isLoopback(host: url.address.host, shortened: true) {
+        if network.hostAddresses.isEmpty, IPAddress.isLoopback(host: url.host, shortened: true) {
             settings.hostAddresses = HostAddresses.all
         }
         settings.relaysOnly = network.relaysOnly

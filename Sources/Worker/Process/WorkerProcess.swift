@@ -16,9 +16,9 @@ internal import Synchronization
 /// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes from
 /// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
-    /// Makes the client that joins a room; tests give another than `RoomComposition`'s.
+    /// Makes the client that joins a room; tests give another than `Signallers`.
     public typealias MakeSignaller =
-        @Sendable (RoomURL, SignallingOptions, SignallerEnvironment, Logger) -> any Signaller
+        @Sendable (JoinRequest, SignallerEnvironment, Logger) -> any Signaller
 
     private static let maximumRooms = 256
     private static let maximumWaitingCommands = 1024
@@ -64,8 +64,8 @@ public final class WorkerProcess: Sendable {
         logger: Logger,
         traces: TraceSettings? = nil,
         countsObjects: Bool = false,
-        makeSignaller: @escaping MakeSignaller = { url, options, environment, logger in
-            RoomComposition.signaller(for: url, options: options, environment: environment, logger: logger)
+        makeSignaller: @escaping MakeSignaller = { request, environment, logger in
+            Signallers.signaller(for: request, environment: environment, logger: logger)
         },
         abandon: @escaping @Sendable () -> Void
     ) {

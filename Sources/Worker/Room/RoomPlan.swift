@@ -38,10 +38,19 @@ struct RoomPlan: Sendable {
     }
 
     /// How the room is joined, and again.
-    var policy: JoinPolicy {
+    func request(sends: Bool) -> JoinRequest {
         var policy = JoinPolicy.persistent
         if let seconds = self.spec.whenFullSeconds { policy.fullWait = .seconds(seconds) }
-        return policy
+        return JoinRequest(
+            self.url,
+            SignallingOptions(
+                policy: policy,
+                displayName: self.spec.displayName,
+                sends: sends,
+                secret: self.spec.secret?.value,
+                seed: .random(in: 0...UInt64.max)
+            )
+        )
     }
 
     /// How the room is recorded.

@@ -198,14 +198,7 @@ final class WorkerRoom: Sendable {
         }
         let session = RoomSession(
             signaller: self.makeSignaller(
-                self.plan.url,
-                SignallingOptions(
-                    policy: self.plan.policy,
-                    displayName: self.plan.spec.displayName,
-                    sends: camera != nil,
-                    secret: self.plan.spec.secret?.value,
-                    seed: .random(in: 0...UInt64.max)
-                ),
+                self.plan.request(sends: camera != nil),
                 self.environment,
                 self.logger
             ),

@@ -23,13 +23,17 @@ enum DescriptionTarget {
             for description in descriptions {
                 self.checkRoundTrip(description)
                 self.offer(description, to: &state, sends: sends)
-                for candidate in state.unresolvedCandidates(in: description) { _ = candidate.description }
+                guard let read = try? SessionDescription(parsing: description) else { continue }
+                for candidate in state.unresolvedCandidates(in: read) { _ = candidate.description }
             }
         }
         var offering = self.makeState(sends: false)
         guard (try? offering.offerCreated(inner: self.ourOffer)) != nil else { fatalError("no offer of ours") }
         for description in descriptions {
-            if let inner = try? offering.answerReceived(description) { self.checkInner(inner) }
+            guard let read = try? SessionDescription(parsing: description),
+                let inner = try? offering.answerReceived(read)
+            else { continue }
+            self.checkInner(inner)
         }
     }
 
@@ -46,8 +50,9 @@ enum DescriptionTarget {
     }
 
     private static func offer(_ text: String, to state: inout NegotiationState, sends: Bool) {
-        guard let outcome = try? state.offerReceived(text) else { return }
-        let outer: String
+        guard let offer = try? SessionDescription(parsing: text), let outcome = try? state.offerReceived(offer)
+        else { return }
+        let outer: SessionDescription
         switch outcome {
         case .apply(let inner):
             self.checkInner(inner)
@@ -61,8 +66,7 @@ enum DescriptionTarget {
             state = self.makeState(sends: sends)
             return
         }
-        guard let offer = try? SessionDescription(parsing: text), let answer = try? SessionDescription(parsing: outer)
-        else { fatalError("our answer cannot be read") }
+        guard let answer = try? SessionDescription(parsing: outer.text) else { fatalError("our answer cannot be read") }
         // RFC 3264 section 6: one m-line for each, of the same kind.
         require(answer.media.map(\.media) == offer.media.map(\.media), "our answer has other m-lines")
         for (asked, said) in zip(offer.media, answer.media) where said.port != 0 {

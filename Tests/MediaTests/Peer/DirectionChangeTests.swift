@@ -5,6 +5,7 @@ import GStreamer
 import Media
 import Recording
 import Rooms
+import SDP
 import Session
 import Signalling
 import Testing
@@ -26,10 +27,11 @@ struct DirectionChangeTests {
             if words.count > 2 { words[2] = "\(version)" }
             return words.joined(separator: " ")
         }
-        await connection.applyOffer(lines.joined(separator: "\r\n"))
+        guard let offer = try? SessionDescription(parsing: lines.joined(separator: "\r\n")) else { return nil }
+        await connection.applyOffer(offer)
         for await event in events {
             switch event {
-            case .answerCreated(let sdp): return sdp
+            case .answerCreated(let answer): return answer.text
             case .descriptionRefused, .negotiationFailed, .rebuildNeeded, .closed:
                 Issue.record("\(event)")
                 return nil
@@ -75,13 +77,13 @@ struct DirectionChangeTests {
         await offerer.createOffer()
         var offer = ""
         for await event in sent {
-            guard case .offerCreated(let sdp) = event else { continue }
-            offer = sdp
+            guard case .offerCreated(let created) = event else { continue }
+            offer = created.text
             break
         }
         let first = try #require(await self.answer(to: offer, version: 100, answerer, received))
         #expect(self.directions(first) == ["recvonly", "recvonly"])
-        await offerer.applyAnswer(first)
+        await offerer.applyAnswer(try SessionDescription(parsing: first))
         #expect(await self.units(of: recorder, exceed: 5))
 
         let pause = offer.replacing("a=sendonly", with: "a=inactive").replacing("a=sendrecv", with: "a=inactive")

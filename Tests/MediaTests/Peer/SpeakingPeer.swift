@@ -14,8 +14,8 @@ enum SpeakingPeer {
     private static let first: UInt32 = 1
 
     /// An offer of two m-lines with a third for data channels.
-    static func offer(_ sdp: String) throws -> String {
-        var offer = try SessionDescription(parsing: sdp)
+    static func offer(_ sdp: SessionDescription) throws -> SessionDescription {
+        var offer = sdp
         var data = try #require(offer.media.first)
         data.media = "application"
         data.protocolName = "UDP/DTLS/SCTP"
@@ -25,14 +25,15 @@ enum SpeakingPeer {
         }
         data.lines += [.attribute("mid", "2"), .attribute("sctp-port", "\(Self.port)")]
         offer.media.append(data)
-        return offer.text.replacing("group:BUNDLE 0 1", with: "group:BUNDLE 0 1 2")
+        return try SessionDescription(parsing: offer.text.replacing("group:BUNDLE 0 1", with: "group:BUNDLE 0 1 2"))
     }
 
     /// The answer to the offer as it was; false for one that does not take the data channels.
-    static func answer(_ sdp: String) throws -> (sdp: String, takesData: Bool) {
-        var answer = try SessionDescription(parsing: sdp)
+    static func answer(_ sdp: SessionDescription) throws -> (sdp: SessionDescription, takesData: Bool) {
+        var answer = sdp
         let data = answer.media.popLast()
-        return (answer.text.replacing("group:BUNDLE 0 1 2", with: "group:BUNDLE 0 1"), data?.port == 9)
+        let text = answer.text.replacing("group:BUNDLE 0 1 2", with: "group:BUNDLE 0 1")
+        return (try SessionDescription(parsing: text), data?.port == 9)
     }
 
     /// Opens a channel, writes into it, and waits until all of it is acknowledged; false after 10 s.

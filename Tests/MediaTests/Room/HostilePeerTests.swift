@@ -5,6 +5,7 @@ import GStreamer
 import Media
 import Recording
 import Rooms
+import SDP
 import Session
 import Signalling
 import Storage
@@ -153,7 +154,7 @@ struct HostilePeerTests {
             ) { feed.yield($0) }
             gone = connection
             await connection.open()
-            await connection.applyOffer(Self.sdesOffer)
+            await connection.applyOffer(try SessionDescription(parsing: Self.sdesOffer))
             await connection.close(reason: "refused")
         }
         feed.finish()

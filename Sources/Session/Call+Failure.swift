@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Signalling
+
+/// How a call fails, waits and begins anew.
+extension Call {
+    /// Closes the connection; the peer has to offer again.
+    mutating func endFailed(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
+        guard let id = self.connection?.id else { return }
+        self.end(reason: reason, isClosed: isClosed, &context)
+        context.report(.callFailed(self.peer, id, reason: reason))
+    }
+
+    /// Closes the connection and resets the call, or gives the peer up.
+    ///
+    /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
+    /// the room, so in a room with other calls we offer to this one peer instead.
+    mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
+        self.endFailed(reason: reason, isClosed: isClosed, &context)
+        _ = self.held.takeAll()
+        guard context.isJoined else { return }
+        guard self.resets < context.configuration.maximumResets else {
+            self.phase = .givenUp
+            return context.report(
+                self.isPublishPoint
+                    ? .publishingFailed(self.peer, reason: reason) : .peerGivenUp(self.peer, reason: reason)
+            )
+        }
+        self.countReset(&context)
+        context.report(.callReset(self.peer, reason: reason))
+        if !self.isPublishPoint, context.hasOtherCalls(than: self.peer) {
+            self.wait(context.configuration.throttledWait, .offer, &context)
+        } else {
+            self.askForReset(&context)
+        }
+    }
+
+    /// Asks the room for a new beginning, and gives the peer or the publish point some time to come back.
+    mutating func askForReset(_ context: inout CallContext) {
+        guard context.isJoined else { return }
+        context.emit(.send(.resetCall(self.peer)))
+        self.returnTimer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
+    }
+
+    /// A timer of the call fired.
+    mutating func timerFired(_ purpose: TimerID.Purpose, _ context: inout CallContext) {
+        let limits = context.configuration
+        switch purpose {
+        case .connect: self.fail(reason: "no connection within \(limits.connectLimit)", &context)
+        case .disconnected: self.fail(reason: "no path for \(limits.disconnectLimit)", &context)
+        case .stale: self.fail(reason: "nothing was heard from the peer", &context)
+        case .backOff:
+            guard case .waiting(_, let plan) = self.phase else { return }
+            self.phase = .idle
+            self.open(plan, &context)
+        case .burst:
+            self.openings = 0
+            self.rebuilds = 0
+            self.burstTimer = nil
+        case .resets: self.resetsForgotten(&context)
+        case .returning: self.returnMissed(&context)
+        case .stop: break
+        }
+    }
+
+    /// The window of a peer's failures ended.
+    private mutating func resetsForgotten(_ context: inout CallContext) {
+        let wasGivenUp = if case .givenUp = self.phase { true } else { false }
+        self.forgetResets(&context)
+        if wasGivenUp, self.isPublishPoint { self.askForReset(&context) }
+    }
+
+    /// A peer did not come back after a reset: it is gone, but its failures stay counted.
+    private mutating func returnMissed(_ context: inout CallContext) {
+        self.returnTimer = nil
+        guard self.isReplaceable, self.isAnnounced else { return }
+        self.isAnnounced = false
+        context.report(.peerLeft(self.peer))
+    }
+}
