@@ -40,6 +40,14 @@ struct JournalFacts {
         }
     }
 
+    /// A stretch in which the recorder's process stood still.
+    struct Stall {
+        /// When it ended.
+        var endNanoseconds: Int64
+        /// How long it lasted.
+        var nanoseconds: Int64
+    }
+
     /// The recording's id, if the journal tells.
     private(set) var recordingID: String?
     private(set) var startNanoseconds: Int64?
@@ -55,6 +63,8 @@ struct JournalFacts {
     private(set) var anchors: [Int: [ClockSample]] = [:]
     /// When nothing came or was recorded because somebody wanted it so.
     private(set) var pauses: [Pause] = []
+    /// When the recorder's process stood still.
+    private(set) var stalls: [Stall] = []
     /// Per track, in RTP time: from the first unit that cannot be decoded up to the keyframe that mends it.
     private(set) var damage: [Int: [Range<Int64>]] = [:]
     /// The entry, from 1, whose time goes back too far.
@@ -68,6 +78,7 @@ struct JournalFacts {
     /// An anchor is written up to a second after its unit came, and a unit may wait for its keyframe.
     private static let greatestStepBack: UInt64 = 60_000_000_000
     private static let maximumPauses = 10_000
+    private static let maximumStalls = 1_000
     /// No call has more losses; a journal may.
     private static let maximumDamage = 100_000
 
@@ -115,6 +126,11 @@ struct JournalFacts {
     ]
 
     private mutating func marked(_ record: Marker, _ now: Int64) {
+        if record.name == "stalled", let lasted = record.lastedNanoseconds, lasted > 0,
+            self.stalls.count < Self.maximumStalls
+        {
+            self.stalls.append(Stall(endNanoseconds: now, nanoseconds: lasted))
+        }
         let kind = Self.pauseBeginnings[record.name] ?? Self.pauseEnds[record.name]
         guard let kind else { return }
         let open = self.pauses.lastIndex {

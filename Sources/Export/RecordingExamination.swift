@@ -192,6 +192,14 @@ extension RecordingExamination {
             let place = after.overflow ? "" : ", \(after.partialValue / 1_000_000) ms after the beginning"
             self.note(.gap, .cutOff, "the recorder died, and another went on with part \(part.number)\(place)")
         }
+        for stall in self.contents.facts.stalls {
+            let after = stall.endNanoseconds.subtractingReportingOverflow(
+                self.contents.started?.monotonicNanoseconds ?? 0
+            )
+            let place = after.overflow ? "" : ", until \(after.partialValue / 1_000_000) ms after the beginning"
+            let length = "\(stall.nanoseconds / 1_000_000) ms"
+            self.note(.gap, .stalled, "the recorder stood still for \(length)\(place): what was sent then is missing")
+        }
     }
 
     private mutating func lookAtTracks() {

@@ -282,6 +282,14 @@ struct ActiveRecording: Sendable {
         self.journal.note(.marker(Marker(name: name, text: text)), monotonicNanoseconds: now)
     }
 
+    /// Journals that nothing could be taken for so long until now.
+    func stoodStill(for duration: Duration, _ now: Int64) {
+        self.journal.note(
+            .marker(Marker(name: "stalled", lastedNanoseconds: duration.nanoseconds)),
+            monotonicNanoseconds: now
+        )
+    }
+
     /// Journals what people say of the recording now.
     func describe(_ settings: RecorderSettings, _ now: Int64) {
         let details = DetailsChanged(tags: settings.tags, notes: settings.notes ?? "")

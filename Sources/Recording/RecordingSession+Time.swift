@@ -33,6 +33,19 @@ extension RecordingSession {
         }
     }
 
+    /// The process stood still until now: what was sent meanwhile was taken by nobody.
+    public mutating func stoodStill(for duration: Duration) {
+        guard self.machine.phase == .recording, let recording = self.recording else { return }
+        let now = self.now
+        self.older?.stoodStill(for: duration, now)
+        recording.stoodStill(for: duration, now)
+        let tenths = (duration.nanoseconds + 50_000_000) / 100_000_000
+        let reason = """
+            the recorder stood still for \(tenths / 10).\(tenths % 10) s: what was sent meanwhile is missing
+            """
+        self.actions.append(.tellDegraded(recording.folder, part: recording.part, reason: reason))
+    }
+
     private mutating func synchroniseIfDue(_ recordings: [ActiveRecording], _ now: Int64) {
         let interval = UInt64(clamping: self.settings.synchroniseEvery.nanoseconds)
         guard self.synchronisation.begins(now: UInt64(clamping: now), interval: interval) else { return }

@@ -74,6 +74,24 @@ import Timeline
         try self.expectComplete(recording)
     }
 
+    /// Nothing of a track is missing by its own account: what nobody took has no sequence numbers.
+    @Test func aStallIsAGap() throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.audio("alice", media.opus)])
+        try self.expectComplete(recording)
+        let journal = try JournalWriter(folder: recording.folder)
+        for lasted in [61_460_000_000, -1, nil] as [Int64?] {
+            try journal.append(
+                .marker(Marker(name: "stalled", lastedNanoseconds: lasted)),
+                monotonicNanoseconds: Self.start + 2_000_000_000
+            )
+        }
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .completeWithGaps)
+        #expect(certificate.findings.map(\.kind) == [.stalled], "\(certificate.findings)")
+        #expect(certificate.findings.first?.text.contains("stood still for 61460 ms, until 2000 ms") == true)
+    }
+
     @Test func severalPartsAndRepair() throws {
         let media = try EncodedMedia.shared.get()
         let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]

@@ -30,6 +30,8 @@ public struct CallEvent: Sendable, Hashable, Codable {
         case gap
         /// Pictures that could not be decoded were left out.
         case leftOut = "left-out"
+        /// The recorder stood still: nothing of anybody was taken.
+        case stalled
         /// Another process went on with the recording.
         case part
         /// The next recording of a series begins.
@@ -40,7 +42,7 @@ public struct CallEvent: Sendable, Hashable, Codable {
 
     /// When it began, in nanoseconds from the export's time zero; not negative.
     public var nanoseconds: Int64
-    /// How long it lasted, in nanoseconds, for `gap` and `leftOut`.
+    /// How long it lasted, in nanoseconds, for `gap`, `leftOut` and `stalled`.
     public var durationNanoseconds: Int64?
     /// What happened.
     public var kind: Kind
@@ -108,6 +110,7 @@ extension CallEvent {
         case .resolutionChanged, .codecChanged: return "\(name): \(self.before ?? "?") → \(self.after ?? "?")"
         case .gap: return "gap of \(self.length) in \(name)'s \(self.medium)"
         case .leftOut: return "\(self.length) of \(name)'s \(self.medium) left out (damaged)"
+        case .stalled: return "Recorder stood still for \(self.length)"
         case .part: return "Recording restarted (part \(printable(self.before ?? "?")))"
         case .segment: return "Segment \(printable(self.before ?? "?"))"
         case .mark: return self.before.map { "Mark: \(printable($0))" } ?? "Mark"

@@ -40,7 +40,8 @@ struct CallEvents {
             if let participant = moment.participant, selection.participant != nil, !chosen.contains(participant) {
                 continue
             }
-            var nanoseconds = moment.nanoseconds &- merge.startNanoseconds
+            let lasted = moment.durationNanoseconds ?? 0
+            var nanoseconds = moment.nanoseconds &- lasted &- merge.startNanoseconds
             if selection.from == nil { nanoseconds = max(0, nanoseconds) }
             if selection.to == nil { nanoseconds = min(end, nanoseconds) }
             guard (0...end).contains(nanoseconds) else { continue }
@@ -48,6 +49,7 @@ struct CallEvents {
                 CallEvent(
                     moment.kind,
                     at: nanoseconds,
+                    durationNanoseconds: moment.durationNanoseconds.map { min($0, end - nanoseconds) },
                     participant: moment.participant,
                     name: moment.participant.map { names[$0] ?? $0 },
                     track: moment.track.flatMap { number in tracks.first { $0.sourceTracks.contains(number) }?.number },

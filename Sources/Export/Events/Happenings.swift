@@ -7,6 +7,8 @@ struct Happenings {
     /// One of them, on the session clock.
     struct Moment {
         var nanoseconds: Int64
+        /// For how long it had been so by then.
+        var durationNanoseconds: Int64?
         var kind: CallEvent.Kind
         var participant: String?
         var track: Int?
@@ -63,12 +65,14 @@ struct Happenings {
                 case "camera-off": .cameraOff
                 case "camera-on": .cameraOn
                 case "mark": .mark
+                case "stalled": .stalled
                 default: nil
                 }
             guard let kind else { return }
             self.add(
                 Moment(
                     nanoseconds: at,
+                    durationNanoseconds: kind == .stalled ? max(0, record.lastedNanoseconds ?? 0) : nil,
                     kind: kind,
                     participant: record.participant,
                     track: record.track,

@@ -28,6 +28,7 @@ struct RecorderLoop: ~Copyable {
     /// Empty but for the moment in which they are performed; kept for its memory.
     private var actions: [RecordingAction] = []
     private var life = RecorderExchange.Life.goesOn
+    private var stalls: StallWatch
     private var lastTick: Int64 = 0
     private var lastPublished: Int64 = 0
 
@@ -43,6 +44,7 @@ struct RecorderLoop: ~Copyable {
         self.onEvent = onEvent
         self.onPicture = onPicture
         self.session = RecordingSession(settings: settings) { Runtime.monotonicNanoseconds }
+        self.stalls = StallWatch(at: Runtime.monotonicNanoseconds)
         self.publish()
         self.performActions()
     }
@@ -70,10 +72,12 @@ struct RecorderLoop: ~Copyable {
         let came = queue.next(timeout: Self.longestWait) { item, bytes in
             // First: the track of a unit may have come since the last turn.
             self.performOrders()
+            self.noteSign(at: item.arrivalNanoseconds)
             self.take(item, bytes)
         }
         if !came { self.performOrders() }
         let now = Runtime.monotonicNanoseconds
+        if !came { self.noteSign(at: now) }
         // While units come it need not be looked after each of them.
         guard !came || now - self.lastTick >= Self.tickInterval.nanoseconds else { return came }
         self.lastTick = now
@@ -81,6 +85,13 @@ struct RecorderLoop: ~Copyable {
         self.performActions()
         if now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
         return came
+    }
+
+    private mutating func noteSign(at instant: Int64) {
+        guard let stall = self.stalls.seen(at: instant) else { return }
+        self.logger.warning("the recorder stood still", metadata: .tagged([.detail: "for \(stall)"]))
+        self.session.stoodStill(for: stall)
+        self.performActions()
     }
 
     private mutating func take(_ item: ReceivedItem, _ bytes: UnsafeRawBufferPointer) {
@@ -189,6 +200,15 @@ struct RecorderLoop: ~Copyable {
         let (participant, kind) = (track.received.participant, track.received.codec.kind)
         let delay = parts.values.reduce(.zero, +)
         self.onEvent(.firstUnit(participant: participant, kind: kind, delay: delay, parts: parts))
+    }
+}
+
+extension ReceivedItem {
+    fileprivate var arrivalNanoseconds: Int64 {
+        switch self {
+        case .unit(let unit): unit.arrivalNanoseconds
+        case .senderReport(let report): report.arrivalNanoseconds
+        }
     }
 }
 

@@ -247,6 +247,8 @@ extension Certificate.Finding.Kind {
     public static let notClosed = Self(rawValue: "not-closed")
     /// The recording's process died and another went on, or a repair closed it.
     public static let cutOff = Self(rawValue: "cut-off")
+    /// The recording's process stood still.
+    public static let stalled = Self(rawValue: "stalled")
     /// A file that the journal names is not there.
     public static let fileMissing = Self(rawValue: "file-missing")
     /// A file cannot be read as what it should be.

@@ -387,7 +387,8 @@ public struct DetailsChanged: Sendable, Hashable, Codable {
 
 /// Something that happened at an instant of the call and is worth finding again.
 public struct Marker: Sendable, Hashable, Codable {
-    /// What happened: `paused`, `resumed`, `mark`, `muted`, `unmuted`, `camera-off` or `camera-on`.
+    /// What happened: `paused`, `resumed`, `mark`, `muted`, `unmuted`, `camera-off`, `camera-on`, or `stalled`, when the
+    /// recorder's process stood still until now.
     public var name: String
     /// Whom it concerns.
     public var participant: String?
@@ -395,13 +396,27 @@ public struct Marker: Sendable, Hashable, Codable {
     public var track: Int?
     /// More for people to read.
     public var text: String?
+    /// For how long it has been so, in nanoseconds; only of `stalled`.
+    public var lastedNanoseconds: Int64?
 
     /// A record with each part given.
-    public init(name: String, participant: String? = nil, track: Int? = nil, text: String? = nil) {
+    public init(
+        name: String,
+        participant: String? = nil,
+        track: Int? = nil,
+        text: String? = nil,
+        lastedNanoseconds: Int64? = nil
+    ) {
         self.name = name
         self.participant = participant
         self.track = track
         self.text = text
+        self.lastedNanoseconds = lastedNanoseconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, participant, track, text
+        case lastedNanoseconds = "lasted_ns"
     }
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Tells that the process stood still: nobody took what came, and the kernel keeps little of it.
+///
+/// A recorder takes something every few milliseconds, or finds every 100 ms that there is nothing. A disk that stops it
+/// is no stall: what came meanwhile waits in the queue, and has arrived in the time in question. Pure; instants are
+/// nanoseconds of one monotonic clock.
+public struct StallWatch: Sendable, Hashable {
+    /// A busy machine is not that late, and connections outlive less.
+    private static let limit: Int64 = 5_000_000_000
+
+    /// The latest instant at which something is known to have come, or nothing.
+    private var lastSign: Int64
+
+    /// A watch of a process that runs now.
+    public init(at now: Int64) {
+        self.lastSign = now
+    }
+
+    /// Something was taken that arrived at an instant, or there was nothing until then.
+    ///
+    /// - Returns: how long the process stood still before; nil if it did not.
+    public mutating func seen(at instant: Int64) -> Duration? {
+        let (silence, overflow) = instant.subtractingReportingOverflow(self.lastSign)
+        guard !overflow, silence > 0 else { return nil }
+        self.lastSign = instant
+        return silence >= Self.limit ? .nanoseconds(silence) : nil
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Matroska
+import Testing
+import Timeline
+
+@testable import Recording
+
+@Suite struct StallWatchTests {
+    private static let second: Int64 = 1_000_000_000
+
+    @Test func tellsAMinuteInWhichNothingWasTaken() {
+        var watch = StallWatch(at: 0)
+        for now in stride(from: Int64(0), to: 10 * Self.second, by: 100_000_000) {
+            #expect(watch.seen(at: now) == nil)
+        }
+        #expect(watch.seen(at: 70 * Self.second) == .nanoseconds(60_100_000_000))
+        #expect(watch.seen(at: 70 * Self.second + 1) == nil, "it is told once")
+    }
+
+    /// The thread waited for the disk; what arrived meanwhile is taken now.
+    @Test func aDiskThatStopsUsIsNoStall() {
+        var watch = StallWatch(at: 0)
+        for arrival in stride(from: Int64(0), to: 60 * Self.second, by: 20_000_000) {
+            #expect(watch.seen(at: arrival) == nil)
+        }
+        #expect(watch.seen(at: 61 * Self.second) == nil)
+    }
+
+    @Test func survivesNonsense() {
+        var watch = StallWatch(at: .max)
+        #expect(watch.seen(at: .min) == nil)
+        #expect(watch.seen(at: 0) == nil)
+        watch = StallWatch(at: .min)
+        #expect(watch.seen(at: .max) == nil)
+    }
+
+    @Test func aStallIsInTheJournalAndTold() throws {
+        let feed = RecordingFeed()
+        let sound = feed.open(.opus)
+        feed.tell { $0.stoodStill(for: .seconds(9)) }
+        #expect(feed.folders.isEmpty, "nothing was recorded yet")
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        feed.go(to: 61_500)
+        feed.tell { $0.stoodStill(for: .milliseconds(61_460)) }
+        feed.push(sound, FedUnit.opus, at: 61_500, rateHz: 48_000)
+        #expect(feed.tell { $0.pauseOrdered() } == .done)
+        feed.tell { $0.stoodStill(for: .seconds(20)) }
+        feed.end()
+        let told = feed.actions.compactMap { action -> String? in
+            if case .tellDegraded(_, part: 1, let reason) = action { reason } else { nil }
+        }
+        #expect(told == ["the recorder stood still for 61.5 s: what was sent meanwhile is missing"])
+        let recording = try ReadRecording(try #require(feed.folders.first))
+        let markers = recording.entries.compactMap { entry -> (Marker, Int64)? in
+            if case .marker(let marker) = entry.record { (marker, entry.monotonicNanoseconds) } else { nil }
+        }
+        let (marker, at) = try #require(markers.first)
+        #expect(marker == Marker(name: "stalled", lastedNanoseconds: 61_460_000_000))
+        #expect(at == feed.start + 61_500_000_000)
+        #expect(markers.map(\.0.name) == ["stalled", "paused"])
+    }
+}
