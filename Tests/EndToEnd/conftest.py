@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import resource
+import subprocess
 
 import network
 import pytest
@@ -55,6 +56,16 @@ def lossy(net):
     net.rule("forward", "jump lossy")
     net.rule("forward", "accept")
     return net
+
+
+@pytest.fixture(scope="session")
+def slow_disk(tmp_path_factory):
+    """Variables for a program on a disk whose every fdatasync takes so many milliseconds, and as long as a file is there."""
+    library = tmp_path_factory.mktemp("disk") / "slow_disk.so"
+    source = ROOT / "Tests" / "Disk" / "slow_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return lambda milliseconds, hold="": {"LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds),
+                                          **({"SLOW_DISK_HOLD": str(hold)} if hold else {})}
 
 
 @pytest.fixture

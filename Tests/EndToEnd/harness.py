@@ -268,9 +268,9 @@ class Stage:
         peer.wait_for_event("joined")
         return peer
 
-    def aiortc(self, server, room, *flags, transport="websocket"):
+    def aiortc(self, server, room, *flags, transport="websocket", program="aiortc_peer.py"):
         """aiortc in a room; returns when it has joined."""
-        peer = self.start("aiortc", python("peers"), PEERS / "aiortc_peer.py", "--url",
+        peer = self.start("aiortc", python("peers"), PEERS / program, "--url",
                           f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
                           transport, *flags)
         peer.wait_for_event("joined")

@@ -1,23 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A disk that is slow to synchronise costs no media, and does not stop the rest."""
 
-import subprocess
-
 import pytest
 from figures import assert_whole
-from harness import LIMIT, ROOT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
+from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
-
-
-@pytest.fixture(scope="session")
-def slow_disk(tmp_path_factory):
-    """Variables for a program on a disk whose every fdatasync takes so many milliseconds, and as long as a file is there."""
-    library = tmp_path_factory.mktemp("disk") / "slow_disk.so"
-    source = ROOT / "Tests" / "Disk" / "slow_disk.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return lambda milliseconds, hold="": {"LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds),
-                                          **({"SLOW_DISK_HOLD": str(hold)} if hold else {})}
 
 
 @pytest.mark.media

@@ -548,8 +548,11 @@ class Peer:
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
-            if line.strip() == b"stats":
-                report(event="stats", connections=[connection.figures for connection in self.connections.values()])
+            self.obey(line.decode().strip())
+
+    def obey(self, command):
+        if command == "stats":
+            report(event="stats", connections=[connection.figures for connection in self.connections.values()])
 
     async def watch_duration(self):
         while not any(connection.figures["connected"] for connection in self.connections.values()):
@@ -670,17 +673,19 @@ def parse(parser):
     return options
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(description=__doc__, peer=Peer, add=lambda parser: None):
+    """Runs a peer by the command line; `add` adds options of its own."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
     parser.add_argument("--path", default="/socket.io/", help="of the Engine.IO endpoint")
     parser.add_argument("--room", required=True)
     parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
     parser.add_argument("--transport", choices=("polling", "websocket", "auto"), default="auto")
+    add(parser)
     options = parse(parser)
 
     async def run():
-        return await Peer(options).run()
+        return await peer(options).run()
 
     run_to_the_end(run())
 

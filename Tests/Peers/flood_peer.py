@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The aiortc peer, which on command floods whoever only receives: with what no sender should send, encrypted and in order.
+
+Commands of its own, one a line: `flood KIND SECONDS` sends so much of a kind at --flood-rate in place of its sound.
+Prints `flooding` when it begins and `flooded` with figures when it is done. `bits` are those of the datagrams, headers
+included: a busy machine may not come to the rate that was asked for.
+
+Runs in .venv/peers, as aiortc_peer.py.
+"""
+
+import asyncio
+import itertools
+import random
+import re
+import struct
+import time
+
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+
+import aiortc_peer
+
+HEADERS = 28
+TICKS = 960
+# 20 ms of CELT in one frame (RFC 6716, 3.1): whatever follows is sound.
+OPUS = bytes([0xF8])
+LARGE, SMALL = OPUS + bytes(399), OPUS + bytes(59)
+SENDER_REPORT, PICTURE_LOSS = 200, 206
+# How many fit into one datagram.
+REPORTS, REQUESTS = 42, 90
+BATCH = 32
+
+
+class LastPackets:
+    """The last sequence number and time stamp of each source of a peer, of all its connections."""
+
+    def __init__(self):
+        self.found = {}
+        send = RTCDtlsTransport._send_rtp
+
+        async def noted(transport, data):
+            if len(data) >= 12 and not 64 <= data[1] & 0x7F <= 95:
+                sequence, ticks, source = struct.unpack("!HII", data[2:12])
+                self.found[transport, source] = sequence, ticks
+            await send(transport, data)
+
+        RTCDtlsTransport._send_rtp = noted
+
+
+def rtp(kind, sequence, ticks, source, payload):
+    return struct.pack("!BBHII", 0x80, kind, sequence & 0xFFFF, ticks & 0xFFFFFFFF, source) + payload
+
+
+def clocks(kind, source, sequence, ticks):
+    """The RTP clock starts anew with each packet."""
+    for number in itertools.count(1):
+        yield rtp(kind, sequence + number, ticks + number * TICKS + number % 2 * 10 * 48000, source, LARGE)
+
+
+def sequences(kind, source, sequence, ticks):
+    """Thousands of packets are missing in front of each."""
+    for number in itertools.count(1):
+        yield rtp(kind, sequence + number * 3001, ticks + number * TICKS, source, LARGE)
+
+
+def units(kind, source, sequence, ticks):
+    """More packets than anybody listens to, each a unit."""
+    for number in itertools.count(1):
+        yield rtp(kind, sequence + number, ticks + number * TICKS, source, SMALL)
+
+
+def sources(kind, source, sequence, ticks):
+    """Each packet is of another source."""
+    while True:
+        yield rtp(kind, random.getrandbits(16), random.getrandbits(32), random.getrandbits(32), LARGE)
+
+
+def reports(kind, source, sequence, ticks):
+    """Sender reports, as many as fit into a packet."""
+    for number in itertools.count(1):
+        at = time.time_ns() + 2208988800 * 10**9
+        report = struct.pack("!BBHIIIIII", 0x80, SENDER_REPORT, 6, source, at // 10**9, 0, ticks & 0xFFFFFFFF, number, 1)
+        yield report * REPORTS
+
+
+def requests(kind, source, sequence, ticks):
+    """Picture loss indications, as many as fit into a packet."""
+    packet = struct.pack("!BBHII", 0x81, PICTURE_LOSS, 2, source, 1)
+    while True:
+        yield packet * REQUESTS
+
+
+KINDS = {each.__name__: each for each in (clocks, sequences, units, sources, reports, requests)}
+
+
+class FloodingPeer(aiortc_peer.Peer):
+    def __init__(self, options):
+        super().__init__(options)
+        self.last = LastPackets()
+        self.flood_task = None
+
+    def obey(self, command):
+        if command.startswith("flood "):
+            _, kind, seconds = command.split()
+            flood = self.signal if kind == "candidates" else self.flood
+            self.flood_task = asyncio.create_task(flood(kind, float(seconds)))
+        else:
+            super().obey(command)
+
+    @property
+    def victim(self):
+        """The member, and the connection, of whoever sends nothing."""
+        return next((member, connection) for member, connection in self.connections.items()
+                    if not re.search(r"(?m)^a=send", connection.pc.remoteDescription.sdp))
+
+    async def flood(self, kind, seconds):
+        connection = self.victim[1]
+        sender = next(sender for sender in connection.pc.getSenders() if sender.kind == "audio")
+        payload_type = int(re.search(r"a=rtpmap:(\d+) opus/", connection.pc.localDescription.sdp)[1])
+        # Its own packets would come between.
+        sender.replaceTrack(None)
+        await asyncio.sleep(0.2)
+        transport = sender.transport
+        pair = transport.transport._connection._nominated[1]
+        send, address = pair.protocol.transport.sendto, pair.remote_addr
+        last = self.last.found[transport, sender._ssrc]
+        packets = KINDS[kind](payload_type, sender._ssrc, *last)
+        is_control = kind in ("reports", "requests")
+        protect = transport._tx_srtp.protect_rtcp if is_control else transport._tx_srtp.protect
+
+        async def one():
+            data = protect(next(packets))
+            send(data, address)
+            return len(data) + HEADERS
+        await self.pace(kind, seconds, one)
+
+    async def signal(self, kind, seconds):
+        member = self.victim[0]
+        numbers = itertools.count(1)
+
+        async def one():
+            line = f"candidate:{next(numbers)} 1 udp 2130706431 192.0.2.7 {random.randint(1024, 65535)} typ host"
+            await self.send(member, {"type": "candidate", "label": 0, "id": "0", "candidate": line})
+            return len(line) + HEADERS
+        await self.pace(kind, seconds, one)
+
+    async def pace(self, kind, seconds, one):
+        aiortc_peer.report(event="flooding", kind=kind)
+        began, sent, count = time.monotonic(), 0, 0
+        while (elapsed := time.monotonic() - began) < seconds:
+            if sent * 8 >= elapsed * self.options.flood_rate:
+                await asyncio.sleep(0.002)
+                continue
+            for _ in range(BATCH):
+                sent += await one()
+                count += 1
+            await asyncio.sleep(0)
+        aiortc_peer.report(event="flooded", kind=kind, packets=count, bits=sent * 8, seconds=round(elapsed, 1))
+
+
+def add(parser):
+    parser.add_argument("--flood-rate", type=float, default=10e6, help="bit/s")
+
+
+if __name__ == "__main__":
+    aiortc_peer.main(__doc__, FloodingPeer, add)
