@@ -19,17 +19,20 @@ public final class TrackFileWriter {
         case needsKeyframe
         /// The bytes are no unit of the track's codec. Not written.
         case malformed
-        /// The RTP time steps back by more than 3 s or ahead by more than a day: a new timeline; or the file
-        /// spans 100 days. Not written; close this file and open the track under another number.
+        /// The RTP time steps back, or ahead of the time that passed: a new timeline; or the file spans 100 days. Not
+        /// written; close this file and open the track under another number.
         case discontinuity
     }
 
     private static let maximumUnitSize = 32 << 20
     /// Bytes that are free beside a file's first unit where a file begins.
     private static let leastFree: Int64 = 1 << 16
-    private static let longestStepBackNanoseconds: Int64 = 3_000_000_000
-    private static let longestStepAheadNanoseconds: Int64 = 86_400_000_000_000
-    private static let longestFileNanoseconds = 100 * longestStepAheadNanoseconds
+    /// Pictures are sent out of the order in which they are shown by less: as much as a file's times cannot go back.
+    private static let longestStepBackNanoseconds: Int64 = 750_000_000
+    /// A unit that waited in a queue is late by less when the next one, that did not, comes.
+    private static let longestStepAheadNanoseconds: Int64 = 30_000_000_000
+    private static let longestPauseNanoseconds: Int64 = 86_400_000_000_000
+    private static let longestFileNanoseconds = 100 * longestPauseNanoseconds
 
     /// The track.
     public let track: TrackDescription
@@ -49,6 +52,8 @@ public final class TrackFileWriter {
         var writer: Writer
         var firstRTPTime: Int64
         var lastTicks: Int64 = -1
+        /// When the newest unit came.
+        var lastArrivalNanoseconds: Int64
     }
 
     private let folder: RecordingFolder
@@ -176,10 +181,12 @@ public final class TrackFileWriter {
                 return .needsKeyframe
             }
             try self.open(header, room: payload.count, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
-        case .writing:
+        case .writing(let open):
             let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
             let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
-            guard (-Self.longestStepBackNanoseconds...Self.longestStepAheadNanoseconds).contains(step),
+            let passed = max(0, arrivalNanoseconds &- open.lastArrivalNanoseconds)
+            guard (-Self.longestStepBackNanoseconds...Self.longestPauseNanoseconds).contains(step),
+                step &- passed <= Self.longestStepAheadNanoseconds,
                 fileTime <= Self.longestFileNanoseconds
             else { return .discontinuity }
         }
@@ -308,7 +315,14 @@ public final class TrackFileWriter {
             file.remove()
             throw error
         }
-        self.state = .writing(OpenFile(file: file, writer: writer, firstRTPTime: rtpTime))
+        self.state = .writing(
+            OpenFile(
+                file: file,
+                writer: writer,
+                firstRTPTime: rtpTime,
+                lastArrivalNanoseconds: arrivalNanoseconds
+            )
+        )
         self.statistics.firstRTPTime = rtpTime
     }
 
@@ -324,6 +338,7 @@ public final class TrackFileWriter {
         self.state = .closed
         let scale = Int64(TrackDescription.timestampScaleNanoseconds)
         let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
+        open.lastArrivalNanoseconds = max(open.lastArrivalNanoseconds, arrivalNanoseconds)
         let ticks = max(open.lastTicks + 1, (max(0, fileTime) + scale / 2) / scale)
         let end = open.writer.offset
         let head: [UInt8]

@@ -246,7 +246,7 @@ import Timeline
         #expect(times.last == 100_000_000)
     }
 
-    @Test(arguments: [-4 * 90_000, 90_000 * 100_000, .max, .min] as [Int64])
+    @Test(arguments: [-80_000, 31 * 90_000, 3600 * 90_000, 90_000 * 100_000, .max, .min] as [Int64])
     func refusesANewTimeline(step: Int64) throws {
         let writer = self.makeWriter(.vp8)
         _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
@@ -254,15 +254,35 @@ import Timeline
         #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 3000) == .written(isKeyframe: false))
     }
 
+    /// What was not sent is no new timeline, nor is a queue that ends, nor pictures out of order.
+    @Test(arguments: [(3600, 3600), (29, 0), (60, 31), (0, 60), (-0.7, 0)] as [(Double, Double)])
+    func goesOnWhereTimePassed(step: Double, passed: Double) throws {
+        let writer = self.makeWriter(.vp8)
+        _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
+        _ = try writer.write(TestUnits.vp8Frame(), rtpTime: 90_000, arrival: 1_000_000_000)
+        let result = try writer.write(
+            TestUnits.vp8Frame(),
+            rtpTime: 90_000 + Int64(step * 90_000),
+            arrival: 1_000_000_000 + Int64(passed * 1e9)
+        )
+        #expect(result == .written(isKeyframe: false))
+    }
+
     @Test func limitsTheSpanOfAFile() throws {
         let writer = self.makeWriter(.opus, rate: 48_000)
         var result = TrackFileWriter.WriteResult.written(isKeyframe: true)
         var days: Int64 = 0
         while result == .written(isKeyframe: true), days < 200 {
-            result = try writer.write(TestUnits.opusPacket, rtpTime: days * 86_400 * 48_000)
+            let seconds = days * 86_400
+            result = try writer.write(
+                TestUnits.opusPacket,
+                rtpTime: seconds * 48_000,
+                arrival: seconds * 1_000_000_000
+            )
             days += 1
         }
         #expect(result == .discontinuity)
+        #expect(days > 90)
     }
 
     @Test(
