@@ -4,8 +4,7 @@
 
 Command of its own: `fault KIND SECONDS`, for what it sends to whoever only receives. `ahead` and `back` move the clocks
 by so many seconds, `restart` gives them any other time, `freeze` stops media and clocks for so long, and `none` does nothing.
-Sender reports tell the truth about the clocks as they are. Prints `fault` with the instant, in UTC, that the counter in the
-pictures counts from.
+Sender reports tell the truth about the clocks as they are. Prints `fault` with the counter of the next picture.
 
 Runs in .venv/peers, as aiortc_peer.py; meant for --exact-reports.
 """
@@ -92,7 +91,7 @@ class FaultyPeer(aiortc_peer.Peer):
         _, kind, seconds = command.split()
         connection = next(connection for connection in self.connections.values()
                           if not re.search(r"(?m)^a=send", connection.pc.remoteDescription.sdp))
-        # A clock of its own for each, as they are random at the start.
+        # A clock of its own for each, as each begins anywhere.
         for sender in connection.pc.getSenders():
             rate = aiortc_peer.VIDEO_RATE if sender.kind == "video" else aiortc_peer.SAMPLE_RATE
             if kind == "freeze":
@@ -101,7 +100,8 @@ class FaultyPeer(aiortc_peer.Peer):
                 ticks = {"ahead": 1, "back": -1}.get(kind, 0) * int(seconds) * rate or random.getrandbits(32)
                 for source in (sender._ssrc, sender._rtx_ssrc):
                     self.offsets.ticks[source] = ticks
-        aiortc_peer.report(event="fault", kind=kind, startedAt=connection.clock.started_at)
+        counter = next(sender.track.counter for sender in connection.pc.getSenders() if sender.kind == "video")
+        aiortc_peer.report(event="fault", kind=kind, counter=counter)
 
 
 if __name__ == "__main__":
