@@ -222,7 +222,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     # The flooder gets them as well: what was sent counts twice.
     captured = camera.result()["framesCaptured"]
     tell(show="f", flood=kind, packets=flooded["packets"], mbit_per_second=round(
-        flooded["bits"] / flooded["seconds"] / 1e6, 1), seconds=flooded["seconds"], files=len(files),
+        flooded["bits"] / flooded["seconds"] / 1e6, 1), seconds=flooded["seconds"], connections=flooded["connections"], files=len(files),
          bytes=sum(path.stat().st_size for path in files), journal_bytes=journal, recordings=recordings,
          units={record["track"]: record["units"] for record in closed if record["track"] not in mine.values()},
          degraded=len(daemon.log("recording.degraded")), put_out=flooder.event("disconnected") is not None, frames=len(frames), captured=captured, first=counters[0],

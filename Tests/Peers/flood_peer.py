@@ -102,8 +102,7 @@ class FloodingPeer(aiortc_peer.Peer):
     def obey(self, command):
         if command.startswith("flood "):
             _, kind, seconds = command.split()
-            flood = self.signal if kind == "candidates" else self.flood
-            self.flood_task = asyncio.create_task(flood(kind, float(seconds)))
+            self.flood_task = asyncio.create_task(self.flood(kind, float(seconds)))
         else:
             super().obey(command)
 
@@ -114,6 +113,22 @@ class FloodingPeer(aiortc_peer.Peer):
                     if not re.search(r"(?m)^a=send", connection.pc.remoteDescription.sdp))
 
     async def flood(self, kind, seconds):
+        """On the next connection too, where a flood was too much for the flooder's own ICE."""
+        aiortc_peer.report(event="flooding", kind=kind)
+        began, self.sent, self.count, connections = time.monotonic(), 0, 0, 0
+        send = self.signals if kind == "candidates" else self.packets
+        while (left := began + seconds - time.monotonic()) > 0:
+            connections += 1
+            try:
+                await self.pace(left, await send(kind))
+            except Exception as error:
+                aiortc_peer.report(event="interrupted", reason=repr(error))
+                await asyncio.sleep(0.5)
+        aiortc_peer.report(event="flooded", kind=kind, packets=self.count, bits=self.sent * 8, connections=connections,
+                           seconds=round(time.monotonic() - began, 1))
+
+    async def packets(self, kind):
+        """What sends one packet to who is the victim now."""
         connection = self.victim[1]
         sender = next(sender for sender in connection.pc.getSenders() if sender.kind == "audio")
         payload_type = int(re.search(r"a=rtpmap:(\d+) opus/", connection.pc.localDescription.sdp)[1])
@@ -129,12 +144,14 @@ class FloodingPeer(aiortc_peer.Peer):
         protect = transport._tx_srtp.protect_rtcp if is_control else transport._tx_srtp.protect
 
         async def one():
+            if connection.pc.connectionState != "connected":
+                raise ConnectionError(connection.pc.connectionState)
             data = protect(next(packets))
             send(data, address)
             return len(data) + HEADERS
-        await self.pace(kind, seconds, one)
+        return one
 
-    async def signal(self, kind, seconds):
+    async def signals(self, kind):
         member = self.victim[0]
         numbers = itertools.count(1)
 
@@ -142,20 +159,20 @@ class FloodingPeer(aiortc_peer.Peer):
             line = f"candidate:{next(numbers)} 1 udp 2130706431 192.0.2.7 {random.randint(1024, 65535)} typ host"
             await self.send(member, {"type": "candidate", "label": 0, "id": "0", "candidate": line})
             return len(line) + HEADERS
-        await self.pace(kind, seconds, one)
+        return one
 
-    async def pace(self, kind, seconds, one):
-        aiortc_peer.report(event="flooding", kind=kind)
-        began, sent, count = time.monotonic(), 0, 0
+    async def pace(self, seconds, one):
+        began, sent = time.monotonic(), 0
         while (elapsed := time.monotonic() - began) < seconds:
             if sent * 8 >= elapsed * self.options.flood_rate:
                 await asyncio.sleep(0.002)
                 continue
             for _ in range(BATCH):
-                sent += await one()
-                count += 1
+                size = await one()
+                sent += size
+                self.sent += size
+                self.count += 1
             await asyncio.sleep(0)
-        aiortc_peer.report(event="flooded", kind=kind, packets=count, bits=sent * 8, seconds=round(elapsed, 1))
 
 
 def add(parser):
