@@ -450,6 +450,9 @@ def test_an_export_waits_for_space_and_is_tried_again_when_it_failed(stage):
         daemon.wait_for_recording("standup")
         folder, = (disk / "storage" / "recordings" / "standup").iterdir()
         identifier = daemon.room("standup")["status"]["recording"]["id"]
+        # More than is left below.
+        daemon.wait_for("something to export", lambda: sum(
+            path.stat().st_size for path in folder.glob("tracks/*")) > 100_000)
         # Sound is still recorded, and there is no space for an export beside that.
         ballast = disk / "ballast"
         state = os.statvfs(disk)
