@@ -37,8 +37,10 @@ def test_segments_follow_each_other_without_a_frame_lost(stage):
     ends = []
     for result in results:
         assert_plays(pathlib.Path(result["output"]))
-        stream, = media.streams(result["output"], "audio")
-        sound += len(media.packets(result["output"], stream["index"]))
+        heard = media.streams(result["output"], "audio")
+        sound += sum(len(media.packets(result["output"], stream["index"])) for stream in heard)
+        # The last one may have ended with its first picture.
+        assert len(heard) == 1 or result is results[-1], media.describe(result["output"])
         if result is results[-1] and not media.streams(result["output"], "video"):
             # It ended before the pictures came to a keyframe: their last ones are in the segment before.
             continue
