@@ -6,7 +6,7 @@ public import Storage
 public enum RecordingAction: Sendable {
     /// Send a PLI for a track.
     case requestKeyframe(track: UInt64)
-    /// Perform this where it may wait for the disk, one after the other, and report it with `completed`.
+    /// Perform this where it may wait for the disk, beside others of its kind, and report it with `completed`.
     case complete(RecordingCompletion)
     /// Perform this where it may wait for the disk, and report it with `synchronised`.
     case synchronise(SynchronisationRound)
@@ -39,7 +39,7 @@ public struct RecordingCompletion: Sendable {
 
     /// Does it; waits for the disk.
     ///
-    /// Any thread, after what was to be done before it for the same recording.
+    /// Any thread; what it must come after was reported as `completed` before it was wanted.
     public func perform() throws(RecordingError) {
         switch self.work {
         case .file(let end): try end.complete()

@@ -46,13 +46,25 @@ extension RecordingSession {
     /// Ends the journal of a recording whose files are ended, when they are complete.
     mutating func finish(_ recording: ActiveRecording, reason: String, _ now: Int64) {
         let work = RecordingCompletion.Work.recording(reason: reason, nanoseconds: now)
-        self.actions.append(.complete(RecordingCompletion(recording: recording, work: work)))
+        self.complete(RecordingCompletion(recording: recording, work: work))
+    }
+
+    /// Has a file or a recording completed when its turn comes.
+    mutating func complete(_ completion: RecordingCompletion) {
+        self.completions.add(completion)
+        self.beginCompletions()
+    }
+
+    private mutating func beginCompletions() {
+        while let completion = self.completions.next() { self.actions.append(.complete(completion)) }
     }
 
     /// A completion was performed.
     ///
     /// - Parameter failure: what it threw.
     public mutating func completed(_ completion: RecordingCompletion, failure: RecordingError?) {
+        self.completions.ended(completion)
+        self.beginCompletions()
         if let failure { self.failed(failure, of: completion.recording) }
         guard case .recording(let reason, _) = completion.work, let recording = completion.recording else { return }
         self.actions.append(.tellFinished(recording.folder, part: recording.part, reason: reason))

@@ -199,7 +199,7 @@ extension RecordingSession {
         let recording = self.recording(of: track)
         recording?.count(track, now)
         if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
-            self.actions.append(.complete(RecordingCompletion(recording: recording, work: .file(end))))
+            self.complete(RecordingCompletion(recording: recording, work: .file(end)))
         }
         track.countedBefore = track.counters
     }

@@ -40,6 +40,7 @@ public struct RecordingSession: ~Copyable {
     var droppedUnits: UInt64 = 0
     var stillsWantedUntil: Int64 = 0
     var lag = RecordingLag()
+    var completions = CompletionSchedule()
     var actions: [RecordingAction] = []
 
     /// A session that waits for media, or goes on with the recording `settings.continues`.
@@ -312,11 +313,14 @@ public struct RecordingSession: ~Copyable {
 
     /// Everything that waited was told: ends every file and the recording.
     ///
-    /// After the actions, what they completed comes yet.
+    /// After the actions, what they completed comes yet, for as long as `isCompleting`.
     public mutating func end(reason: String) {
         self.isEnding = true
         self.finishRecording(reason: reason)
         self.tracks = [:]
         _ = self.machine.stopOrdered()
     }
+
+    /// Whether files or recordings that are over wait for their completion.
+    public var isCompleting: Bool { !self.completions.isIdle }
 }

@@ -4,10 +4,12 @@
 //   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
 //   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
 // SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds; while there is a file SLOW_DISK_HOLD, they do
-// not end at all.
+// not end at all, and each that waits is a file beside it, SLOW_DISK_HOLD.<thread>.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,8 +20,14 @@ static void wait_for_disk(void) {
     struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     while (nanosleep(&span, &span) != 0) {}
     const char *hold = getenv("SLOW_DISK_HOLD");
+    if (hold == NULL || access(hold, F_OK) != 0) return;
+    char waiting[4096];
+    snprintf(waiting, sizeof waiting, "%s.%d", hold, (int)gettid());
+    int file = open(waiting, O_WRONLY | O_CREAT, 0600);
+    if (file >= 0) close(file);
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 20000000};
-    while (hold != NULL && access(hold, F_OK) == 0) nanosleep(&pause, NULL);
+    while (access(hold, F_OK) == 0) nanosleep(&pause, NULL);
+    unlink(waiting);
 }
 
 int fdatasync(int descriptor) {

@@ -23,6 +23,10 @@ final class RecordingFeed {
     private(set) var actions: [RecordingAction] = []
     /// What completions and synchronisation fail with; nil for what they do.
     var failsWith: RecordingError?
+    /// Whether completions begin, and end only with `completes`.
+    var isDiskBusy = false
+    /// Completions that have begun, in the order in which they did.
+    private var begun: [RecordingCompletion] = []
     private let clock: Clock
     private let counters = Counters()
     private var tracks: UInt64 = 0
@@ -140,13 +144,7 @@ final class RecordingFeed {
         for action in actions {
             switch action {
             case .complete(let completion):
-                var failure = self.failsWith
-                do throws(RecordingError) {
-                    try completion.perform()
-                } catch {
-                    failure = error
-                }
-                self.session.completed(completion, failure: failure)
+                if self.isDiskBusy { self.begun.append(completion) } else { self.complete(completion) }
             case .synchronise(let round):
                 self.session.synchronised(failures: round.perform() + [self.failsWith].compactMap { $0 })
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
@@ -157,9 +155,46 @@ final class RecordingFeed {
         }
     }
 
+    private func complete(_ completion: RecordingCompletion) {
+        var failure = self.failsWith
+        do throws(RecordingError) {
+            try completion.perform()
+        } catch {
+            failure = error
+        }
+        self.session.completed(completion, failure: failure)
+    }
+
+    /// Which of the completions that have begun.
+    enum Begun {
+        case oldest, newest
+    }
+
+    /// The disk is done with a completion; false if none has begun.
+    func completes(_ which: Begun) -> Bool {
+        guard !self.begun.isEmpty else { return false }
+        self.complete(which == .oldest ? self.begun.removeFirst() : self.begun.removeLast())
+        self.perform()
+        return true
+    }
+
     // MARK: What it sees
 
+    /// How many completions of each kind have begun and not ended.
+    var completing: [String: Int] {
+        Dictionary(self.begun.map { (Self.name(of: $0), 1) }, uniquingKeysWith: +)
+    }
+
+    private static func name(of completion: RecordingCompletion) -> String {
+        switch completion.work {
+        case .file: "file"
+        case .recording: "journal"
+        }
+    }
+
     var status: RecordingStatus { self.session.status }
+
+    var isCompleting: Bool { self.session.isCompleting }
 
     /// Units written so far, over all tracks of the present recording.
     var written: UInt64 { self.status.tracks.reduce(0) { $0 + $1.units } }
@@ -193,11 +228,7 @@ final class RecordingFeed {
         return self.actions.map { action in
             switch action {
             case .requestKeyframe: "keyframe"
-            case .complete(let completion):
-                switch completion.work {
-                case .file: "file"
-                case .recording: "journal"
-                }
+            case .complete(let completion): Self.name(of: completion)
             case .synchronise: "synchronise"
             case .tellStarted: "started"
             case .tellNotContinued: "not continued"

@@ -22,8 +22,6 @@ struct RecorderLoop: ~Copyable {
     private let logger: Logger
     private let onEvent: @Sendable (RecorderEvent) -> Void
     private let onPicture: (@Sendable (WrittenPicture) -> Void)?
-    /// Where the files of ended tracks and recordings are completed, one after the other.
-    private let completions = DispatchQueue(label: "recorder.completions")
     private var session: RecordingSession
     /// Empty but for the moment in which they are performed; kept for its memory.
     private var actions: [RecordingAction] = []
@@ -124,8 +122,11 @@ struct RecorderLoop: ~Copyable {
     private mutating func end(reason: String) {
         self.session.end(reason: reason)
         self.performActions()
-        self.completions.sync {}
-        // What became of the completions.
+        // What becomes of the completions, each of which may want another.
+        while self.session.isCompleting {
+            _ = self.exchange.queue.next(timeout: Self.longestWait) { _, _ in }
+            self.performOrders()
+        }
         for order in self.exchange.close() { self.perform(order) }
         self.publish()
         self.exchange.tellOver()
@@ -160,7 +161,8 @@ struct RecorderLoop: ~Copyable {
         case .requestKeyframe(let track):
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):
-            self.completions.async { [exchange = self.exchange] in
+            // A thread of its own, which waits for the disk: the session wants only so many at a time.
+            DispatchQueue(label: "recorder.completion").async { [exchange = self.exchange] in
                 var failure: RecordingError?
                 do throws(RecordingError) {
                     try completion.perform()
