@@ -104,7 +104,8 @@ public struct Daemon: Sendable {
             configuration: self.configuration,
             launcher: WorkerLauncher(
                 executable: self.executable,
-                arguments: ["worker"] + self.workerArguments,
+                arguments: ["worker", "--stop-limit", DurationText.text(self.configuration.workers.stopLimit)]
+                    + self.workerArguments,
                 environment: environment
             ),
             keeper: keeper,

@@ -51,6 +51,9 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Where the file goes; in the recording's folder if left out.")
     var output: String?
 
+    @Option(help: "How long the end of a room or of the process may take.")
+    var stopLimit = TimeArgument(StopLimits().process)
+
     @OptionGroup var rendering: RenderOptions
     @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
@@ -63,7 +66,8 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             host: ProcessInfo.processInfo.hostName,
             logger: self.common.logger,
             traces: self.trace.settings,
-            countsObjects: ProcessInfo.processInfo.environment["TAPEDECK_COUNT_OBJECTS"] == "1"
+            countsObjects: ProcessInfo.processInfo.environment["TAPEDECK_COUNT_OBJECTS"] == "1",
+            limits: StopLimits(process: self.stopLimit.duration)
         ) { _exit(1) }
         // A terminal sends SIGINT to the supervisor as well, which decides.
         for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Rooms
 import Supervision
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         var expected = FleetSettings()
         (expected.roomsPerWorker, expected.maximumRooms) = (4, 60)
         expected.hangLimit = .seconds(30)
-        (expected.shutDownLimit, expected.leaveLimit) = (.seconds(120), .seconds(120))
+        expected.stop = StopLimits(process: .seconds(120))
         expected.maximumMemoryBytes = 512_000_000
         expected.restart.maximumDelay = .seconds(3600)
         #expect(FleetSettings(configuration.workers) == expected)
@@ -27,5 +28,6 @@ import Testing
         let settings = FleetSettings(WorkersConfiguration())
         #expect(settings.maximumRooms == nil && settings.maximumMemoryBytes == nil)
         #expect(settings.roomsPerWorker == 1)
+        #expect(settings.stop == StopLimits(), "a worker that is not told has the same limits")
     }
 }

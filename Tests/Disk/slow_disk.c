@@ -4,40 +4,54 @@
 //   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
 //   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
 // SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds; while there is a file SLOW_DISK_HOLD, they do
-// not end at all, and each that waits is a file beside it, SLOW_DISK_HOLD.<thread>.
+// not end at all, and each that waits is a file beside it, SLOW_DISK_HOLD.<thread>. What is in the file, if anything, is a
+// part of the paths that this is for.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static void wait_for_disk(void) {
+static int is_held(const char *hold, int descriptor) {
+    char part[256] = "", link[64], path[4096] = "";
+    int file = open(hold, O_RDONLY);
+    if (file < 0) return 0;
+    ssize_t length = read(file, part, sizeof part - 1);
+    close(file);
+    if (length <= 0) return 1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    if (readlink(link, path, sizeof path - 1) < 0) return 0;
+    return strstr(path, part) != NULL;
+}
+
+static void wait_for_disk(int descriptor) {
     const char *text = getenv("SLOW_DISK_SYNC_MS");
     long milliseconds = text != NULL ? atol(text) : 0;
     struct timespec span = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     while (nanosleep(&span, &span) != 0) {}
     const char *hold = getenv("SLOW_DISK_HOLD");
-    if (hold == NULL || access(hold, F_OK) != 0) return;
+    if (hold == NULL || !is_held(hold, descriptor)) return;
     char waiting[4096];
     snprintf(waiting, sizeof waiting, "%s.%d", hold, (int)gettid());
     int file = open(waiting, O_WRONLY | O_CREAT, 0600);
     if (file >= 0) close(file);
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 20000000};
-    while (access(hold, F_OK) == 0) nanosleep(&pause, NULL);
+    while (is_held(hold, descriptor)) nanosleep(&pause, NULL);
     unlink(waiting);
 }
 
 int fdatasync(int descriptor) {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-    wait_for_disk();
+    wait_for_disk(descriptor);
     return next(descriptor);
 }
 
 int fsync(int descriptor) {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
-    wait_for_disk();
+    wait_for_disk(descriptor);
     return next(descriptor);
 }

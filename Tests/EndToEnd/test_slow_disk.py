@@ -2,6 +2,7 @@
 """A disk that is slow to synchronise costs no media, and does not stop the rest."""
 
 import pytest
+from daemon import Daemon
 from figures import assert_whole
 from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
@@ -46,3 +47,34 @@ def test_who_stays_is_written_while_the_files_of_who_leaves_are_closed(stage, sl
     recorder.wait_for("closed files", lambda: closed() == 2, LIMIT)
     stays.end()
     interrupted(recorder)
+
+
+@pytest.mark.media
+def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_disk, monkeypatch):
+    server = stage.serve("--room-size", "2")
+    hold = stage.folder / "hold"
+    rooms = {"slow": "123123", "quick": "456456"}
+    with monkeypatch.context() as patch:
+        for name, value in slow_disk(0, hold).items():
+            patch.setenv(name, value)
+        daemon = Daemon(stage, {name: {"url": room_url(server, number)} for name, number in rooms.items()},
+                        workers={"rooms_per_worker": 2, "stop_limit": "6s"})
+    for number in rooms.values():
+        stage.aiortc(server, number, "--send", "synthetic", "--size", "320x180")
+    wait_for_media(daemon.process, daemon.storage, 4)
+    worker = daemon.worker("quick")
+    assert daemon.worker("slow") == worker
+    recordings = daemon.storage / "recordings"
+    journal, = (recordings / "slow").rglob("journal.jsonl")
+    # From here on nothing of one room that is synchronised comes to an end.
+    hold.write_text("/recordings/slow/")
+    daemon.write({"quick": daemon.rooms["quick"]})
+    daemon.post("/v1/reload")
+    daemon.wait_for("files that are given up", lambda: daemon.log("files did not close"))
+    daemon.wait_for("a room that is left", lambda: daemon.log("room.left"))
+    wait_for_more(daemon.process, recordings / "quick")
+    assert not daemon.log("worker is ended") and "recording-finished" not in journal.read_text()
+    hold.unlink()
+    # The worker that goes on for the other completes it all the same.
+    daemon.wait_for("the end of the recording", lambda: "recording-finished" in journal.read_text())
+    assert daemon.worker("quick") == worker and daemon.room("quick")["restarts"] == 0

@@ -10,6 +10,7 @@ struct FleetDriver {
 
     init(_ change: (inout FleetSettings) -> Void = { _ in }) {
         var settings = FleetSettings()
+        settings.stop = StopLimits(process: .seconds(20))
         change(&settings)
         self.fleet = Fleet(settings: settings, seed: 7)
     }
@@ -38,6 +39,12 @@ struct FleetDriver {
     mutating func want(_ name: String, priority: Int = RoomSpec.usualPriority) -> [FleetAction] {
         self.feed(.define(Self.order(name, priority: priority)))
         return self.feed(.want(room: name, true))
+    }
+
+    /// A worker says that it is there.
+    mutating func beat(_ id: Int) {
+        let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
+        self.feed(.event(WorkerID(id), .heartbeat(vitals)))
     }
 
     @discardableResult

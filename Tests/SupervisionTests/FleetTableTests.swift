@@ -61,6 +61,83 @@ import Testing
         ("want an unknown room", .want(room: "b", true), phases),
     ]
 
+    /// What the other room of a worker does when one is not left in time, and whether that costs the worker.
+    static let neighbours: [(title: String, neighbour: @Sendable (inout FleetDriver) -> Void, isKilled: Bool)] = [
+        ("is joined", { _ in }, false),
+        ("waits at a full room", { $0.feed(.event(WorkerID(1), .notJoined(room: "b", reason: "full"))) }, false),
+        ("is left later", { $0.feed(.want(room: "b", false)) }, false),
+        (
+            "was left",
+            {
+                $0.feed(.want(room: "b", false))
+                $0.feed(.event(WorkerID(1), .left(room: "b", .ordered)))
+            }, true
+        ),
+        ("failed", { $0.feed(.event(WorkerID(1), .left(room: "b", .failed(message: "x", retriable: false)))) }, true),
+        ("ends with the daemon", { $0.feed(.stop) }, false),
+    ]
+
+    @Test(arguments: neighbours.indices)
+    func aRoomThatIsNotLeftInTime(row: Int) {
+        let (title, neighbour, isKilled) = Self.neighbours[row]
+        var driver = FleetDriver { $0.roomsPerWorker = 2 }
+        for room in ["a", "b"] { driver.join(room) }
+        driver.feed(.want(room: "a", false))
+        driver.now += .seconds(12)
+        neighbour(&driver)
+        driver.beat(1)
+        let kills = driver.tick(after: 8).filter { if case .kill = $0 { true } else { false } }
+        let expected = [FleetAction.kill(WorkerID(1), reason: "did not leave a within 20.0 seconds")]
+        #expect(kills == (isKilled ? expected : []), "\(title)")
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "leaving", "\(title)")
+        if !isKilled { #expect(driver.fleet.nextDeadline.map { $0 > driver.now } == true, "\(title)") }
+    }
+
+    /// Whatever `workers.stop_limit` is: who waits for others waits longer than they do.
+    @Test(arguments: [1, 2, 20, 90, 600]) func limitsAreOrdered(seconds: Int) {
+        let limits = StopLimits(process: .seconds(seconds))
+        #expect(limits.files > .zero)
+        #expect(limits.files < limits.rooms && limits.rooms < limits.process)
+    }
+
+    @Test func theWorkerOfARoomThatIsNotLeftEndsWithItsLastOther() {
+        var driver = FleetDriver { $0.roomsPerWorker = 3 }
+        for room in ["a", "b"] { driver.join(room) }
+        driver.feed(.want(room: "a", false))
+        driver.now += .seconds(20)
+        driver.beat(1)
+        let told = FleetFact.misbehaved(WorkerID(1), "did not leave a within 20.0 seconds: its other rooms go on")
+        #expect(driver.feed(.tick) == [.report(told)])
+        // Said once; nobody else comes to it; what it says late is still heard.
+        for _ in 1...30 {
+            driver.beat(1)
+            #expect(driver.tick(after: 5).isEmpty)
+        }
+        driver.join("c")
+        #expect(driver.fleet.rooms["c"]?.worker == WorkerID(2))
+        driver.feed(.want(room: "b", false))
+        let ends = (1...4).map { _ in
+            driver.beat(1)
+            driver.beat(2)
+            return driver.tick(after: 5)
+        }
+        #expect(ends.joined().count { if case .kill(WorkerID(1), _) = $0 { true } else { false } } == 1)
+        #expect(ends.joined().count { if case .kill(WorkerID(2), _) = $0 { true } else { false } } == 0)
+    }
+
+    @Test func aRoomThatIsLeftLateIsLeft() {
+        var driver = FleetDriver { $0.roomsPerWorker = 2 }
+        for room in ["a", "b"] { driver.join(room) }
+        driver.feed(.want(room: "a", false))
+        driver.now += .seconds(20)
+        driver.beat(1)
+        driver.feed(.tick)
+        driver.feed(.want(room: "a", true))
+        driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
+        #expect(driver.fleet.rooms["a"]?.worker == WorkerID(2), "wanted again")
+        #expect(name(driver.fleet.rooms["b"]?.phase) == "joined")
+    }
+
     private static func at(_ index: Int, _ phase: String) -> [String] {
         var phases = Self.phases
         phases[index] = phase

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Rooms
 import Supervision
 
 extension FleetSettings {
@@ -10,8 +11,7 @@ extension FleetSettings {
         self.roomsPerWorker = workers.roomsPerWorker
         self.maximumRooms = workers.maximumRooms
         self.hangLimit = workers.hangLimit
-        self.shutDownLimit = workers.stopLimit
-        self.leaveLimit = workers.stopLimit
+        self.stop = StopLimits(process: workers.stopLimit)
         self.maximumMemoryBytes = workers.maximumMemoryBytes
         self.restart.maximumDelay = workers.longestRestartDelay
     }

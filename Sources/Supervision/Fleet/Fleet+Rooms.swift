@@ -110,7 +110,7 @@ extension Fleet {
         guard let room = self.rooms[name], let id = room.worker else { return }
         switch room.phase {
         case .joining, .joined:
-            self.rooms[name]?.enter(.leaving(deadline: now + self.settings.leaveLimit), reason: reason, now: now)
+            self.rooms[name]?.enter(.leaving(deadline: now + self.settings.stop.process), reason: reason, now: now)
             self.actions.append(.send(id, .leave(room: name)))
         case .starting:
             // Its worker has not heard of it yet.

@@ -202,7 +202,7 @@ extension Fleet {
             case .ready(let heard) where now >= heard + self.settings.hangLimit:
                 self.kill(id, reason: "hung: nothing was heard for \(self.settings.hangLimit)")
             case .ending(let deadline) where now >= deadline:
-                self.kill(id, reason: "did not end within \(self.settings.shutDownLimit)")
+                self.kill(id, reason: "did not end within \(self.settings.stop.process)")
             case .starting, .ready, .ending, .killed:
                 break
             }
@@ -212,12 +212,38 @@ extension Fleet {
             case .backingOff(let until) where now >= until:
                 self.assign(name, now)
             case .leaving(let deadline) where now >= deadline:
-                if let worker = room.worker {
-                    self.kill(worker, reason: "did not leave \(name) within \(self.settings.leaveLimit)")
-                }
+                self.outstayed(name, now)
             case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff, .failed:
                 break
             }
+        }
+    }
+
+    /// A room that is left is not left in time: its worker is ended, once none of its other rooms loses by that.
+    private mutating func outstayed(_ name: String, _ now: Duration) {
+        guard let id = self.rooms[name]?.worker, let worker = self.workers[id] else { return }
+        let limit = self.settings.stop.process
+        let reason = "did not leave \(name) within \(limit)"
+        // One that ends has a limit of its own.
+        if case .ending(let deadline) = worker.phase {
+            self.rooms[name]?.phase = .leaving(deadline: deadline)
+            return
+        }
+        guard worker.rooms.contains(where: { self.isWell($0) && $0 != name }) else {
+            return self.kill(id, reason: reason)
+        }
+        // Silence still ends it. Nobody else comes, so that it ends some day.
+        self.workers[id]?.isExclusive = true
+        if self.rooms[name]?.isOverdue == false { self.report(.misbehaved(id, "\(reason): its other rooms go on")) }
+        self.rooms[name]?.isOverdue = true
+        self.rooms[name]?.phase = .leaving(deadline: now + limit)
+    }
+
+    private func isWell(_ name: String) -> Bool {
+        switch self.rooms[name]?.phase {
+        case .joining, .joined: true
+        case .leaving: self.rooms[name]?.isOverdue == false
+        case .idle, .queued, .starting, .backingOff, .failed, nil: false
         }
     }
 
@@ -228,7 +254,7 @@ extension Fleet {
             switch room.phase {
             case .joining, .joined:
                 self.rooms[name]?.enter(
-                    .leaving(deadline: now + self.settings.shutDownLimit),
+                    .leaving(deadline: now + self.settings.stop.process),
                     reason: "the daemon ends",
                     now: now
                 )
@@ -248,7 +274,7 @@ extension Fleet {
     }
 
     mutating func shutDown(_ id: WorkerID, _ now: Duration) {
-        self.workers[id]?.phase = .ending(deadline: now + self.settings.shutDownLimit)
+        self.workers[id]?.phase = .ending(deadline: now + self.settings.stop.process)
         self.actions.append(.send(id, .shutDown))
     }
 

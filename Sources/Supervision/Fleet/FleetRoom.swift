@@ -25,7 +25,7 @@ public struct FleetRoom: Sendable, Hashable {
         case joining
         /// We are a member.
         case joined
-        /// Its worker was told to leave; it is ended at `deadline`.
+        /// Its worker was told to leave; it is ended at `deadline`, if that costs no other room.
         case leaving(deadline: Duration)
         /// The next try is at `until`: workers failed, or the server put us out.
         case backingOff(until: Duration)
@@ -57,6 +57,8 @@ public struct FleetRoom: Sendable, Hashable {
     var isContinuing = false
     /// Whether the server put us out and we stay away for it.
     var isKicked = false
+    /// Whether it has been left for longer than it may take.
+    var isOverdue = false
     /// Whether the room is forgotten once it is left.
     var isRemoved = false
     var restart: RestartPolicy
@@ -96,6 +98,7 @@ public struct FleetRoom: Sendable, Hashable {
         guard self.phase != phase else { return }
         self.phase = phase
         self.since = now
+        self.isOverdue = false
     }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Rooms
+
 /// How worker processes are used and watched.
 public struct FleetSettings: Sendable, Hashable {
     /// Rooms that share a worker process, 1 and up: isolation against density.
@@ -10,10 +12,8 @@ public struct FleetSettings: Sendable, Hashable {
     public var startLimit: Duration = .seconds(15)
     /// Longest silence of a worker; it sends a heartbeat every second.
     public var hangLimit: Duration = .seconds(10)
-    /// Longest time from `.leave` to `.left`: files are finished in it.
-    public var leaveLimit: Duration = .seconds(20)
-    /// Longest time from `.shutDown` to the end of the process.
-    public var shutDownLimit: Duration = .seconds(20)
+    /// How long rooms and processes may take to end: files are finished in it.
+    public var stop = StopLimits()
     /// Resident memory in bytes at which a worker is replaced; `nil`: any amount.
     public var maximumMemoryBytes: Int64?
     /// When and how a room whose worker died is tried again.

@@ -5,7 +5,7 @@ internal import Foundation
 internal import GStreamer
 public import Logging
 internal import Observability
-internal import Rooms
+public import Rooms
 public import Signalling
 public import SignallingClients
 internal import Synchronization
@@ -22,10 +22,8 @@ public final class WorkerProcess: Sendable {
 
     private static let maximumRooms = 256
     private static let maximumWaitingCommands = 1024
-    /// Longer than anything that a control thread may rightly take for one piece of work, but for closing files.
+    /// Longer than anything that a control thread may rightly take for one piece of work, closing files has another.
     private static let hangLimit = Duration.seconds(20)
-    /// Files first, then rooms, then the rest; a room that takes longer is left behind.
-    private static let shutDownLimit = Duration.seconds(75)
 
     private enum Input: Sendable {
         case command(WorkerCommand)
@@ -45,6 +43,7 @@ public final class WorkerProcess: Sendable {
     private let makeSignaller: MakeSignaller
     private let traces: TraceSettings?
     private let countsObjects: Bool
+    private let limits: StopLimits
     private let abandon: @Sendable () -> Void
     private let waitingCommands = Atomic(0)
 
@@ -56,6 +55,7 @@ public final class WorkerProcess: Sendable {
     ///   - host: this host's name, for journals.
     ///   - traces: where the rooms' signalling is traced; nil traces none.
     ///   - countsObjects: whether heartbeats tell of live objects and memory in use, for soak runs.
+    ///   - limits: how long files and rooms may take to end.
     ///   - abandon: ends the process: a room hangs, and nothing can be waited for.
     public init(
         input: Int32,
@@ -64,6 +64,7 @@ public final class WorkerProcess: Sendable {
         logger: Logger,
         traces: TraceSettings? = nil,
         countsObjects: Bool = false,
+        limits: StopLimits = StopLimits(),
         makeSignaller: @escaping MakeSignaller = { request, environment, logger in
             Signallers.signaller(for: request, environment: environment, logger: logger)
         },
@@ -76,6 +77,7 @@ public final class WorkerProcess: Sendable {
         self.makeSignaller = makeSignaller
         self.traces = traces
         self.countsObjects = countsObjects
+        self.limits = limits
         self.abandon = abandon
         // Twice as many as commands may wait: the other inputs are a few a second, and none of them may be lost.
         (self.inputs, self.feed) = AsyncStream.makeStream(
@@ -182,7 +184,8 @@ public final class WorkerProcess: Sendable {
     ) {
         guard deadline == nil else { return }
         self.logger.info("worker shuts down", metadata: .tagged([.detail: "\(reason)"]))
-        deadline = .now + Self.shutDownLimit
+        // Files first, then rooms, then the rest; a room that takes longer is left behind.
+        deadline = .now + self.limits.rooms
         for room in rooms.values { room.leave() }
     }
 
@@ -214,6 +217,7 @@ public final class WorkerProcess: Sendable {
             host: self.host,
             makeSignaller: self.makeSignaller,
             traces: self.traces,
+            filesLimit: self.limits.files,
             logger: logger
         ) {
             output.send($0)
@@ -242,7 +246,9 @@ public final class WorkerProcess: Sendable {
 
     private func beat(_ rooms: [String: WorkerRoom], _ output: EventOutput) {
         let hanging = rooms.filter { $0.value.hangs(for: Self.hangLimit) }
-        guard hanging.isEmpty else {
+        let isLeft = hanging.values.allSatisfy(\.isLeft)
+        // A room that is being left has a time limit of its own, while there are others that a kill would end.
+        guard hanging.isEmpty || isLeft && hanging.count < rooms.count else {
             return self.logger.critical(
                 "rooms hang: no heartbeat",
                 metadata: .tagged([.detail: "\(hanging.keys.sorted().joined(separator: ", "))"])

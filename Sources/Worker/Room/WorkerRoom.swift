@@ -22,8 +22,8 @@ internal import Synchronization
 final class WorkerRoom: Sendable {
     private static let maximumWaitingCommands = 256
     private static let maximumStills = 4
-    /// Closing files waits for the disk.
-    private static let finishLimit = Duration.seconds(60)
+    /// Longest time for what the recorder's thread does between two units.
+    private static let orderLimit = Duration.seconds(60)
 
     let plan: RoomPlan
     private let recorderSettings: RecorderSettings
@@ -32,6 +32,9 @@ final class WorkerRoom: Sendable {
     let control: ControlThread
     /// Decodes stills: nothing of a call waits for it.
     let stills: ControlThread
+    /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
+    private let files: ControlThread
+    private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
     private let traces: TraceSettings?
@@ -51,6 +54,10 @@ final class WorkerRoom: Sendable {
         /// What the next session sends is not what this one does.
         var isRejoining = false
         var isLeaving = false
+        /// Somebody wants it left; what was ordered before comes first.
+        var isLeft = false
+        /// The recording was finished, or could not be in time.
+        var hasFinished = false
         /// Thumbnails on their way.
         var stills = 0
         /// Something changed since the last status.
@@ -62,12 +69,15 @@ final class WorkerRoom: Sendable {
 
     /// A room that is not joined yet; the recorder's thread runs.
     ///
-    /// - Parameter host: this host's name, for journals.
+    /// - Parameters:
+    ///   - host: this host's name, for journals.
+    ///   - filesLimit: how long its files may take to be completed.
     init(
         _ plan: RoomPlan,
         host: String,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
         traces: TraceSettings? = nil,
+        filesLimit: Duration = StopLimits().files,
         logger: Logger,
         send: @escaping @Sendable (WorkerEvent) -> Void
     ) {
@@ -78,6 +88,8 @@ final class WorkerRoom: Sendable {
         self.send = send
         self.control = ControlThread(name: "control")
         self.stills = ControlThread(name: "stills")
+        self.files = ControlThread(name: "files")
+        self.filesLimit = filesLimit
         let (spec, name) = (plan.spec, plan.spec.name)
         self.recorderSettings = plan.recorder(host: host)
         self.recorder = RecorderThread(settings: self.recorderSettings, logger: logger) { event in
@@ -108,8 +120,12 @@ final class WorkerRoom: Sendable {
 
     /// Finishes the recording and leaves, after the commands that wait.
     func leave() {
+        self.state.withLock { $0.isLeft = true }
         self.feed.finish()
     }
+
+    /// Whether it was told to leave.
+    var isLeft: Bool { self.state.withLock { $0.isLeft } }
 
     /// Whether the control thread has not answered for so long; asks it again.
     func hangs(for limit: Duration) -> Bool {
@@ -248,9 +264,15 @@ final class WorkerRoom: Sendable {
         }
     }
 
+    /// Completes every file, once: files that take too long are waited for once, too.
     private func finishRecording(reason: String) async {
+        let isFirst = self.state.withLock { state in
+            defer { state.hasFinished = true }
+            return !state.hasFinished
+        }
+        guard isFirst else { return }
         do {
-            try await self.control.run("finishing the recording", deadline: Self.finishLimit) {
+            try await self.files.run("finishing the recording", deadline: self.filesLimit) {
                 self.recorder.finish(reason: reason)
             }
         } catch {
@@ -352,7 +374,7 @@ final class WorkerRoom: Sendable {
         _ body: @escaping @Sendable (RecorderThread) -> RecordingStateMachine.OnOrder
     ) async throws -> String? {
         let recorder = self.recorder
-        switch try await self.control.run("an order for the recorder", deadline: Self.finishLimit, { body(recorder) }) {
+        switch try await self.control.run("an order for the recorder", deadline: Self.orderLimit, { body(recorder) }) {
         case .done, .finish, .alreadySo: return nil
         case .nothingRecorded: return "nothing is recorded"
         }
