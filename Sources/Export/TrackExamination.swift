@@ -145,15 +145,18 @@ struct TrackExamination {
             self.track.skewPartsPerMillion = Double(stretch) / Double(lastNanoseconds) * 1e6
         }
         let lateness = (setting.contents.facts.anchors[number] ?? []).compactMap { anchor in
-            setting.contents.map.sessionTimeNanoseconds(track: number, rtpTime: anchor.rtpTime)?
-                .distanceMagnitude(to: anchor.monotonicNanoseconds)
+            setting.contents.map.sessionTimeNanoseconds(track: number, rtpTime: anchor.rtpTime)
+                .map { Self.bounded(anchor.monotonicNanoseconds &- $0) }
         }
-        if let least = lateness.min(), least > Self.greatestLateness {
-            self.note(
-                .damage,
-                .wallClock,
-                "its time is off the wall clock's by \(least / 1_000_000) ms at its end"
-            )
+        guard let least = lateness.min(by: { $0.magnitude < $1.magnitude }), least.magnitude > Self.greatestLateness
+        else { return }
+        let milliseconds = least.magnitude / 1_000_000
+        // A sender without a processor to spare sends late what it took in time: its reports say when that was.
+        if source.basis == .senderReports, least > 0, least <= RTPClockMap.greatestDisagreementNanoseconds {
+            let text = "it came \(milliseconds) ms late, or later, and is placed where its sender's reports say"
+            self.note(.note, .wallClock, text)
+        } else {
+            self.note(.damage, .wallClock, "its time is off the wall clock's by \(milliseconds) ms at its end")
         }
     }
 

@@ -74,6 +74,21 @@ import Timeline
         try self.expectComplete(recording)
     }
 
+    /// A sender without a processor to spare: its reports say when the sound was taken, its packets come when they can.
+    @Test(arguments: [(1500, false), (4078, true)]) func soundThatCameLate(milliseconds: Int64, isNoted: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        var audio = SimulatedRecording.TrackPlan.audio("alice", media.opus)
+        audio.delayNanoseconds = milliseconds * 1_000_000
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8), audio])
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.findings(.damage).isEmpty, "\(certificate.findings)")
+        #expect(certificate.findings(.note).contains { $0.kind == .wallClock } == isNoted, "\(certificate.findings)")
+        #expect(certificate.verdict == .complete, "nothing is missing")
+        #expect(certificate.tracks.map(\.basis) == [.senderReports, .senderReports])
+        #expect(certificate.tracks[1].startNanoseconds == 0, "where it was taken, and not where it came")
+        #expect(try Exporter.run(folder: recording.folder).verdict == .complete)
+    }
+
     /// Nothing of a track is missing by its own account: what nobody took has no sequence numbers.
     @Test func aStallIsAGap() throws {
         let media = try EncodedMedia.shared.get()

@@ -68,7 +68,10 @@ public struct RTPClockMap: Sendable {
     }
 
     /// Tracks of one sender whose wall clocks differ by more than this, in nanoseconds, do not share a clock.
-    private static let greatestDisagreement = 5e9
+    private static let greatestDisagreement = Double(greatestDisagreementNanoseconds)
+
+    /// How much later than the other tracks of its sender one may come and keep the place that its reports give it.
+    public static let greatestDisagreementNanoseconds: Int64 = 5_000_000_000
 }
 
 extension RTPClockMap {
