@@ -14,6 +14,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var path: Path?
         /// Round trip in milliseconds (RFC 3550, 6.4.1); `nil` until the participant reported on media of ours.
         public var roundTripMilliseconds: Double?
+        /// Packets that were dropped because they are of more sources than a connection may have.
+        public var refusedPackets: UInt64
 
         /// A participant with each part given.
         public init(
@@ -21,17 +23,20 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             name: String? = nil,
             isConnected: Bool,
             path: Path? = nil,
-            roundTripMilliseconds: Double? = nil
+            roundTripMilliseconds: Double? = nil,
+            refusedPackets: UInt64 = 0
         ) {
             self.id = id
             self.name = name
             self.isConnected = isConnected
             self.path = path
             self.roundTripMilliseconds = roundTripMilliseconds
+            self.refusedPackets = refusedPackets
         }
 
         private enum CodingKeys: String, CodingKey {
             case id, name, isConnected = "connected", path, roundTripMilliseconds
+            case refusedPackets
         }
     }
 

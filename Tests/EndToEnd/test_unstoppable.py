@@ -12,7 +12,7 @@ import time
 
 import media
 import pytest
-from daemon import WHOLE, Daemon, children
+from daemon import WHOLE, Daemon, children, resident
 from figures import A_FEW, AUDIO_PACKET, SLACK, assert_plays, assert_readable
 from harness import LIMIT, dropped_datagrams, json_objects, room_url
 
@@ -175,7 +175,9 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
 
 # Floods.
 
-FLOODS = ("clocks", "sequences", "units", "sources", "reports", "requests", "candidates")
+# Each packet is of another source, or names others.
+BY_SOURCE = ("sources", "contributors", "descriptions")
+FLOODS = ("clocks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
 
 
 @pytest.mark.parametrize("kind", FLOODS)
@@ -197,13 +199,17 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     other, = others
     folder, = (daemon.storage / "recordings" / "standup").iterdir()
     journal = (folder / "journal.jsonl").stat().st_size
+    memory = resident(worker)
     length = seconds("FLOOD", 60)
     flooder.tell(f"flood {kind} {length}")
     flooder.wait_for_event("flooding")
     flooded = flooder.wait_for("the end of the flood", lambda: flooder.event("flooded"), length + LIMIT)
     journal = (folder / "journal.jsonl").stat().st_size - journal
     wait_for_more_units(daemon, "standup", 30)
+    memory = resident(worker) - memory
     status = daemon.room("standup")
+    refused = {found["id"]: found.get("refusedPackets", 0) for found in status["status"]["participants"]}
+    warnings = daemon.log("too many sources")
     assert status["worker"]["processID"] == worker and status["restarts"] == 0
     assert status["status"]["recording"]["id"] == recording
     flooder.end()
@@ -223,6 +229,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     captured = camera.result()["framesCaptured"]
     tell(show="f", flood=kind, packets=flooded["packets"], mbit_per_second=round(
         flooded["bits"] / flooded["seconds"] / 1e6, 1), seconds=flooded["seconds"], connections=flooded["connections"], files=len(files),
+         memory=memory, refused=refused.get(sid),
          bytes=sum(path.stat().st_size for path in files), journal_bytes=journal, recordings=recordings,
          units={record["track"]: record["units"] for record in closed if record["track"] not in mine.values()},
          degraded=len(daemon.log("recording.degraded")), put_out=flooder.event("disconnected") is not None, frames=len(frames), captured=captured, first=counters[0],
@@ -236,10 +243,16 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     assert len(media.gaps(sound, 0, AUDIO_PACKET)) <= lost.get(mine["audio"], 0) <= A_FEW
     # What the flood leaves on the disk is bounded, whatever the flood is.
     assert recordings == 1 and len(files) <= MOST_FILES and journal <= MOST_JOURNAL * (1 + length / 60)
+    if kind in BY_SOURCE:
+        assert memory < MOST_MEMORY
+        assert refused[other] == 0 < refused[sid], refused
+        assert len(warnings) == flooded["connections"], warnings
 
 
 # Four new files in a minute for each track, and those that were there.
 MOST_FILES = 16
+# What a worker may grow by for sources that it does not know.
+MOST_MEMORY = 60 << 20
 # Bytes a minute, the other one's share included.
 MOST_JOURNAL = 400_000
 

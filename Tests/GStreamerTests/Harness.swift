@@ -115,11 +115,17 @@ final class HandFeed: Sendable {
     let pipeline: Pipeline
     private let sink: Pad
 
-    /// Feeds the sink pad of the element named `element`.
-    init(launch: String, into element: String, caps: String, baseTimeNanoseconds: UInt64? = nil) throws {
+    /// Feeds the pad `pad` of the element named `element`.
+    init(
+        launch: String,
+        into element: String,
+        pad: String = "sink",
+        caps: String,
+        baseTimeNanoseconds: UInt64? = nil
+    ) throws {
         try Runtime.initialise()
         self.pipeline = try Pipeline(launch: launch) { _ in }
-        self.sink = try self.pipeline.element(named: element).staticPad("sink")
+        self.sink = try self.pipeline.element(named: element).staticPad(pad)
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
         gst_pad_send_event(self.sink.pointer, gst_event_new_stream_start("test"))
         let parsed = gst_caps_from_string(caps)

@@ -106,6 +106,23 @@ import Testing
         #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "9")
     }
 
+    @Test func refusedPacketsOfEveryParticipantAreCounted() {
+        func update(_ refused: [String: UInt64]) {
+            var measurement = RoomMeasurement(participants: refused.count, isRecording: false)
+            measurement.refusedPackets = refused
+            self.metrics.update(room: "r", measurement)
+        }
+        update(["a": 0])
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "0")
+        update(["a": 2, "b": 1])
+        update(["a": 5, "b": 1])
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "6")
+        // Another connection of one, and one who left and came again.
+        update(["a": 3])
+        update(["a": 3, "b": 1])
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "10")
+    }
+
     @Test func rateFallsToZeroWithoutMedia() {
         let now = ContinuousClock.now
         var measurement = RoomMeasurement(participants: 1, isRecording: true)

@@ -25,7 +25,7 @@ TICKS = 960
 # 20 ms of CELT in one frame (RFC 6716, 3.1): whatever follows is sound.
 OPUS = bytes([0xF8])
 LARGE, SMALL = OPUS + bytes(399), OPUS + bytes(59)
-SENDER_REPORT, PICTURE_LOSS = 200, 206
+SENDER_REPORT, RECEIVER_REPORT, DESCRIPTIONS, PICTURE_LOSS = 200, 201, 202, 206
 # How many fit into one datagram.
 REPORTS, REQUESTS = 42, 90
 BATCH = 32
@@ -75,6 +75,22 @@ def sources(kind, source, sequence, ticks):
         yield rtp(kind, random.getrandbits(16), random.getrandbits(32), random.getrandbits(32), LARGE)
 
 
+def contributors(kind, source, sequence, ticks):
+    """Each packet has fifteen other contributing sources."""
+    for number in itertools.count(1):
+        packet = rtp(kind, sequence + number, ticks + number * TICKS, source, random.randbytes(15 * 4) + SMALL)
+        yield bytes([0x8F]) + packet[1:]
+
+
+def descriptions(kind, source, sequence, ticks):
+    """SDES of as many other sources as fit into a packet."""
+    packet = struct.pack("!BBHI", 0x80, RECEIVER_REPORT, 1, source)
+    full = struct.pack("!BBH", 0x80 | 31, DESCRIPTIONS, 62)
+    while True:
+        yield packet + b"".join(
+            full + b"".join(random.randbytes(4) + bytes(4) for _ in range(31)) for _ in range(5))
+
+
 def reports(kind, source, sequence, ticks):
     """Sender reports, as many as fit into a packet."""
     for number in itertools.count(1):
@@ -90,7 +106,8 @@ def requests(kind, source, sequence, ticks):
         yield packet * REQUESTS
 
 
-KINDS = {each.__name__: each for each in (clocks, sequences, units, sources, reports, requests)}
+KINDS = {each.__name__: each for each in (
+    clocks, sequences, units, sources, contributors, descriptions, reports, requests)}
 
 
 class FloodingPeer(aiortc_peer.Peer):
@@ -140,7 +157,7 @@ class FloodingPeer(aiortc_peer.Peer):
         send, address = pair.protocol.transport.sendto, pair.remote_addr
         last = self.last.found[transport, sender._ssrc]
         packets = KINDS[kind](payload_type, sender._ssrc, *last)
-        is_control = kind in ("reports", "requests")
+        is_control = kind in ("descriptions", "reports", "requests")
         protect = transport._tx_srtp.protect_rtcp if is_control else transport._tx_srtp.protect
 
         async def one():

@@ -21,6 +21,7 @@
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
 #include "CTapedeckSound.h"
+#include "CTapedeckSources.h"
 #include "CTapedeckStill.h"
 
 #endif

@@ -11,6 +11,10 @@ extension RoomMeasurement {
             isRecording: status.recordingState == .recording,
             recordingLagSeconds: status.recordingLagMilliseconds.map { $0 / 1000 },
             roundTripSeconds: status.participants.compactMap(\.roundTripMilliseconds).max().map { $0 / 1000 },
+            refusedPackets: Dictionary(
+                status.participants.map { ($0.id, $0.refusedPackets) },
+                uniquingKeysWith: max
+            ),
             cameraSound: status.camera?.sound.map(Sound.init),
             cameraBitsPerSecond: status.cameraBitsPerSecond,
             cameraReductions: status.cameraReductions,

@@ -21,6 +21,7 @@ public final class WebRTCBin: Sendable {
     let transports: Mutex<[Element]> = Mutex([])
     let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
+    private let guards: Mutex<[SourceGuard]> = Mutex([])
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
     private let gathersPackets: Bool
@@ -198,6 +199,13 @@ public final class WebRTCBin: Sendable {
         self.watcher.lastReportNanoseconds
     }
 
+    /// Packets that were dropped because they are of more sources than a connection may have.
+    ///
+    /// Any thread.
+    public var refusedPackets: UInt64 {
+        self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
+    }
+
     /// Interarrival jitter in milliseconds (RFC 3550, 6.4.1); nil for a source that nothing came from.
     ///
     /// Control thread.
@@ -323,7 +331,7 @@ public final class WebRTCBin: Sendable {
     ) {
         let element = self.element
         element.connect("deep-element-added", handleElementAdded) { [weak self] (added: Element) in
-            self?.configure(added, certificate: certificate)
+            self?.configure(added, settings: settings, certificate: certificate, onEvent: onEvent)
         }
         element.connect("on-new-transceiver", handleTransceiver) { (transceiver: UnsafeMutableRawPointer) in
             // Only video: audio is concealed, not repeated. Nothing else may be done here.
@@ -358,7 +366,12 @@ public final class WebRTCBin: Sendable {
     /// Gives the parts that webrtcbin makes for itself our settings.
     ///
     /// The thread that adds them; before they run.
-    private func configure(_ added: Element, certificate: Certificate) {
+    private func configure(
+        _ added: Element,
+        settings: WebRTCSettings,
+        certificate: Certificate,
+        onEvent: @escaping @Sendable (WebRTCEvent) -> Void
+    ) {
         switch added.factoryName {
         case "dtlssrtpdec":
             // Typed throws cannot cross the signal: an element of this name without the property is no dtlssrtpdec.
@@ -366,6 +379,9 @@ public final class WebRTCBin: Sendable {
             self.transports.withLock { $0.append(added) }
         case "dtlssrtpenc":
             self.encryptors.withLock { $0.append(added) }
+        case "srtpdec":
+            let sources = SourceGuard(of: added, maximumSources: settings.maximumSources) { onEvent(.sourcesExhausted) }
+            self.guards.withLock { $0.append(sources) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
             self.congestion.watch(rtpSession: added)

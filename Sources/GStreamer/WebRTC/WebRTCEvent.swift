@@ -16,6 +16,8 @@ public enum WebRTCEvent: Sendable {
     case pairSelected(SelectedPair)
     /// A remote stream appeared. What it sends is held until the owner attaches a branch with `receive`.
     case streamAppeared(ReceivedStream)
+    /// The peer sends from more sources than a connection may have; what comes of the others is dropped. Once.
+    case sourcesExhausted
 }
 
 /// State of the ICE transport (W3C WebRTC section 5.6.4).

@@ -23,6 +23,10 @@ public struct WebRTCSettings: Sendable {
     /// A bound against peers that change SSRC for ever. More than a description may name before the connection is made
     /// anew (`SDPLimits.sources`), because a stream beyond it is dropped without a word.
     public var maximumStreams = 320
+    /// Sources (SSRC) that one connection may ever have: those of each stream and of its retransmissions.
+    ///
+    /// Each takes 6 kB in GStreamer and libsrtp for as long as the connection lives.
+    public var maximumSources: Int { 2 * self.maximumStreams }
 
     /// The defaults for recording.
     public init() {}

@@ -281,6 +281,11 @@ public final class PeerConnection: Sendable {
     /// Control thread.
     var roundTripMilliseconds: Double? { self.bin?.roundTripMilliseconds }
 
+    /// Packets of more sources than the connection may have.
+    ///
+    /// Any thread.
+    var refusedPackets: UInt64 { self.bin?.refusedPackets ?? 0 }
+
     /// The pipeline's name and its graph in the DOT language; nil while there is none.
     ///
     /// Control thread.
@@ -377,6 +382,8 @@ public final class PeerConnection: Sendable {
         case .streamAppeared(let stream):
             self.state.withLock { $0.waiting.append(stream) }
             self.context.control.enqueue { [weak self] in self?.attachWaitingStreams() }
+        case .sourcesExhausted:
+            self.logger.warning("a participant sends from too many sources: what comes of new ones is dropped")
         }
     }
 

@@ -104,6 +104,13 @@ public final class RoomSession: Sendable {
         self.connections.filter { $0.peer == peer }.compactMap(\.roundTripMilliseconds).max()
     }
 
+    /// Packets of a peer that were dropped because they are of more sources than a connection may have.
+    ///
+    /// Any thread.
+    public func refusedPackets(of peer: PeerID) -> UInt64 {
+        self.connections.filter { $0.peer == peer }.reduce(0) { $0 &+ $1.refusedPackets }
+    }
+
     /// Those that are there now, in no order.
     var connections: [PeerConnection] { self.state.withLock { $0.connections.values.map(\.connection) } }
 

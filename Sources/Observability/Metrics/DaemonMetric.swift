@@ -46,6 +46,11 @@ public enum DaemonMetric {
         help: "Round trip time to the farthest participant; missing while unknown.",
         [.room]
     )
+    static let refusedPackets = counter(
+        "room_refused_packets_total",
+        help: "Packets that were dropped because their participant sends from too many sources.",
+        [.room]
+    )
     static let cameraTarget = gauge(
         "room_camera_target_bytes_per_second",
         .bytesPerSecond,
@@ -197,7 +202,8 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        cameraTarget, cameraReductions, keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
+        refusedPackets, cameraTarget, cameraReductions, keyframeRequests, soundLevel, silentTracks, cameraLevel,
+        cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors, workerObjects,

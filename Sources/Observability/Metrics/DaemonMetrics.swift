@@ -10,6 +10,7 @@ public final class DaemonMetrics: Sendable {
     private struct Room {
         var growth = RoomGrowth()
         var outputs = OutputGrowth()
+        var refusals = RefusalGrowth()
         var cameraReductions: UInt64 = 0
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
@@ -39,6 +40,7 @@ public final class DaemonMetrics: Sendable {
     private let receivedBytes: CounterFamily
     private let receivedRate: GaugeFamily
     private let lostPackets: CounterFamily
+    private let refusedPackets: CounterFamily
     private let jitter: GaugeFamily
     private let roundTrip: GaugeFamily
     private let cameraTarget: GaugeFamily
@@ -92,6 +94,7 @@ public final class DaemonMetrics: Sendable {
         self.receivedBytes = registry.counter(DaemonMetric.receivedBytes)
         self.receivedRate = registry.gauge(DaemonMetric.receivedRate)
         self.lostPackets = registry.counter(DaemonMetric.lostPackets)
+        self.refusedPackets = registry.counter(DaemonMetric.refusedPackets)
         self.jitter = registry.gauge(DaemonMetric.jitter)
         self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
         self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
@@ -157,10 +160,11 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, sent, reductions, before, shown) = self.measured.withLock { rooms in
+        let (growth, sent, refused, reductions, before, shown) = self.measured.withLock { rooms in
             var state = rooms[room] ?? Room(rateSince: now)
             let growth = state.growth.advance(to: measurement.tracks)
             let sent = state.outputs.advance(to: measurement.outputs)
+            let refused = state.refusals.advance(to: measurement.refusedPackets)
             let reductions = measurement.cameraReductions.map { now in
                 now >= state.cameraReductions ? now - state.cameraReductions : now
             }
@@ -172,13 +176,14 @@ public final class DaemonMetrics: Sendable {
                 state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
             }
             rooms[room] = state
-            return (growth, sent, reductions, before, state.shown)
+            return (growth, sent, refused, reductions, before, state.shown)
         }
         for (group, counts) in growth {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
             self.lostPackets.add(Double(counts.lostPackets), room, group.kind)
             self.keyframeRequests.add(Double(counts.keyframeRequests), room)
         }
+        self.refusedPackets.add(Double(refused), room)
         // Rooms without a camera show none.
         if let reductions { self.cameraReductions.add(Double(reductions), room) }
         // Rooms without outputs show none of these.

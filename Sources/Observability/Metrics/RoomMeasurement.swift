@@ -96,6 +96,8 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var recordingLagSeconds: Double?
     /// Round trip time to the farthest participant, if known.
     public var roundTripSeconds: Double?
+    /// Packets of more sources than a connection may have, by participant.
+    public var refusedPackets: [String: UInt64]
     /// What we send ourselves; `nil` while nobody takes it.
     public var cameraSound: Sound?
     /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
@@ -113,6 +115,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         isRecording: Bool,
         recordingLagSeconds: Double? = nil,
         roundTripSeconds: Double? = nil,
+        refusedPackets: [String: UInt64] = [:],
         cameraSound: Sound? = nil,
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
@@ -123,6 +126,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.isRecording = isRecording
         self.recordingLagSeconds = recordingLagSeconds
         self.roundTripSeconds = roundTripSeconds
+        self.refusedPackets = refusedPackets
         self.cameraSound = cameraSound
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions
@@ -211,5 +215,20 @@ struct OutputGrowth: Sendable {
         }
         self.last = next
         return growth
+    }
+}
+
+/// Packets that were refused since the last measurement; with each connection their count begins again.
+struct RefusalGrowth: Sendable {
+    private var last: [String: UInt64] = [:]
+
+    /// The growth over all participants since the last call; one that is new, or that counts less than before, counts from
+    /// zero.
+    mutating func advance(to refused: [String: UInt64]) -> UInt64 {
+        defer { self.last = refused }
+        return refused.reduce(0) { sum, each in
+            let before = self.last[each.key] ?? 0
+            return sum &+ (each.value >= before ? each.value - before : each.value)
+        }
     }
 }

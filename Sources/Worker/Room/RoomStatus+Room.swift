@@ -23,7 +23,8 @@ extension RoomStatus {
         _ outputs: [RTPOutputStatus],
         _ camera: CameraSource?,
         jitter: (TrackStatus) -> Double?,
-        roundTrip: (PeerID) -> Double?
+        roundTrip: (PeerID) -> Double?,
+        refusedPackets: (PeerID) -> UInt64
     ) {
         self.init()
         let recorded = recorder.status
@@ -46,7 +47,8 @@ extension RoomStatus {
                 name: session.names[peer],
                 isConnected: isConnected,
                 path: isConnected ? session.paths[peer].map(Path.init) : nil,
-                roundTripMilliseconds: isConnected ? roundTrip(peer) : nil
+                roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
+                refusedPackets: isConnected ? refusedPackets(peer) : 0
             )
         }
         let isRecording = self.recording != nil

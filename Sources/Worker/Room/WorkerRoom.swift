@@ -475,7 +475,8 @@ final class WorkerRoom: Sendable {
                     self.outputs.status,
                     camera,
                     jitter: { session?.jitterMilliseconds(of: $0) },
-                    roundTrip: { session?.roundTripMilliseconds(of: $0) }
+                    roundTrip: { session?.roundTripMilliseconds(of: $0) },
+                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 }
                 )
                 self.send(.status(room: self.plan.spec.name, room))
             }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many sources (SSRC) one connection may have. srtpdec, rtpsession and rtpssrcdemux keep something for each that they
+// ever saw, srtpdec even before it knows whether a packet is genuine.
+//
+//   dtlssrtpdemux ──probe──► srtpdec ──probe──► rtpsession
+//     known: one look-up              contributing sources, and those that RTCP names
+//     new: authentic and room, or dropped
+
+#ifndef CTAPEDECK_SOURCES_H
+#define CTAPEDECK_SOURCES_H
+
+#include <gst/gst.h>
+#include <stdint.h>
+
+/// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
+typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
+
+/// Called once, with the first packet that is refused for its source. Streaming thread: must not block.
+typedef void (*CTapedeckSourceCallback)(void *user);
+
+/// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass for as
+/// long as it lives; a packet of another source is dropped, or only what names the source, where that can be taken off.
+/// Forged packets take no source's place. `release` is called with `user` when nobody holds the guard any more.
+CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources,
+                                                 CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
+void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
+/// Sources that were let in. Any thread.
+uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
+/// Packets that named a source beyond. Any thread.
+uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
+
+#endif

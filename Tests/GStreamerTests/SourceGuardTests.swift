@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CGStreamer
+import CTapedeck
+import Testing
+
+@testable import GStreamer
+
+extension AllGStreamer {
+    @Suite struct SourceGuardTests {
+        private static let key = String(repeating: "0123456789", count: 6)
+        private static let otherKey = String(repeating: "9876543210", count: 6)
+
+        /// What a sender that has a key makes of packets.
+        private static func protected(_ packets: [[UInt8]], key: String = Self.key, isControl: Bool = false) throws
+            -> [[UInt8]]
+        {
+            let kind = isControl ? "rtcp" : "rtp"
+            let feed = try HandFeed(
+                launch: """
+                    srtpenc name=sender key=\(key) identity name=in ! sender.\(kind)_sink_0 \
+                    sender.\(kind)_src_0 ! fakesink name=out async=false
+                    """,
+                into: "in",
+                caps: "application/x-\(kind)"
+            )
+            defer { feed.stop() }
+            let sent = Log<SeenBuffer>()
+            try feed.pipeline.element(named: "out").staticPad("sink").observe { packet in
+                sent.append(packet)
+                return true
+            }
+            for packet in packets { feed.push(packet) }
+            try #require(sent.count == packets.count)
+            return sent.all.map(\.bytes)
+        }
+
+        /// An `srtpdec` that has the key, with a guard in front of it.
+        private final class Receiver {
+            let feed: HandFeed
+            let sources: SourceGuard
+            let media = Log<SeenBuffer>()
+            let control = Log<SeenBuffer>()
+            let refusals = Log<Bool>()
+            private let requests = Log<UInt32>()
+
+            init(maximumSources: Int) throws {
+                self.feed = try HandFeed(
+                    launch: """
+                        srtpdec name=receiver receiver.rtp_src ! fakesink name=media async=false sync=false \
+                        receiver.rtcp_src ! fakesink name=control async=false sync=false
+                        """,
+                    into: "receiver",
+                    pad: "rtp_sink",
+                    caps: "application/x-srtp"
+                )
+                let receiver = try self.feed.pipeline.element(named: "receiver")
+                let box = CallbackBox<UInt32> { [requests] in requests.append($0) }
+                let function = unsafeBitCast(handleRequest, to: UnsafeMutableRawPointer.self)
+                _ = CGst_connect(receiver.pointer, "request-key", function, box.retained(), releaseClosure)
+                self.sources = SourceGuard(of: receiver, maximumSources: maximumSources) { [refusals] in
+                    refusals.append(true)
+                }
+                for (name, log) in [("media", self.media), ("control", self.control)] {
+                    try self.feed.pipeline.element(named: name).staticPad("sink").observe { packet in
+                        log.append(packet)
+                        return true
+                    }
+                }
+            }
+
+            func push(_ packets: [[UInt8]]) {
+                for packet in packets { self.feed.push(packet) }
+            }
+
+            /// Streams that srtpdec made: the guard asked for the key once.
+            var streams: Int { max(0, self.requests.count - 1) }
+        }
+
+        private static func bytes(_ number: UInt32) -> [UInt8] {
+            (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+        }
+
+        /// A packet whose payload tells its source.
+        private static func packet(of source: UInt32, sequence: UInt8 = 0, contributors: [UInt32] = []) -> [UInt8] {
+            [0x80 | UInt8(contributors.count), 96, 0, sequence, 0, 0, 0, 0] + Self.bytes(source)
+                + contributors.flatMap(Self.bytes) + Self.bytes(source)
+        }
+
+        private static func report(of source: UInt32) -> [UInt8] { [0x80, 201, 0, 1] + Self.bytes(source) }
+
+        /// A description of as many sources as are given (RFC 3550 section 6.5).
+        private static func descriptions(of sources: [UInt32]) -> [UInt8] {
+            [0x80 | UInt8(sources.count), 202, 0, UInt8(2 * sources.count)]
+                + sources.flatMap { Self.bytes($0) + [0, 0, 0, 0] }
+        }
+
+        @Test func letsSoManySourcesInAndNoMore() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            let first = (1...10).map { Self.packet(of: $0) }
+            let second = (1...10).map { Self.packet(of: $0, sequence: 1) }
+            receiver.push(try Self.protected(first + second))
+            #expect(receiver.media.all.map(\.bytes) == Array(first.prefix(4) + second.prefix(4)))
+            #expect(receiver.sources.sources == 4)
+            #expect(receiver.sources.refusedPackets == 12)
+            #expect(receiver.refusals.count == 1)
+            #expect(receiver.streams == 4)
+        }
+
+        @Test func forgedPacketsTakeNoPlace() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            receiver.push(try Self.protected((100..<200).map { Self.packet(of: $0) }, key: Self.otherKey))
+            receiver.push(
+                try Self.protected((200..<300).map { Self.report(of: $0) }, key: Self.otherKey, isControl: true)
+            )
+            #expect(receiver.sources.sources == 0)
+            #expect(receiver.streams == 0)
+            let packets = (1...4).map { Self.packet(of: $0) }
+            receiver.push(try Self.protected(packets))
+            #expect(receiver.media.all.map(\.bytes) == packets)
+            #expect(receiver.sources.refusedPackets == 0)
+            #expect(receiver.streams == 4)
+        }
+
+        @Test func whatHasNoSourceBeforeItIsDecryptedIsDropped() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            // srtpdec would take the report behind each for the one that tells the source.
+            let report = Self.report(of: 7)
+            let padded = [0x8F, 96, 0, 0] + report
+            for start in [padded, [0x80, 202, 0, 0] + report, [0x80, 203, 0, 0] + report, [0x80, 72, 0, 0] + report] {
+                receiver.push([start + [UInt8](repeating: 0, count: 14)])
+            }
+            receiver.push([[], [0x80], [0x80, 96, 0, 0, 0, 0, 0, 0]])
+            #expect(receiver.streams == 0)
+            #expect(receiver.sources.sources == 0)
+            #expect(receiver.media.count + receiver.control.count == 0)
+        }
+
+        @Test func contributorsBeyondAreTakenOff() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            let known = Self.packet(of: 1, contributors: [2, 3, 4])
+            receiver.push(
+                try Self.protected([known, Self.packet(of: 1, sequence: 1, contributors: [2, 5, 4])])
+            )
+            #expect(receiver.media.all.map(\.bytes) == [known, Self.packet(of: 1, sequence: 1)])
+            #expect(receiver.sources.sources == 4)
+            #expect(receiver.sources.refusedPackets == 1)
+            #expect(receiver.streams == 1)
+        }
+
+        @Test func reportsThatNameSourcesBeyondAreDropped() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            let known = Self.report(of: 1) + Self.descriptions(of: [1, 2, 3, 4])
+            let packets = [
+                known, Self.report(of: 2) + Self.descriptions(of: [5]), Self.report(of: 3) + Self.report(of: 6),
+                Self.report(of: 7), Self.report(of: 4),
+            ]
+            receiver.push(try Self.protected(packets, isControl: true))
+            #expect(receiver.control.all.map(\.bytes) == [known, Self.report(of: 4)])
+            #expect(receiver.sources.sources == 4)
+            #expect(receiver.sources.refusedPackets == 3)
+            #expect(receiver.refusals.count == 1)
+            // Those that were only named have none before they send.
+            #expect(receiver.streams == 4)
+        }
+    }
+}
+
+/// Answers a request for the key of a source.
+private let handleRequest:
+    @convention(c) (UnsafeMutableRawPointer?, guint, gpointer?) -> UnsafeMutablePointer<GstCaps>? = { _, ssrc, user in
+        CallbackBox<UInt32>.from(user)?.call(ssrc)
+        let key = String(repeating: "0123456789", count: 6)
+        return gst_caps_from_string(
+            """
+            application/x-srtp,srtp-key=(buffer)\(key),srtp-cipher=aes-128-icm,srtcp-cipher=aes-128-icm,\
+            srtp-auth=hmac-sha1-80,srtcp-auth=hmac-sha1-80
+            """
+        )
+    }
