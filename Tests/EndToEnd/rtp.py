@@ -26,6 +26,8 @@ for _ in range(os.getpid() % 125):
     next(BLOCKS)
 # Of a flash and its beep, on a busy machine; how far apart they really are is measured by test_i_alignment.py.
 TOGETHER = 0.100
+# Bytes of about three seconds of the small test camera.
+SOME_SECONDS = 300_000
 
 
 def free_ports(count=4, address="127.0.0.1"):
@@ -63,9 +65,13 @@ def gstreamer(stage, description, output, codec="vp8"):
                        "application/x-rtp,media=audio", "!", "rtpopusdepay", "!", "opusparse", "!", "queue", "!", "m.")
 
 
-def wait_until_received(process, path, least=300_000):
-    """Waits until a reader has written about three seconds of the small test camera."""
-    process.wait_for("some seconds", lambda: path.exists() and path.stat().st_size >= least, LIMIT)
+def has_received(path, least=SOME_SECONDS):
+    """Whether a reader has written so many bytes."""
+    return path.exists() and path.stat().st_size >= least
+
+
+def wait_until_received(process, path, least=SOME_SECONDS):
+    process.wait_for("some seconds", lambda: has_received(path, least), LIMIT)
 
 
 def end_gstreamer(process):

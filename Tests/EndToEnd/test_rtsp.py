@@ -19,6 +19,8 @@ from harness import LIMIT, free_port, room_url
 
 ROOM = "rtsp"
 PASSWORD = "long-enough"
+# What gst-launch says when a source has no more pads and a link has none.
+UNLINKED = "Delayed linking failed"
 
 
 def start_camera(stage, server, *flags, codec="vp8"):
@@ -76,6 +78,20 @@ def gstreamer(stage, url, output, depayloader="rtpvp8depay"):
                        "application/x-rtp,media=audio", "!", "rtpopusdepay", "!", "opusparse", "!", "queue", "!", "m.")
 
 
+def received_by_gstreamer(stage, url, output, depayloader="rtpvp8depay", least=rtp.SOME_SECONDS):
+    """
+    gst-launch that has received some seconds. Where both of a source's pads come at once, the threads that bring them
+    may get into each other's way at the links that waited for them: it says so, and nothing comes from then on.
+    """
+    for _ in range(5):
+        reader = gstreamer(stage, url, output, depayloader)
+        reader.wait_for("some seconds", lambda: rtp.has_received(output, least) or UNLINKED in reader.output)
+        if rtp.has_received(output, least):
+            return reader
+        reader.kill()
+    raise AssertionError(reader.story())
+
+
 def answer(url, *flags):
     """What ffprobe says of a URL: codecs, or the refusal."""
     done = subprocess.run(["ffprobe", "-v", "error", "-rtsp_transport", "tcp", *flags, "-show_entries",
@@ -104,12 +120,11 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     killed = ffmpeg(stage, url, received[3], name="killed")
     udp = ffmpeg(stage, service.url("standup", "%" + participant.encode().hex()[:2].upper() + participant[1:]),
                  received[1], transport="udp", name="udp")
-    reader = gstreamer(stage, url, received[2])
     tcp = ffmpeg(stage, url, received[0], "-t", 4, name="tcp")
     killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, LIMIT)
     killed.kill()
     assert tcp.wait(LIMIT) == 0, tcp.story()
-    rtp.wait_until_received(reader, received[2])
+    reader = received_by_gstreamer(stage, url, received[2])
     rtp.wait_until_received(udp, received[1])
     udp.signal(signal.SIGINT)
     udp.wait(LIMIT)
@@ -144,8 +159,7 @@ def test_other_codecs_are_read(stage, codec):
         assert reader.wait(LIMIT) == 0, reader.story()
     else:
         # FFmpeg's VP9 from RTP is experimental.
-        reader = gstreamer(stage, url, received, "rtpvp9depay")
-        rtp.wait_until_received(reader, received, 400_000)
+        reader = received_by_gstreamer(stage, url, received, "rtpvp9depay", 400_000)
         rtp.end_gstreamer(reader)
     assert [stream["codec_name"] for stream in media.streams(received, "video")] == [codec], reader.story()
     rtp.assert_received(received, 2, reader.story())
