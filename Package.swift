@@ -77,16 +77,17 @@ let package = Package(
 
         // Pure: value types, no I/O, no clocks, no C
         .target(name: "Basics", swiftSettings: settings),
+        .target(name: "Codecs", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
-        .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Matroska", swiftSettings: settings),
+        .target(name: "SDP", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
+        .target(name: "Matroska", dependencies: ["Codecs"], swiftSettings: settings),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"], swiftSettings: settings),
-        .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Timeline", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
         .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
         .target(name: "API", dependencies: ["Rooms"], swiftSettings: settings),
         .target(name: "Supervision", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
-        .target(name: "PipelineCatalogue", swiftSettings: settings),
+        .target(name: "PipelineCatalogue", dependencies: ["Codecs"], swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
         .target(
             name: "BundledPipelines",
@@ -98,7 +99,7 @@ let package = Package(
         .target(
             name: "ConfigurationFile",
             dependencies: [
-                "API", "Basics", "BundledPipelines", "PipelineCatalogue", "Rooms", "Signalling",
+                "API", "Basics", "BundledPipelines", "Codecs", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -118,30 +119,30 @@ let package = Package(
         // Files
         .target(
             name: "Storage",
-            dependencies: ["Basics", "Digests", "Matroska", "Timeline"],
+            dependencies: ["Basics", "Codecs", "Digests", "Matroska", "Timeline"],
             swiftSettings: settings
         ),
         .target(
             name: "Recording",
-            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .target(
             name: "Export",
-            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
 
         // Media: the only importers of C
         .target(
             name: "GStreamer",
-            dependencies: ["Basics", "CGStreamer", "CTapedeck", "PipelineCatalogue"],
+            dependencies: ["Basics", "CGStreamer", "Codecs", "CTapedeck", "PipelineCatalogue"],
             swiftSettings: settings
         ),
         .target(
             name: "Media",
             dependencies: [
-                "Basics", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
+                "Basics", "Codecs", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
                 "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Supervision",
                 "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -154,7 +155,7 @@ let package = Package(
         // Exports that decode and encode
         .target(
             name: "Rendering",
-            dependencies: ["Export", "GStreamer", "Matroska", "Storage", "Supervision", "Timeline"],
+            dependencies: ["Codecs", "Export", "GStreamer", "Matroska", "Storage", "Supervision", "Timeline"],
             swiftSettings: settings
         ),
 
@@ -200,7 +201,7 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "Basics", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
+                "Basics", "Codecs", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
                 "PipelineCatalogue", "Recording", "Rendering", "Rooms", "Session", "Signalling", "SignallingClients",
                 "Storage",
                 "Supervision", "Timeline", logging,
@@ -209,7 +210,7 @@ let package = Package(
         ),
         .target(
             name: "Catalogue",
-            dependencies: ["Basics", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Basics", "Codecs", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings
         ),
         .target(
@@ -248,7 +249,7 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "Basics", "Digests", "GStreamer", "NameResolution", "Signalling",
+                "Basics", "Codecs", "Digests", "GStreamer", "NameResolution", "PipelineCatalogue", "Signalling",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -261,7 +262,7 @@ let package = Package(
         .target(
             name: "Decoding",
             dependencies: [
-                "Timeline", .product(name: "Subprocess", package: "swift-subprocess"),
+                "Codecs", "Timeline", .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
@@ -271,7 +272,8 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Decoding", "Diagnosis",
+                "API", "Basics", "Catalogue", "Codecs", "ConfigurationFile", "Control", "Daemon", "Decoding",
+                "Diagnosis",
                 "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue",
                 "Probing", "Recording", "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling",
                 "SignallingClients", "Storage", "Supervision", "Timeline", "Worker",
@@ -283,10 +285,15 @@ let package = Package(
 
         // Tests
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
-        .testTarget(name: "SDPTests", dependencies: ["SDP"], resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(
+            name: "SDPTests",
+            dependencies: ["Codecs", "SDP"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
         .testTarget(name: "DigestsTests", dependencies: ["Basics", "Digests"], swiftSettings: settings),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"], swiftSettings: settings),
-        .testTarget(name: "MatroskaTests", dependencies: ["Matroska"], swiftSettings: settings),
+        .testTarget(name: "MatroskaTests", dependencies: ["Codecs", "Matroska"], swiftSettings: settings),
         .testTarget(
             name: "SignallingTests",
             dependencies: ["Basics", "SDP", "Session", "Signalling"],
@@ -298,14 +305,18 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
-        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"], swiftSettings: settings),
+        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Codecs", "Timeline"], swiftSettings: settings),
         .testTarget(name: "RoomsTests", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
         .testTarget(
             name: "SupervisionTests",
             dependencies: ["Basics", "Rooms", "Supervision"],
             swiftSettings: settings
         ),
-        .testTarget(name: "PipelineCatalogueTests", dependencies: ["PipelineCatalogue"], swiftSettings: settings),
+        .testTarget(
+            name: "PipelineCatalogueTests",
+            dependencies: ["Codecs", "PipelineCatalogue"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
         .testTarget(
             name: "ObservabilityTests",
@@ -318,7 +329,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "API", "Basics", "BundledPipelines", "ConfigurationFile", "PipelineCatalogue", "Rooms", "Signalling",
+                "API", "Basics", "BundledPipelines", "Codecs", "ConfigurationFile", "PipelineCatalogue", "Rooms",
+                "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: [.copy("Fixtures")],
@@ -327,7 +339,7 @@ let package = Package(
         .testTarget(
             name: "CatalogueTests",
             dependencies: [
-                "Basics", "Catalogue", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift"),
+                "Basics", "Catalogue", "Codecs", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
@@ -348,7 +360,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage", "Supervision",
+                "Codecs", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage",
+                "Supervision",
                 "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
@@ -365,26 +378,29 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "DecodingTests", dependencies: ["Decoding", "Timeline"], swiftSettings: settings),
+        .testTarget(name: "DecodingTests", dependencies: ["Codecs", "Decoding", "Timeline"], swiftSettings: settings),
         .testTarget(
             name: "DiagnosisTests",
-            dependencies: ["BundledPipelines", "Diagnosis", "GStreamer", "Signalling"],
+            dependencies: [
+                "Codecs", "ConfigurationFile", "Diagnosis", "GStreamer", "PipelineCatalogue", "Signalling",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "StorageTests",
-            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RecordingTests",
-            dependencies: ["Basics", "Matroska", "Recording", "Storage", "Timeline"],
+            dependencies: ["Basics", "Codecs", "Matroska", "Recording", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ExportTests",
             dependencies: [
-                "Basics", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision", "Timeline",
+                "Basics", "Codecs", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision",
+                "Timeline",
             ],
             swiftSettings: settings
         ),
@@ -397,7 +413,8 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: [
-                "CGStreamer", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska", "Media",
+                "CGStreamer", "Codecs", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska",
+                "Media",
                 "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Timeline",
                 logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),

@@ -4,7 +4,7 @@
 public enum BundledPipelines {
     /// A file as it was when the program was built.
     public struct File: Sendable, Hashable {
-        /// Its folder: `capture`, `encode`, `record` or `output`.
+        /// Its folder: `capture`, `encode` or `output`.
         public var folder: String
         /// Its name without `.yaml`.
         public var name: String

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 import GRDB
 public import Storage
 import Timeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import Codecs
 public import Storage
 public import Timeline
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import Timeline
 
 /// What ffmpeg prints while it decodes one track, line by line.

@@ -2,6 +2,7 @@
 
 internal import GStreamer
 internal import Glibc
+internal import PipelineCatalogue
 
 /// Looks at this host: what works, what is missing, what to install.
 public struct Doctor: Sendable {
@@ -73,10 +74,15 @@ public struct Doctor: Sendable {
         } catch {
             return [Finding(.gstreamer, "library", .problem, "\(error)", meaning: "nothing works without GStreamer")]
         }
-        let missing = Set(Runtime.missingElements(NeededElements.all.flatMap(\.elements)))
+        let pipelines = settings.pipelines
+        let files = pipelines.entries.map(\.file)
+        let wanted = NeededElements.all.flatMap(\.elements) + files.flatMap(\.requires)
+        let missing = Set(Runtime.missingElements(wanted))
         let libraries = [Finding(.gstreamer, "library", .ok, version)] + Self.libnice()
         let elements = NeededElements.all.map { $0.finding(missing: missing) }
-        return libraries + elements + (await Self.encoders(settings.encoderTrial))
+        let kinds = [PipelineFile.Kind.capture, .output].map { $0.finding(pipelines.files($0), missing: missing) }
+        let encoders = await Self.encoders(Encoders.all(in: pipelines), missing: missing, settings.encoderTrial)
+        return libraries + elements + kinds + encoders
     }
 
     private static func libnice() -> [Finding] {
@@ -84,15 +90,18 @@ public struct Doctor: Sendable {
     }
 
     /// Tries the encoders that are installed, all at once.
-    private static func encoders(_ arguments: [String]) async -> [Finding] {
-        let names = Encoders.all.flatMap(\.encoders).map(\.element)
-        let installed = Array(Set(names).subtracting(Runtime.missingElements(names))).sorted()
+    private static func encoders(
+        _ encoders: [Encoders],
+        missing: Set<String>,
+        _ arguments: [String]
+    ) async -> [Finding] {
+        let installed = encoders.flatMap(\.files).filter { missing.isDisjoint(with: $0.requires) }
         let trials = await withTaskGroup(of: (String, Encoders.Trial).self) { group in
-            for name in installed {
+            for name in installed.map(\.name) {
                 group.addTask { (name, await EncoderTrial.run(name, arguments: arguments)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        return Encoders.all.map { $0.finding(trials) }
+        return encoders.map { $0.finding(trials) }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import PipelineCatalogue
 public import Signalling
 
 /// What `tapedeck doctor` looks at besides the host itself.
@@ -49,7 +50,9 @@ public struct DoctorSettings: Sendable, Hashable {
     public var servers: [Server] = []
     /// STUN and TURN servers, each of which is asked; the first 32.
     public var iceServers: [ICEServer] = []
-    /// The arguments with which this program tries the encoder whose name is appended to them.
+    /// The pipeline files whose elements are looked for, and whose encoders are tried.
+    public var pipelines = PipelineCatalogue([])
+    /// The arguments with which this program tries the encoder file whose name is appended to them.
     public var encoderTrial: [String] = []
 
     /// What a host needs that runs commands without a configuration.

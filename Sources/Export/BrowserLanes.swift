@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Matroska
 
 /// Picks what a player in a browser shows: one picture and one sound of one participant.
@@ -13,7 +14,7 @@ enum BrowserLanes {
         let candidates = sources.filter { $0.participant == leading.participant }
             .sorted { ($0.next?.sessionNanoseconds ?? .max) < ($1.next?.sessionNanoseconds ?? .max) }
         var lanes: [TrackLane] = []
-        for kind in [Codec.Kind.video, .audio] {
+        for kind in [MediaKind.video, .audio] {
             let ofKind = candidates.filter { $0.track.codec.kind == kind }
             guard let first = ofKind.first else { continue }
             let fitting = ofKind.dropFirst().filter { $0.track.codec == first.track.codec }
@@ -28,7 +29,7 @@ enum BrowserLanes {
     }
 }
 
-extension Codec {
+extension MediaCodec {
     /// Whether WebM has the codec.
     var isInWebM: Bool {
         switch self {
@@ -41,7 +42,7 @@ extension Codec {
 extension ExportOptions.Container {
     /// Throws a sentence that names the codecs which the container does not take.
     func requireFit(_ lanes: [TrackLane]) throws(ExportError) {
-        let takes: (Codec) -> Bool =
+        let takes: (MediaCodec) -> Bool =
             switch self {
             case .matroska: { _ in true }
             case .webm: { $0.isInWebM }

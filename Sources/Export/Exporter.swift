@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 import Matroska
 public import Storage
 import Timeline
@@ -222,7 +223,7 @@ public enum Exporter {
 
     private static func trackEntries(_ sources: [TrackSource]) -> [Track] {
         var uids: Set<UInt64> = [0]
-        var kinds: Set<Codec.Kind> = []
+        var kinds: Set<MediaKind> = []
         return sources.enumerated().map { index, source in
             var entry = source.track
             entry.number = index + 1

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Timeline
 
 /// What a certificate takes from a journal, record by record, on the clock of the first part.

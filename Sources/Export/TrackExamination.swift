@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Matroska
 import Storage
 import Timeline
@@ -217,7 +218,7 @@ struct TrackExamination {
     }
 
     /// Whether these bytes can be a unit of the codec.
-    private static func isUnit(_ payload: [UInt8], _ codec: Codec) -> Bool {
+    private static func isUnit(_ payload: [UInt8], _ codec: MediaCodec) -> Bool {
         guard codec == .h264 else { return payload.withUnsafeBytes { Bitstream.inspect(codec, $0) } != nil }
         // In files of Matroska every NAL unit stands behind its length in four bytes (RFC 9559, codec mappings).
         var rest = payload[...]

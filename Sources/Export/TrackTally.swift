@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Matroska
 internal import Timeline
 
@@ -18,7 +19,7 @@ struct TrackTally {
 
     private(set) var observations: TrackObservations
 
-    private let codec: Codec
+    private let codec: MediaCodec
     private var isSilenceAnnounced = false
 
     /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
@@ -29,7 +30,7 @@ struct TrackTally {
     /// (RFC 6716, 2.1.9).
     private static let longestAnnouncedSilence: Int64 = 500_000_000
 
-    init(codec: Codec) {
+    init(codec: MediaCodec) {
         self.codec = codec
         self.observations = TrackObservations(codec: codec)
     }

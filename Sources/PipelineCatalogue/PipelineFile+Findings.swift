@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension PipelineFile {
     /// What can be accepted and given.
-    private static let mediaNames: [PipelineMedia: [String]] = [
-        .video: ["raw", "H264", "VP8", "VP9"],
-        .audio: ["raw", "OPUS", "PCMU", "PCMA"],
-    ]
+    private static func mediaNames(_ media: MediaKind) -> [String] {
+        ["raw"] + MediaCodec.allCases.filter { $0.kind == media }.map(\.capsName).sorted()
+    }
 
     /// Everything that is wrong with the file as far as that can be said without GStreamer.
     public var findings: [PipelineFinding] {
@@ -55,7 +56,7 @@ extension PipelineFile {
     private func checkMedia(_ list: inout Findings) {
         for (key, table) in [("accepts", self.accepts), ("gives", self.gives)] {
             for (media, names) in table.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let known = Self.mediaNames[media] ?? []
+                let known = Self.mediaNames(media)
                 for name in names where !known.contains(name) {
                     let accepted = known.joined(separator: ", ")
                     list.add("\(key).\(media.rawValue)", "found \"\(name)\"; accepted: \(accepted)")
@@ -96,9 +97,9 @@ extension PipelineFile {
             if self.accepts != self.gives.mapValues({ _ in ["raw"] }) {
                 list.add("accepts", "an encoder accepts raw media of the kind that it gives")
             }
-        case .record, .output:
+        case .output:
             if self.accepts.isEmpty { list.add("accepts", "says nothing that comes in") }
-            if !self.gives.isEmpty { list.add("gives", "nothing comes out of a \(self.kind.rawValue) file") }
+            if !self.gives.isEmpty { list.add("gives", "nothing comes out of an output") }
         }
         let isCapture = self.kind == .capture
         if !isCapture, !self.isLive { list.add("live", "is for captures") }

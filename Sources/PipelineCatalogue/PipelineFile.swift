@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The two kinds of media.
-public enum PipelineMedia: String, Sendable, Hashable, CaseIterable {
-    case video
-    case audio
-}
+public import Codecs
 
 /// One file of `Pipelines/`: a branch of elements, what it takes and gives, and what may be set on it.
 ///
@@ -17,8 +13,6 @@ public struct PipelineFile: Sendable, Hashable {
         case capture
         /// Codes raw media.
         case encode
-        /// Writes coded media to files.
-        case record
         /// Sends coded media on.
         case output
     }
@@ -30,9 +24,9 @@ public struct PipelineFile: Sendable, Hashable {
     /// What it does, in one sentence.
     public var description: String
     /// What each port `in_video` or `in_audio` takes: `raw`, or codecs by their RTP encoding names.
-    public var accepts: [PipelineMedia: [String]] = [:]
+    public var accepts: [MediaKind: [String]] = [:]
     /// What each port `out_video` or `out_audio` gives.
-    public var gives: [PipelineMedia: [String]] = [:]
+    public var gives: [MediaKind: [String]] = [:]
     /// Names of elements to the pad of each that is free: `sink` or `src`.
     public var ports: [String: String] = [:]
     /// Elements without which the file cannot be used on a host.
@@ -64,9 +58,9 @@ public struct PipelineFile: Sendable, Hashable {
     public var path: String { "\(self.kind.rawValue)/\(self.name)" }
 
     /// The name of the port where a kind of media goes in.
-    public static func input(_ media: PipelineMedia) -> String { "in_\(media.rawValue)" }
+    public static func input(_ media: MediaKind) -> String { "in_\(media.rawValue)" }
     /// The name of the port where a kind of media comes out.
-    public static func output(_ media: PipelineMedia) -> String { "out_\(media.rawValue)" }
+    public static func output(_ media: MediaKind) -> String { "out_\(media.rawValue)" }
 
     /// The codec of an encoder, by its RTP encoding name; `nil` for other files.
     public var codec: String? {

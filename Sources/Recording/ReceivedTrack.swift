@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import Matroska
 
 /// What identifies a received track to those who take it.
@@ -7,7 +8,7 @@ public struct ReceivedTrack: Sendable, Hashable {
     /// The participant's id in the room; untrusted.
     public var participant: String
     /// Codec of the track.
-    public var codec: Codec
+    public var codec: MediaCodec
     /// RTP clock in Hz.
     public var clockRateHz: Int
     /// Audio channels; 0 for video.
@@ -26,7 +27,7 @@ public struct ReceivedTrack: Sendable, Hashable {
     /// A track with each part given.
     public init(
         participant: String,
-        codec: Codec,
+        codec: MediaCodec,
         clockRateHz: Int,
         channels: Int,
         ssrc: UInt32,

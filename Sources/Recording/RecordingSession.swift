@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+public import Codecs
 public import Matroska
 internal import Storage
 
@@ -145,7 +146,7 @@ public struct RecordingSession: ~Copyable {
     /// Somebody wants the newest keyframe of a participant's picture, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
-    public mutating func stillOrdered(of participant: String) -> (codec: Codec, bytes: [UInt8])? {
+    public mutating func stillOrdered(of participant: String) -> (codec: MediaCodec, bytes: [UInt8])? {
         self.stillsWantedUntil = self.now + Self.stillsKept.nanoseconds
         let tracks = self.tracks.values.filter { $0.isVideo && $0.received.participant == participant }
         // The newest track that has one: a screen that is shared comes after the camera.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import Matroska
 internal import Storage
 
@@ -12,7 +13,7 @@ public struct TrackStatus: Sendable, Hashable {
     /// The participant's id in the room.
     public var participant: String
     /// Codec of the track.
-    public var codec: Codec
+    public var codec: MediaCodec
     /// Synchronisation source.
     public var ssrc: UInt32
     /// The peer connection that carries it.

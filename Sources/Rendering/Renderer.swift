@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import Export
 internal import FoundationEssentials
 internal import GStreamer

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension NegotiationPolicy {
     /// The one codec that we answer an m-line with; nil if it has none that we take.
     ///
@@ -49,7 +51,7 @@ extension NegotiationPolicy {
         let isVideo = codec.kind == .video
         let usesNACK = isVideo && format.feedback.contains("nack")
         let rtx = formats.first {
-            $0.isRTX && $0.associatedPayloadType == format.payloadType && $0.clockRate == codec.clockRate
+            $0.isRTX && $0.associatedPayloadType == format.payloadType && $0.clockRate == codec.clockRateHz
         }
         return NegotiatedCodec(
             codec: codec,
@@ -93,7 +95,9 @@ extension RTPFormat {
         if self.isRTX {
             return self.associatedPayloadType.map { OuterFormat.rtx(0, for: $0, clockRate: self.clockRate).meaning }
         }
-        return self.codec.map { "\($0.rawValue)/\($0.clockRate)" + (self.channels > 1 ? "/\(self.channels)" : "") }
+        return self.codec.map {
+            "\($0.encodingName)/\($0.clockRateHz)" + (self.channels > 1 ? "/\(self.channels)" : "")
+        }
     }
 
     /// How well a variant of a codec suits us, 0 best; nil if it cannot be taken.
@@ -124,7 +128,7 @@ enum OfferedFormats {
     static let audioLevelID: UInt8 = 4
 
     /// The formats of an m-line that offers these codecs in this order.
-    static func formats(for codecs: [Codec], policy: NegotiationPolicy) -> [OuterFormat] {
+    static func formats(for codecs: [MediaCodec], policy: NegotiationPolicy) -> [OuterFormat] {
         codecs.flatMap { codec in
             self.variants(of: codec, policy).flatMap { variant -> [OuterFormat] in
                 var feedback = policy.usesTransportCC ? ["transport-cc"] : []
@@ -132,32 +136,32 @@ enum OfferedFormats {
                 let channels = codec == .opus ? "/2" : ""
                 let media = OuterFormat(
                     payloadType: variant.payloadType,
-                    map: "\(codec.rawValue)/\(codec.clockRate)\(channels)",
+                    map: "\(codec.encodingName)/\(codec.clockRateHz)\(channels)",
                     parameters: variant.parameters,
                     feedback: feedback,
                     codec: codec
                 )
                 guard codec.kind == .video, policy.usesRTX else { return [media] }
-                return [media, .rtx(variant.payloadType + 1, for: variant.payloadType, clockRate: codec.clockRate)]
+                return [media, .rtx(variant.payloadType + 1, for: variant.payloadType, clockRate: codec.clockRateHz)]
             }
         }
     }
 
     private static func variants(
-        of codec: Codec,
+        of codec: MediaCodec,
         _ policy: NegotiationPolicy
     ) -> [(payloadType: UInt8, parameters: String)] {
-        switch codec {
-        case .vp8: [(96, "")]
-        case .vp9: [(98, "profile-id=0")]
+        let usual = codec.usualPayloadType
+        return switch codec {
+        case .vp8, .pcmu, .pcma: [(usual, "")]
+        case .vp9: [(usual, "profile-id=0")]
         case .h264:
             [
-                (102, "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
-                (104, "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
+                (usual, "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+                // Behind the retransmissions of the first.
+                (usual + 2, "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
             ]
-        case .opus: [(111, policy.opusParameters)]
-        case .pcmu: [(0, "")]
-        case .pcma: [(8, "")]
+        case .opus: [(usual, policy.opusParameters)]
         }
     }
 }

@@ -35,14 +35,6 @@ public enum Direction: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The kinds of media that we take; anything else on an m-line is answered with port 0.
-public enum MediaKind: String, Sendable, Hashable, CaseIterable {
-    /// `m=audio`.
-    case audio
-    /// `m=video`.
-    case video
-}
-
 /// Which side begins the DTLS handshake (RFC 8842 section 5, RFC 4145 section 4).
 public enum Setup: String, Sendable, Hashable, CaseIterable {
     /// That side is the client.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension NegotiationState {
     /// The peer's side as webrtcbin is told it: one codec per m-line, directions pinned, one transport.
     ///

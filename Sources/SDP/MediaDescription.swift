@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// One m-line and the lines that belong to it (RFC 8866 section 5.14).
 public struct MediaDescription: Sendable, Hashable, AttributeHolder {
     /// The media word, for example `audio` or `application`.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// The one codec that was settled for an m-line.
 public struct NegotiatedCodec: Sendable, Hashable {
     /// Which codec.
-    public var codec: Codec
+    public var codec: MediaCodec
     /// Its number in the RTP header, both ways.
     public var payloadType: UInt8
     /// Audio channels; 1 for video.
@@ -24,7 +26,7 @@ public struct NegotiatedCodec: Sendable, Hashable {
     public var usesPLI: Bool
 
     /// The RTP clock in Hz.
-    public var clockRate: Int { self.codec.clockRate }
+    public var clockRate: Int { self.codec.clockRateHz }
 }
 
 /// One m-line that is in use, as settled by the last offer and answer.

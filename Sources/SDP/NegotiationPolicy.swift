@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// What one peer connection may negotiate.
 public struct NegotiationPolicy: Sendable, Hashable {
     /// Video codecs to receive, preferred first; empty: no video is received.
-    public var receivedVideo: [Codec]
+    public var receivedVideo: [MediaCodec]
     /// Audio codecs to receive, preferred first; empty: no audio is received.
-    public var receivedAudio: [Codec]
+    public var receivedAudio: [MediaCodec]
     /// Video codecs that can be encoded, preferred first; empty: no video is sent.
-    public var sentVideo: [Codec]
+    public var sentVideo: [MediaCodec]
     /// Audio codecs that can be encoded, preferred first; empty: no audio is sent.
-    public var sentAudio: [Codec]
+    public var sentAudio: [MediaCodec]
     /// Whether transport-wide congestion control feedback is negotiated.
     public var usesTransportCC: Bool
     /// Whether retransmissions are negotiated for video (RFC 4588).
@@ -32,10 +34,10 @@ public struct NegotiationPolicy: Sendable, Hashable {
 
     /// Receives everything that can be recorded and sends nothing, unless told otherwise.
     public init(
-        receivedVideo: [Codec] = [.vp8, .h264, .vp9],
-        receivedAudio: [Codec] = [.opus, .pcmu, .pcma],
-        sentVideo: [Codec] = [],
-        sentAudio: [Codec] = [],
+        receivedVideo: [MediaCodec] = [.vp8, .h264, .vp9],
+        receivedAudio: [MediaCodec] = [.opus, .pcmu, .pcma],
+        sentVideo: [MediaCodec] = [],
+        sentAudio: [MediaCodec] = [],
         usesTransportCC: Bool = true,
         usesRTX: Bool = true,
         usesICETCP: Bool = false,
@@ -54,8 +56,8 @@ public struct NegotiationPolicy: Sendable, Hashable {
     }
 
     /// The same policy with one video codec moved to the front of what is received and sent, where it is listed.
-    public func preferringVideo(_ codec: Codec) -> NegotiationPolicy {
-        func moved(_ list: [Codec]) -> [Codec] {
+    public func preferringVideo(_ codec: MediaCodec) -> NegotiationPolicy {
+        func moved(_ list: [MediaCodec]) -> [MediaCodec] {
             list.contains(codec) ? [codec] + list.filter { $0 != codec } : list
         }
         var copy = self
@@ -70,7 +72,7 @@ public struct NegotiationPolicy: Sendable, Hashable {
     }
 
     /// What is received of a kind.
-    public func received(_ kind: MediaKind) -> [Codec] { kind == .video ? self.receivedVideo : self.receivedAudio }
+    public func received(_ kind: MediaKind) -> [MediaCodec] { kind == .video ? self.receivedVideo : self.receivedAudio }
     /// What is sent of a kind.
-    public func sent(_ kind: MediaKind) -> [Codec] { kind == .video ? self.sentVideo : self.sentAudio }
+    public func sent(_ kind: MediaKind) -> [MediaCodec] { kind == .video ? self.sentVideo : self.sentAudio }
 }

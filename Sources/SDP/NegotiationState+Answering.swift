@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// What to do with a peer's offer.
 public enum OnOffer: Sendable, Hashable {
     /// Give `inner` to webrtcbin as remote offer, prepare what is sent, create an answer, call `answerCreated`.

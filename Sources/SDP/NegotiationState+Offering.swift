@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension NegotiationState {
     /// Takes the offer that webrtcbin made for the driver's transceivers, one m-line per kind.
     ///
@@ -67,7 +69,7 @@ extension NegotiationState {
     }
 
     /// What an m-line of ours lists: where we send and receive, only what can be done both ways, if there is any.
-    private func offeredCodecs(_ kind: MediaKind, direction: Direction) -> [Codec] {
+    private func offeredCodecs(_ kind: MediaKind, direction: Direction) -> [MediaCodec] {
         let received = direction.receives ? self.policy.received(kind) : []
         let sent = direction.sends ? self.policy.sent(kind) : []
         if received.isEmpty { return sent }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension NegotiationState {
     /// Decides on every m-line of an offer; adds inner m-lines for what is new and remembers the BUNDLE transport.
     mutating func planSections(_ offer: SessionDescription) throws(SDPError) -> [Section] {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension NegotiationState {
     /// Plans an offer; where its payload types contradict those in use, with the ones in use.
     ///
@@ -55,7 +57,7 @@ extension RTPFormat {
     fileprivate func isVariant(of negotiated: NegotiatedCodec) -> Bool {
         let other = RTPFormat(
             payloadType: negotiated.payloadType,
-            map: "\(negotiated.codec.rawValue)/\(negotiated.codec.clockRate)",
+            map: "\(negotiated.codec.encodingName)/\(negotiated.codec.clockRateHz)",
             parameters: negotiated.parameters,
             feedback: []
         )

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
 /// which sees inner ones.
 ///

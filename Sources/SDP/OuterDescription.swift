@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// A payload type as our own descriptions list it.
 struct OuterFormat: Sendable, Hashable {
     var payloadType: UInt8
@@ -9,7 +11,7 @@ struct OuterFormat: Sendable, Hashable {
     var parameters: String
     var feedback: [String]
     /// The codec; nil for retransmissions.
-    var codec: Codec?
+    var codec: MediaCodec?
 
     var lines: [SDPLine] {
         var lines = [SDPLine.attribute("rtpmap", "\(self.payloadType) \(self.map)")]
@@ -43,7 +45,7 @@ extension NegotiatedCodec {
         let channels = self.channels > 1 ? "/\(self.channels)" : ""
         let media = OuterFormat(
             payloadType: self.payloadType,
-            map: "\(self.codec.rawValue)/\(self.clockRate)\(channels)",
+            map: "\(self.codec.encodingName)/\(self.clockRate)\(channels)",
             parameters: self.answeredParameters(policy),
             feedback: feedback,
             codec: self.codec

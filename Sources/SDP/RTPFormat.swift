@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+public import Codecs
 
 /// One payload type of an m-line with what the description says about it.
 public struct RTPFormat: Sendable, Hashable {
@@ -29,10 +30,8 @@ public struct RTPFormat: Sendable, Hashable {
     }
 
     /// The codec, if it is one that we know, with its own clock rate.
-    public var codec: Codec? {
-        Codec.allCases.first {
-            $0.rawValue.lowercased() == self.encodingName.lowercased() && $0.clockRate == self.clockRate
-        }
+    public var codec: MediaCodec? {
+        MediaCodec(encodingName: self.encodingName).flatMap { $0.clockRateHz == self.clockRate ? $0 : nil }
     }
 
     /// Whether this is a retransmission format (RFC 4588).
@@ -61,39 +60,6 @@ public struct RTPFormat: Sendable, Hashable {
     public var h264Profile: H264Profile? {
         guard self.codec == .h264 else { return nil }
         return H264Profile(levelID: self.parameter("profile-level-id") ?? "420010")
-    }
-}
-
-/// The codecs that can be recorded.
-public enum Codec: String, Sendable, Hashable, CaseIterable {
-    /// VP8 (RFC 7741).
-    case vp8 = "VP8"
-    /// H.264 (RFC 6184).
-    case h264 = "H264"
-    /// VP9 (RFC 9628).
-    case vp9 = "VP9"
-    /// Opus (RFC 7587).
-    case opus
-    /// G.711 µ-law (RFC 3551).
-    case pcmu = "PCMU"
-    /// G.711 A-law (RFC 3551).
-    case pcma = "PCMA"
-
-    /// What it codes.
-    public var kind: MediaKind {
-        switch self {
-        case .vp8, .h264, .vp9: .video
-        case .opus, .pcmu, .pcma: .audio
-        }
-    }
-
-    /// The RTP clock in Hz.
-    public var clockRate: Int {
-        switch self {
-        case .vp8, .h264, .vp9: 90_000
-        case .opus: 48_000
-        case .pcmu, .pcma: 8000
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+public import Codecs
 public import Matroska
 public import Timeline
 
@@ -19,7 +20,7 @@ public struct TrackDescription: Sendable, Hashable {
     /// What people call the participant, for titles; untrusted.
     public var participantName: String?
     /// The codec.
-    public var codec: Codec
+    public var codec: MediaCodec
     /// Ticks of the RTP clock in a second.
     public var clockRateHz: Int
     /// Audio channels; no meaning for video.
@@ -38,7 +39,7 @@ public struct TrackDescription: Sendable, Hashable {
         number: Int,
         participant: String,
         participantName: String? = nil,
-        codec: Codec,
+        codec: MediaCodec,
         clockRateHz: Int,
         channels: Int? = nil,
         ssrc: UInt32? = nil,

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+internal import Codecs
 import Foundation
 import GStreamer
 import Logging
@@ -221,14 +222,14 @@ struct CameraCommand: AsyncParsableCommand {
         return try stay.session(request, control: control, outputs: nil, camera: camera, configuration: configuration)
     }
 
-    private typealias FrameCounts = (captured: UInt64, encoded: [CameraCodec: UInt64])
+    private typealias FrameCounts = (captured: UInt64, encoded: [MediaCodec: UInt64])
 
     /// Has the peers join one after the other, waits for a reason to leave, and ends all of them.
     private func run(
         _ sessions: [RoomSession],
         _ camera: CameraSource,
         _ interrupts: Interrupts
-    ) async -> (outcomes: [SessionOutcome], counts: FrameCounts, encoders: [CameraCodec: String]) {
+    ) async -> (outcomes: [SessionOutcome], counts: FrameCounts, encoders: [MediaCodec: String]) {
         await withTaskGroup(of: SessionOutcome.self) { group in
             for session in sessions where !interrupts.came {
                 group.addTask { await session.run() }
@@ -256,12 +257,12 @@ struct CameraCommand: AsyncParsableCommand {
     private static func result(
         _ statuses: [RoomSessionStatus],
         _ counts: FrameCounts,
-        _ encoders: [CameraCodec: String]
+        _ encoders: [MediaCodec: String]
     ) -> Result {
-        func named(_ counts: [CameraCodec: UInt64]) -> [String: UInt64] {
-            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
+        func named(_ counts: [MediaCodec: UInt64]) -> [String: UInt64] {
+            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.capsName, $0.value) })
         }
-        let sent = statuses.reduce(into: [CameraCodec: UInt64]()) { sent, status in
+        let sent = statuses.reduce(into: [MediaCodec: UInt64]()) { sent, status in
             sent.merge(status.sent, uniquingKeysWith: +)
         }
         return Result(
@@ -272,7 +273,7 @@ struct CameraCommand: AsyncParsableCommand {
             framesEncoded: named(counts.encoded),
             framesSent: named(sent.filter { $0.key != .opus }),
             audioPacketsSent: named(sent.filter { $0.key == .opus }),
-            encoders: Dictionary(uniqueKeysWithValues: encoders.map { ($0.key.rawValue, $0.value) }),
+            encoders: Dictionary(uniqueKeysWithValues: encoders.map { ($0.key.capsName, $0.value) }),
             counters: statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
         )
     }

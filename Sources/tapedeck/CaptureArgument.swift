@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
+internal import Codecs
 import ConfigurationFile
 import GStreamer
 import Logging
@@ -43,7 +44,7 @@ struct PipelineOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A folder of pipeline files to use beside and before those of the program.",
-            discussion: "It has folders capture, encode, record and output; `tapedeck pipelines` lists what there is.",
+            discussion: "It has folders capture, encode and output; `tapedeck pipelines` lists what there is.",
             valueName: "directory"
         )
     )
@@ -108,7 +109,7 @@ enum CaptureArgument {
                 let known = pipelines.files(.capture).map(\.name).joined(separator: ", ")
                 throw ValidationError("there is no capture \"\(source.name)\" to send; there is: \(known)")
             }
-            for (media, path) in [(PipelineMedia.video, \SendSpec.video), (.audio, \SendSpec.audio)]
+            for (media, path) in [(MediaKind.video, \SendSpec.video), (.audio, \SendSpec.audio)]
             where file.gives[media] != nil {
                 guard settings[keyPath: path] == nil else {
                     throw ValidationError("--send takes one source of pictures and one of sound")

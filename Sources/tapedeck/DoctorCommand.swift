@@ -5,7 +5,10 @@ import Basics
 import ConfigurationFile
 import Diagnosis
 import Foundation
+import GStreamer
 import Logging
+import Media
+import PipelineCatalogue
 import Rooms
 import Signalling
 
@@ -48,11 +51,12 @@ struct DoctorCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if let encoder = self.tryEncoder {
-            do {
-                return try await EncoderTrial.encode(with: encoder)
-            } catch {
-                throw CommandFailure(error)
+            guard let file = try self.pipelines(try self.configuration()).file(.encode, encoder) else {
+                throw CommandFailure(.usage, "there is no pipeline file encode/\(encoder)")
             }
+            do { try Runtime.initialise() } catch { throw CommandFailure(error) }
+            if let reason = EncoderProbe.failure(of: file) { throw CommandFailure(.unavailable, reason) }
+            return
         }
         if self.capacity { return try await self.measure() }
         let report = await Doctor(settings: try self.settings()).examine()
@@ -92,11 +96,22 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
+    /// Every pipeline file, those of the configuration's folder before ours.
+    private func pipelines(_ configuration: DaemonConfiguration?) throws -> PipelineCatalogue {
+        do {
+            return try PipelineCatalogue.load(directory: configuration?.pipelines.directory)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
     private func settings() throws -> DoctorSettings {
-        var settings = try self.configuration().map { DoctorSettings($0) } ?? DoctorSettings()
+        let configuration = try self.configuration()
+        var settings = configuration.map { DoctorSettings($0) } ?? DoctorSettings()
+        settings.pipelines = try self.pipelines(configuration)
         settings.storageDirectory = self.directory ?? settings.storageDirectory
         settings.mediaPorts = self.portRange?.ports ?? settings.mediaPorts
-        settings.encoderTrial = ["doctor", "--try-encoder"]
+        settings.encoderTrial = ["doctor"] + (self.config.map { ["--config", $0] } ?? []) + ["--try-encoder"]
         settings.iceServers += try self.serversToAsk()
         return settings
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+internal import Codecs
 import ConfigurationFile
 import GStreamer
 import PipelineCatalogue
@@ -115,7 +116,7 @@ struct PipelinesCommand: ParsableCommand {
         var missing: [String]
 
         init(_ entry: PipelineCatalogue.Entry) {
-            func table(_ media: [PipelineMedia: [String]]) -> [String: [String]] {
+            func table(_ media: [MediaKind: [String]]) -> [String: [String]] {
                 Dictionary(uniqueKeysWithValues: media.map { ($0.key.rawValue, $0.value) })
             }
             let file = entry.file

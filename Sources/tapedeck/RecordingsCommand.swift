@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+import Codecs
 import Foundation
 import Storage
 import Timeline

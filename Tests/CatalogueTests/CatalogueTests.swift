@@ -2,6 +2,7 @@
 
 import Basics
 import Catalogue
+import Codecs
 import FoundationEssentials
 import GRDB
 import Glibc

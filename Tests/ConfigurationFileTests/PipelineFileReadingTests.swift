@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BundledPipelines
+import Codecs
 import Foundation
 import PipelineCatalogue
 import Rooms

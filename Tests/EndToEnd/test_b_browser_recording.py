@@ -97,6 +97,7 @@ def test_a_call_put_on_hold_goes_on(stage):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_who_only_listens_is_left_in_peace_and_recorded_when_he_speaks(stage):
     server = stage.room_server(5)
     browser = stage.browser(server, ROOM, "--send", "--receive")

@@ -84,7 +84,8 @@ def test_missing_plugins_are_named_with_the_line_that_installs_them(stage, cripp
     found = findings(report)
     assert found["gstreamer", "peer connections"]["level"] == "problem"
     assert "nicesrc" in found["gstreamer", "peer connections"]["found"]
-    assert found["gstreamer", "test picture"]["level"] == "warning"
+    captures = found["gstreamer", "capture files"]
+    assert captures["level"] == "warning" and "capture/test lacks clockoverlay" in captures["found"], captures
     assert found["encoders", "H.264"]["level"] == "warning"
     command = re.fullmatch(r"(sudo )?apt-get install (.*)", report["install"])
     assert bool(command[1]) == (os.geteuid() != 0)
@@ -100,7 +101,7 @@ def test_recording_needs_no_encoder(stage, crippled):
     assert process.exit_code == 0, process.story()
     report = process.result()
     assert report["works"]
-    assert findings(report)["encoders", "VP8"]["packages"] == ["gstreamer1.0-plugins-good"]
+    assert "gstreamer1.0-plugins-good" in findings(report)["encoders", "VP8"]["packages"]
 
 
 def test_a_directory_that_cannot_be_written_is_a_problem(stage):

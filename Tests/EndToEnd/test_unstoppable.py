@@ -68,7 +68,7 @@ def test_a_stall_of_a_minute_ends_no_worker_and_no_recording(stage, who):
     stall = seconds("STALL", 60)
     server = stage.serve()
     names = ["one", "two"]
-    daemon = Daemon(stage, {name: {"url": room_url(server, name)} for name in names}, workers={"hang_limit": "20s"})
+    daemon = Daemon(stage, {name: {"url": room_url(server, name)} for name in names}, workers={"hang_limit": "10s"})
     for name in names:
         daemon.wait_for_phase(name, "joined")
     cameras = [stage.tapedeck("camera", room_url(server, name), *SMALL) for name in names]
@@ -149,6 +149,7 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
         assert status["worker"]["processID"] == worker and status["restarts"] == 0
         time.sleep(1)
     assert len(daemon.log("recording.started")) == 1
+    # Units that the recorder drops are told as degraded.
     assert not daemon.log("worker is ended") and not daemon.log("recording.degraded"), daemon.process.story()
     stood_still = daemon.log("stood still")
     dropped = dropped_datagrams() - dropped
@@ -165,12 +166,17 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
             for gap in media.gaps(folder / track["file"], 0, AUDIO_PACKET)]
     answers.sort()
     tell(show="a", sync_ms=1500, seconds=length, tracks=len(found), units=sum(track["units"] for track in found),
-         dropped_by_recorder=0, left_out=left_out, packets_lost=lost, dropped_by_kernel=dropped, holes=holes,
+         left_out=left_out, packets_lost=lost, dropped_by_kernel=dropped, holes=holes,
          gaps=len(gaps), verdict=recording["verdict"], worker="the same", stood_still=len(stood_still),
          answers=len(answers), answer_median_ms=round(answers[len(answers) // 2], 1), answer_most_ms=round(answers[-1], 1))
     assert len(found) == 20 and left_out == 0 and not stood_still
+    assert answers[-1] <= MOST_MILLISECONDS, answers[-10:]
     # What the kernel threw away came to nobody, and sound is not sent twice.
     assert lost <= dropped and sum(count for _, count in holes) <= dropped and len(gaps) <= dropped, (lost, holes, gaps)
+
+
+# Of an answer with a room's status, on a machine that encodes for sixteen beside it; tests of the gate assert no times.
+MOST_MILLISECONDS = 100
 
 
 # Floods.

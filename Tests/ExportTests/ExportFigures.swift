@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 import Foundation
 import Matroska
 import Recording
@@ -19,7 +20,7 @@ struct ExportFigures {
         var writer: TrackFileWriter
         var ssrc: UInt32
         var clock: RTPClock
-        var codec: Codec
+        var codec: MediaCodec
         var next: Int64 = 0
         var index: Int64 = 0
         var reportDue: Int64 = 1_000_000_000
@@ -51,7 +52,7 @@ struct ExportFigures {
                 .participantJoined(ParticipantJoined(participant: participant)),
                 monotonicNanoseconds: 0
             )
-            for codec in [Codec.vp8, .opus] {
+            for codec in [MediaCodec.vp8, .opus] {
                 let clock = RTPClock(rateHz: codec == .vp8 ? 90_000 : 48_000)
                 let number = senders.count + 1
                 let description = TrackDescription(
@@ -119,7 +120,7 @@ struct ExportFigures {
             self.sounds = (0..<64).map { _ in [0xFC] + noise(Int.random(in: 60...100)) }
         }
 
-        func unit(_ codec: Codec, _ index: Int64) -> [UInt8] {
+        func unit(_ codec: MediaCodec, _ index: Int64) -> [UInt8] {
             if codec == .opus { return self.sounds[Int(index % 64)] }
             return index % 300 == 0 ? self.keyframe : self.pictures[Int(index % 64)]
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Export
 import Foundation
 import Matroska
@@ -17,7 +18,7 @@ import Timeline
     private static func series(
         cuts: [(video: Int, audio: Int)],
         boot: String? = "boot",
-        codec: Codec = .vp8,
+        codec: MediaCodec = .vp8,
         change: (inout [Plan], _ segment: Int) -> Void = { _, _ in }
     ) throws -> [SimulatedRecording] {
         let media = try EncodedMedia.shared.get()
@@ -102,7 +103,7 @@ import Timeline
     /// Pictures with a keyframe every 30, cut in the middle of a group, as the recorder does after 20 s without one.
     private static func cutOff(
         _ cuts: [Int] = [75],
-        codec: Codec = .vp8,
+        codec: MediaCodec = .vp8,
         lost: UInt64 = 0,
         lostLater: Bool = false
     ) throws -> [SimulatedRecording] {
@@ -127,8 +128,8 @@ import Timeline
         return recordings
     }
 
-    @Test(arguments: [Codec.vp8, .h264])
-    func picturesThatGoOnWithoutAKeyframeAreKept(codec: Codec) throws {
+    @Test(arguments: [MediaCodec.vp8, .h264])
+    func picturesThatGoOnWithoutAKeyframeAreKept(codec: MediaCodec) throws {
         let recordings = try Self.cutOff(codec: codec)
         let alone = try Exporter.run(folder: recordings[1].folder)
         #expect(alone.tracks.map(\.units)[0] == 30)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 import Foundation
 import Matroska
 import Recording
@@ -13,7 +14,7 @@ final class SimulatedRecording {
     /// One track of a sender.
     struct TrackPlan {
         var participant: String
-        var codec: Codec
+        var codec: MediaCodec
         var units: [[UInt8]]
         var clockRateHz: Int
         /// RTP ticks from unit to unit.
@@ -31,7 +32,7 @@ final class SimulatedRecording {
 
         static func video(
             _ participant: String,
-            _ codec: Codec,
+            _ codec: MediaCodec,
             _ units: [[UInt8]],
             capture: Int64 = 200_000_000
         ) -> TrackPlan {

@@ -18,25 +18,35 @@ let package = Package(
     name: "fuzz",
     targets: [
         .target(name: "Basics", swiftSettings: settings),
+        .target(name: "Codecs", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
-        .target(name: "Matroska", swiftSettings: settings),
-        .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Matroska", dependencies: ["Codecs"], swiftSettings: settings),
+        .target(name: "SDP", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
+        .target(name: "Timeline", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
         // In the place of swift-crypto.
         .target(name: "Digests", swiftSettings: settings),
-        .target(name: "Storage", dependencies: ["Basics", "Digests", "Matroska", "Timeline"], swiftSettings: settings),
         .target(
-            name: "Recording",
-            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            name: "Storage",
+            dependencies: ["Basics", "Codecs", "Digests", "Matroska", "Timeline"],
             swiftSettings: settings
         ),
-        .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"], swiftSettings: settings),
+        .target(
+            name: "Recording",
+            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Export",
+            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
+            swiftSettings: settings
+        ),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"], swiftSettings: settings),
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Basics", "DataChannels", "Export", "Matroska", "Recording", "SDP", "Session", "Signalling", "Storage",
+                "Basics", "Codecs", "DataChannels", "Export", "Matroska", "Recording", "SDP", "Session", "Signalling",
+                "Storage",
                 "Timeline",
             ],
             // libFuzzer brings the `main`.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Testing
 
 @testable import Matroska
 
 @Suite struct CodecTests {
-    static func inspect(_ codec: Codec, _ bytes: [UInt8], framing: H264.Framing = .annexB) -> UnitInspection? {
+    static func inspect(_ codec: MediaCodec, _ bytes: [UInt8], framing: H264.Framing = .annexB) -> UnitInspection? {
         bytes.withUnsafeBytes { Bitstream.inspect(codec, $0, framing: framing) }
     }
 
@@ -287,7 +288,7 @@ import Testing
         #expect(
             EBMLTests.hex(G711.privateData(.pcma, channels: 2)).hasPrefix("0600" + "0200" + "401f0000" + "803e0000")
         )
-        for codec in [Codec.pcmu, .pcma] { #expect(G711.codec(privateData: G711.privateData(codec)) == codec) }
+        for codec in [MediaCodec.pcmu, .pcma] { #expect(G711.codec(privateData: G711.privateData(codec)) == codec) }
         #expect(G711.codec(privateData: [1, 0]) == nil)
         #expect(G711.codec(privateData: [UInt8](repeating: 1, count: 18)) == nil)
         #expect(G711.durationNanoseconds(byteCount: 160) == 20_000_000)
@@ -306,7 +307,7 @@ import Testing
         for round in 0..<20_000 {
             let count = Int(random.next() % 40)
             let unit = starts[round % starts.count] + (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-            for codec in Codec.allCases {
+            for codec in MediaCodec.allCases {
                 if let size = Self.inspect(codec, unit)?.width {
                     understood += 1
                     #expect(size > 0 && size <= 65_536)

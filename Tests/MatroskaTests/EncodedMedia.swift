@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Testing
 
 @testable import Matroska
@@ -77,7 +78,7 @@ struct EncodedMedia: Sendable {
 
 extension SampleFile {
     /// Appends a coded unit as the recorder does: keyframes found by inspection, H.264 with lengths.
-    mutating func append(unit: [UInt8], codec: Codec, track: Int = 1, time: Int64) throws {
+    mutating func append(unit: [UInt8], codec: MediaCodec, track: Int = 1, time: Int64) throws {
         let inspection = try #require(CodecTests.inspect(codec, unit))
         var payload = unit
         if codec == .h264 {
@@ -88,7 +89,7 @@ extension SampleFile {
     }
 
     /// A file of one track with real media in it.
-    static func recording(_ codec: Codec) throws -> SampleFile {
+    static func recording(_ codec: MediaCodec) throws -> SampleFile {
         let media = try EncodedMedia.shared()
         let units: [[UInt8]]
         let step: Int64
@@ -109,7 +110,7 @@ extension SampleFile {
         return file
     }
 
-    static func track(_ codec: Codec, number: Int, _ inspection: UnitInspection) throws -> Track {
+    static func track(_ codec: MediaCodec, number: Int, _ inspection: UnitInspection) throws -> Track {
         let uid = UInt64(number) * 1_001 + (codec.kind == .audio ? 7 : 0)
         switch codec {
         case .vp8, .vp9, .h264:
@@ -132,7 +133,7 @@ extension SampleFile {
         }
     }
 
-    private static func duration(_ codec: Codec, _ units: [[UInt8]]) throws -> Int64 {
+    private static func duration(_ codec: MediaCodec, _ units: [[UInt8]]) throws -> Int64 {
         try #require(units.first.flatMap { CodecTests.inspect(codec, $0)?.durationNanoseconds })
     }
 }

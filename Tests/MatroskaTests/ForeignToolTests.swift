@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Foundation
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 /// Files written from real media, read back by ffmpeg, MKVToolNix and GStreamer.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ForeignToolTests {
-    static let names: [Codec: String] = [
+    static let names: [MediaCodec: String] = [
         .vp8: "vp8", .vp9: "vp9", .h264: "h264", .opus: "opus", .pcmu: "pcm_mulaw", .pcma: "pcm_alaw",
     ]
 
@@ -38,11 +39,11 @@ import Testing
         return try JSONDecoder().decode(Identification.self, from: Data(result.output.utf8))
     }
 
-    static func pad(_ codec: Codec) -> String { codec.kind == .video ? "video_0" : "audio_0" }
+    static func pad(_ codec: MediaCodec) -> String { codec.kind == .video ? "video_0" : "audio_0" }
 
     @Test func inspectionAgreesWithTheEncoders() throws {
         let media = try EncodedMedia.shared()
-        for (codec, units) in [(Codec.vp8, media.vp8), (.vp9, media.vp9), (.h264, media.h264)] {
+        for (codec, units) in [(MediaCodec.vp8, media.vp8), (.vp9, media.vp9), (.h264, media.h264)] {
             let inspections = units.map { CodecTests.inspect(codec, $0) }
             #expect(inspections.allSatisfy { $0 != nil })
             let keyframes = inspections.indices.filter { inspections[$0]?.isKeyframe == true }
@@ -64,8 +65,8 @@ import Testing
         #expect(bytes == 2 * 2 * 8_000)
     }
 
-    @Test(arguments: Codec.allCases)
-    func aFinishedRecordingIsReadByAll(codec: Codec) throws {
+    @Test(arguments: MediaCodec.allCases)
+    func aFinishedRecordingIsReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)
         let folder = try Tool.Folder()
         let path = try folder.write(file.finished, "track.mkv")
@@ -110,8 +111,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [Codec.vp8, .h264, .opus])
-    func anUnfinishedRecordingIsReadByAll(codec: Codec) throws {
+    @Test(arguments: [MediaCodec.vp8, .h264, .opus])
+    func anUnfinishedRecordingIsReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)
         let folder = try Tool.Folder()
         let path = try folder.write(file.bytes, "track.mkv")
@@ -124,8 +125,8 @@ import Testing
 
     /// Our reader takes every cut of the sound and many of the pictures (`ReaderTests` takes every one of made-up
     /// pictures), the programs a sample, before and after repair.
-    @Test(arguments: [Codec.vp8, .opus])
-    func cutRecordingsAreReadByAll(codec: Codec) throws {
+    @Test(arguments: [MediaCodec.vp8, .opus])
+    func cutRecordingsAreReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)
         let start = file.clusterStarts[file.clusterStarts.count - 2]
         for cut in stride(from: start, through: file.bytes.count, by: codec == .opus ? 1 : 211) {
@@ -159,12 +160,12 @@ import Testing
 
     @Test func anExportOfManyTracksIsReadByAll() throws {
         let media = try EncodedMedia.shared()
-        let codecs: [(Codec, [[UInt8]], Int64)] = [
+        let codecs: [(MediaCodec, [[UInt8]], Int64)] = [
             (.vp8, media.vp8, 40_000_000), (.h264, media.h264, 40_000_000), (.opus, media.opus, 20_000_000),
             (.vp9, media.vp9, 40_000_000),
         ]
         var tracks: [Track] = []
-        var units: [(time: Int64, track: Int, codec: Codec, unit: [UInt8])] = []
+        var units: [(time: Int64, track: Int, codec: MediaCodec, unit: [UInt8])] = []
         for (index, entry) in codecs.enumerated() {
             let inspection = try #require(entry.1.first.flatMap { CodecTests.inspect(entry.0, $0) })
             var track = try SampleFile.track(entry.0, number: index + 1, inspection)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 import Foundation
 import Glibc
 import Matroska
@@ -70,7 +71,7 @@ final class RecordingFeed {
 
     /// Opens a track; its number is for `push`.
     func open(
-        _ codec: Codec,
+        _ codec: MediaCodec,
         participant: String = "alice",
         ssrc: UInt32 = 7,
         offered milliseconds: Int64? = nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import FoundationEssentials
 import Glibc
 import Matroska
@@ -20,7 +21,7 @@ import Timeline
         self.journal = try JournalWriter(folder: self.folder)
     }
 
-    private func makeWriter(_ codec: Codec, rate: Int = 90_000, participant: String = "alice") -> TrackFileWriter {
+    private func makeWriter(_ codec: MediaCodec, rate: Int = 90_000, participant: String = "alice") -> TrackFileWriter {
         TrackFileWriter(
             folder: self.folder,
             journal: self.journal,
@@ -287,11 +288,11 @@ import Timeline
 
     @Test(
         arguments: [
-            (Codec.vp8, []), (.vp8, [0x10, 0x02]), (.vp8, [0x10, 0x02, 0, 1, 2, 3, 4, 5, 6, 7]), (.vp9, [0xFF]),
+            (MediaCodec.vp8, []), (.vp8, [0x10, 0x02]), (.vp8, [0x10, 0x02, 0, 1, 2, 3, 4, 5, 6, 7]), (.vp9, [0xFF]),
             (.h264, [1, 2, 3]), (.opus, []),
-        ] as [(Codec, [UInt8])]
+        ] as [(MediaCodec, [UInt8])]
     )
-    func refusesMalformedUnits(codec: Codec, unit: [UInt8]) throws {
+    func refusesMalformedUnits(codec: MediaCodec, unit: [UInt8]) throws {
         let writer = self.makeWriter(codec)
         #expect(try writer.write(unit, rtpTime: 0) == .malformed)
         #expect(writer.statistics.refused == 1)
@@ -313,7 +314,7 @@ import Timeline
     }
 
     @Test func writesG711() throws {
-        for (number, codec) in [Codec.pcmu, .pcma].enumerated() {
+        for (number, codec) in [MediaCodec.pcmu, .pcma].enumerated() {
             let writer = TrackFileWriter(
                 folder: self.folder,
                 journal: self.journal,

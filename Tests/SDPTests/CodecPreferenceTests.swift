@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import SDP
 import Testing
 
@@ -60,8 +61,8 @@ import Testing
         #expect(try self.video(interleaved, policy).0.codec == .vp8)
     }
 
-    @Test(arguments: [Codec.vp8, .h264])
-    func ourOffersNameTheAskedForCodecFirst(_ codec: Codec) throws {
+    @Test(arguments: [MediaCodec.vp8, .h264])
+    func ourOffersNameTheAskedForCodecFirst(_ codec: MediaCodec) throws {
         var state = try makeState(NegotiationPolicy().preferringVideo(codec))
         let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer()).outer
         let formats = try SessionDescription(parsing: offer).media[1].rtpFormats

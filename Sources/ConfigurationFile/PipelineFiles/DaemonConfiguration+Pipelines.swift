@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Codecs
 public import PipelineCatalogue
 internal import Rooms
 
@@ -86,7 +87,7 @@ extension SendSpec {
     /// Adds what the captures do not have, and values that they do not take.
     fileprivate func check(_ catalogue: PipelineCatalogue, path: String, _ problems: ProblemList) {
         var files: [PipelineFile] = []
-        let named = [("capture", PipelineMedia.video, self.video), ("audio", .audio, self.audio)]
+        let named = [("capture", MediaKind.video, self.video), ("audio", .audio, self.audio)]
         for case (let key, let media, let name?) in named.map({ ($0, $1, $2?.name) }) {
             if let file = catalogue.file(.capture, name), file.gives[media] != nil {
                 files.append(file)

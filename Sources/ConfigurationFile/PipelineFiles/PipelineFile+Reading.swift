@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import PipelineCatalogue
 
 extension PipelineFile {
@@ -92,10 +93,10 @@ extension PipelineParameter {
 
 extension MappingReader {
     /// A mapping from kinds of media to a codec or a list of them.
-    fileprivate func media(_ name: String) -> [PipelineMedia: [String]] {
+    fileprivate func media(_ name: String) -> [MediaKind: [String]] {
         guard let reader = self.mapping(name, PipelineKeys.media) else { return [:] }
-        var table: [PipelineMedia: [String]] = [:]
-        for media in PipelineMedia.allCases {
+        var table: [MediaKind: [String]] = [:]
+        for media in MediaKind.allCases {
             guard let node = reader.node(media.rawValue) else { continue }
             let key = Key(media.rawValue, PipelineKeys.codec.type)
             if case .sequence = node.content {

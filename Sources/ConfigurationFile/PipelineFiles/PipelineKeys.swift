@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import PipelineCatalogue
 
 /// The keys of a pipeline file.
@@ -16,8 +17,8 @@ enum PipelineKeys {
     static let pad = Key("", .pad)
 
     static let media = KeyTable(
-        KeyTable.Entry(name: PipelineMedia.video.rawValue, shape: .value),
-        KeyTable.Entry(name: PipelineMedia.audio.rawValue, shape: .value)
+        KeyTable.Entry(name: MediaKind.video.rawValue, shape: .value),
+        KeyTable.Entry(name: MediaKind.audio.rawValue, shape: .value)
     )
 
     static let table = KeyTable(

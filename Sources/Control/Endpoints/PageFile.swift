@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import API
 internal import Digests
 internal import EmbeddedFiles
 import HTTPTypes
@@ -13,17 +14,24 @@ struct PageFile: Sendable, Hashable {
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; base-uri 'none'; "
         + "form-action 'self'; frame-ancestors 'none'"
 
+    /// The kinds of events, for the page to listen to: `DaemonEvent.Kind`, as JavaScript.
+    private static let kinds: String =
+        "export const KINDS = [\(DaemonEvent.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))];\n"
+
     /// Every file by its path, with its media type.
     private static let files: [String: (type: String, bytes: [UInt8])] = Dictionary(
-        uniqueKeysWithValues: EmbeddedFile.dashboard.map { file in
+        uniqueKeysWithValues: (EmbeddedFile.dashboard.map { ($0.name, $0.bytes) } + [
+            ("kinds.js", [UInt8](Self.kinds.utf8))
+        ])
+        .map { name, bytes in
             let type =
-                switch file.name.split(separator: ".").last {
+                switch name.split(separator: ".").last {
                 case "css": "text/css; charset=utf-8"
                 case "js": "text/javascript; charset=utf-8"
                 case "svg": "image/svg+xml"
                 default: "text/html; charset=utf-8"
                 }
-            return (file.name == "index.html" ? "" : file.name, (type, file.bytes))
+            return (name == "index.html" ? "" : name, (type, bytes))
         }
     )
 

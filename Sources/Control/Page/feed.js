@@ -2,14 +2,8 @@
 // What the daemon does, live: events as they happen, figures by asking again. Rests while nobody looks.
 
 import { get, path, Problem, Unreachable } from "./api.js";
+import { KINDS } from "./kinds.js";
 
-const KINDS = [
-  "room.joined", "room.left", "room.unreachable", "room.added", "room.changed", "room.removed", "participant.joined",
-  "participant.left", "participant.refused", "recording.started", "recording.degraded", "recording.finished",
-  "recording.repaired", "recording.deleted", "output.failed", "output.recovered", "export.started", "export.progress", "export.finished", "export.failed",
-  "worker.started", "worker.exited", "worker.crash_loop", "configuration.reloaded", "configuration.refused",
-  "disk.low", "disk.recovered",
-];
 const POLL_MILLISECONDS = 2000;
 const OVERVIEW_EVERY = 3;
 const AFTER_EVENT_MILLISECONDS = 150;

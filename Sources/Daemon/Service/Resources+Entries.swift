@@ -3,6 +3,7 @@
 import API
 import Basics
 import Catalogue
+internal import Codecs
 import Control
 import Storage
 import Timeline

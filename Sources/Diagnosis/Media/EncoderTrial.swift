@@ -1,51 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GStreamer
 internal import Subprocess
 internal import SystemPackage
 
 /// Trying an encoder with a few frames, in a process of its own: a driver that crashes takes that process only.
-public enum EncoderTrial {
+enum EncoderTrial {
     /// How long one may take.
-    private static let deadline = Duration.seconds(4)
+    private static let deadline = Duration.seconds(5)
 
-    /// Encodes ten frames in this process and returns when they came out.
-    ///
-    /// - Throws: `GStreamerError` that says what failed.
-    public static func encode(with element: String) async throws {
-        guard Encoders.all.contains(where: { $0.encoders.contains { $0.element == element } }) else {
-            throw GStreamerError(.missingElement, "'\(element)' is not an encoder that Tapedeck uses")
-        }
-        try Runtime.initialise()
-        let (events, continuation) = AsyncStream.makeStream(of: BusEvent.self, bufferingPolicy: .bufferingOldest(8))
-        let pipeline = try Pipeline(
-            launch: """
-                videotestsrc num-buffers=10 ! video/x-raw,width=640,height=360,framerate=30/1 ! \(element) \
-                ! fakesink sync=false
-                """,
-            onBus: { continuation.yield($0) }
-        )
-        try pipeline.play()
-        defer { pipeline.stop() }
-        for await event in events {
-            switch event {
-            case .endOfStream: return
-            case .error(_, let message, _): throw GStreamerError(.stateChange, message)
-            case .warning: continue
-            }
-        }
-    }
-
-    /// Has this program, started anew with `arguments` and the encoder's name, call `encode(with:)`.
+    /// Has this program, started anew with `arguments` and the encoder file's name, encode a test picture.
     ///
     /// It exits with 0, or says why not.
-    static func run(_ element: String, arguments: [String]) async -> Encoders.Trial {
+    static func run(_ name: String, arguments: [String]) async -> Encoders.Trial {
         await withTaskGroup(of: Encoders.Trial?.self) { group in
             group.addTask {
                 do {
                     let result = try await Subprocess.run(
                         .path("/proc/self/exe"),
-                        arguments: .init(arguments + [element]),
+                        arguments: .init(arguments + [name]),
                         output: .discarded,
                         error: .string(limit: 16_384)
                     )

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The encoders of one codec, best first.
+internal import Codecs
+internal import PipelineCatalogue
+
+/// The encoder files of one codec, best first.
 struct Encoders: Sendable, Hashable {
-    /// Whether it runs on a graphics card or the processor.
-    enum Kind: Sendable, Hashable {
-        case hardware
-        case software
-    }
-
-    /// One element that encodes.
-    struct Encoder: Sendable, Hashable {
-        var element: String
-        var kind: Kind
-    }
-
     /// What came of trying one.
     enum Trial: Sendable, Hashable {
-        /// It is not installed.
+        /// An element that it requires is not installed.
         case absent
         /// It encoded a few frames.
         case works
@@ -24,74 +15,56 @@ struct Encoders: Sendable, Hashable {
         case fails(String)
     }
 
-    /// The codec's usual name.
-    var codec: String
-    /// Best first.
-    var encoders: [Encoder]
-    /// The packages that bring the software encoders.
-    var packages: [String]
-    /// What does not work without any.
-    var meaning: String?
+    /// What is encoded.
+    var codec: MediaCodec
+    /// The pipeline files, best first.
+    var files: [PipelineFile]
 
-    init(_ codec: String, hardware: [String], software: [String], packages: [String], meaning: String?) {
-        self.codec = codec
-        self.encoders =
-            hardware.map { Encoder(element: $0, kind: .hardware) }
-            + software.map { Encoder(element: $0, kind: .software) }
-        self.packages = packages
-        self.meaning = meaning
+    /// The codecs that are tried: video that a camera can send.
+    static func all(in pipelines: PipelineCatalogue) -> [Encoders] {
+        [MediaCodec.h264, .vp8, .vp9].map { Encoders(codec: $0, files: pipelines.encoders(of: $0.capsName)) }
     }
 
-    /// Every encoder for which `Pipelines/encode` has a file.
-    static let all = [
-        Encoders(
-            "H.264",
-            hardware: ["v4l2h264enc", "vah264enc", "nvh264enc"],
-            software: ["x264enc", "openh264enc"],
-            packages: ["gstreamer1.0-plugins-ugly"],
-            meaning: "H.264 cannot be sent; peers that take VP8 get VP8"
-        ),
-        Encoders(
-            "VP8",
-            hardware: [],
-            software: ["vp8enc"],
-            packages: ["gstreamer1.0-plugins-good"],
-            meaning: "VP8 cannot be sent; peers that take H.264 get H.264"
-        ),
-        Encoders(
-            "VP9",
-            hardware: [],
-            software: ["vp9enc"],
-            packages: ["gstreamer1.0-plugins-good"],
-            meaning: nil
-        ),
-    ]
+    /// What does not work without any; nil for what is sent only where somebody asks for it.
+    private var meaning: String? {
+        switch self.codec {
+        case .h264: "H.264 cannot be sent; peers that take VP8 get VP8"
+        case .vp8: "VP8 cannot be sent; peers that take H.264 get H.264"
+        case .vp9, .opus, .pcmu, .pcma: nil
+        }
+    }
+
+    private var title: String { self.codec == .h264 ? "H.264" : self.codec.encodingName }
 
     /// What trying each encoder says; an encoder without a trial counts as absent.
+    ///
+    /// - Parameter trials: by the names of the files.
     func finding(_ trials: [String: Trial]) -> Finding {
-        var works: [Encoder] = []
+        var works: [PipelineFile] = []
         var complaints: [String] = []
-        for encoder in self.encoders {
-            switch trials[encoder.element] ?? .absent {
+        for file in self.files {
+            switch trials[file.name] ?? .absent {
             case .absent: continue
-            case .works: works.append(encoder)
-            case .fails(let reason): complaints.append("\(encoder.element) fails: \(reason)")
+            case .works: works.append(file)
+            case .fails(let reason): complaints.append("\(file.name) fails: \(reason)")
             }
         }
         guard !works.isEmpty else {
+            // The best one that runs anywhere.
+            let missing = self.files.first { !$0.isProbed }?.requires ?? []
             return Finding(
                 .encoders,
-                self.codec,
+                self.title,
                 self.meaning == nil ? .ok : .warning,
                 (["none"] + complaints).joined(separator: "; "),
                 meaning: self.meaning,
-                packages: self.meaning == nil ? [] : self.packages
+                packages: self.meaning == nil ? [] : DebianPackage.packages(missing)
             )
         }
-        let names = works.map { $0.kind == .hardware ? "\($0.element) (hardware)" : $0.element }
+        let names = works.map { $0.isProbed ? "\($0.name) (hardware)" : $0.name }
         return Finding(
             .encoders,
-            self.codec,
+            self.title,
             .ok,
             (["\(names.joined(separator: ", ")) encoded a test picture"] + complaints).joined(separator: "; ")
         )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Elements of GStreamer that serve one purpose, and the Debian packages that bring them.
+/// Elements of GStreamer that our own code names, by what they serve; what pipeline files use, they say themselves.
 struct NeededElements: Sendable, Hashable {
     /// What for, in a few words.
     var purpose: String
@@ -8,40 +8,27 @@ struct NeededElements: Sendable, Hashable {
     var ifMissing: Finding.Level
     /// What does not work then.
     var meaning: String
-    /// What each package of Debian 12 brings.
-    private var parts: [Part]
-
-    private struct Part: Sendable, Hashable {
-        var package: String
-        var elements: [String]
-    }
-
     /// The name of every element.
-    var elements: [String] { self.parts.flatMap(\.elements) }
+    var elements: [String]
 
-    init(_ purpose: String, _ ifMissing: Finding.Level, _ meaning: String, _ elements: KeyValuePairs<String, [String]>)
-    {
+    init(_ purpose: String, _ ifMissing: Finding.Level, _ meaning: String, _ elements: [String]) {
         self.purpose = purpose
         self.ifMissing = ifMissing
         self.meaning = meaning
-        self.parts = elements.map { Part(package: $0.key, elements: $0.value) }
+        self.elements = elements
     }
 
-    /// Everything that Tapedeck uses but encoders.
+    /// Everything.
     static let all = [
         NeededElements(
             "peer connections",
             .problem,
             "no room can be joined",
             [
-                "gstreamer1.0-plugins-bad": [
-                    "webrtcbin", "dtlssrtpdec", "dtlssrtpenc", "dtlsdec", "dtlsenc", "srtpdec", "srtpenc", "sctpdec",
-                ],
-                "gstreamer1.0-nice": ["nicesrc", "nicesink"],
-                "gstreamer1.0-plugins-good": [
-                    "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtprtxreceive", "rtprtxsend",
-                    "rtpstorage", "rtpulpfecdec", "rtpreddec", "rtpfunnel",
-                ],
+                "webrtcbin", "dtlssrtpdec", "dtlssrtpenc", "dtlsdec", "dtlsenc", "srtpdec", "srtpenc", "sctpdec",
+                "nicesrc",
+                "nicesink", "rtpbin", "rtpsession", "rtpssrcdemux", "rtpptdemux", "rtprtxreceive", "rtprtxsend",
+                "rtpstorage", "rtpulpfecdec", "rtpreddec", "rtpfunnel",
             ]
         ),
         NeededElements(
@@ -49,78 +36,42 @@ struct NeededElements: Sendable, Hashable {
             .problem,
             "what peers send cannot be written",
             [
-                "gstreamer1.0-plugins-good": [
-                    "rtpvp8depay", "rtpvp9depay", "rtph264depay", "rtpopusdepay", "rtppcmudepay", "rtppcmadepay",
-                ],
-                "gstreamer1.0-plugins-base": ["appsink", "appsrc"],
-                "libgstreamer1.0-0": ["capsfilter", "fakesink", "identity", "queue", "tee"],
+                "rtpvp8depay", "rtpvp9depay", "rtph264depay", "rtpopusdepay", "rtppcmudepay", "rtppcmadepay", "appsink",
+                "appsrc", "capsfilter", "fakesink", "identity", "queue", "tee",
             ]
         ),
         NeededElements(
             "sending",
             .warning,
-            "no picture or no sound can be sent",
+            "no video or no audio can be sent",
             [
-                "gstreamer1.0-plugins-base": [
-                    "audioconvert", "audioresample", "opusenc", "videoconvert", "videorate", "videoscale",
-                ],
-                "gstreamer1.0-plugins-good": ["rtpvp8pay", "rtph264pay", "rtpopuspay"],
+                "audioconvert", "audioresample", "videoconvert", "videorate", "videoscale", "rtpvp8pay", "rtpvp9pay",
+                "rtph264pay", "rtpopuspay", "jpegdec",
             ]
         ),
         NeededElements(
-            "test picture",
+            "stills, renditions",
             .warning,
-            "`tapedeck demo` and `tapedeck camera --video test` have nothing to send",
+            "the dashboard shows no stills of rooms, or plays no recordings",
             [
-                "gstreamer1.0-plugins-base": ["audiotestsrc", "videotestsrc"],
-                "gstreamer1.0-x": ["clockoverlay"],
+                "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux", "h264parse",
+                "openh264dec", "opusparse", "vp9parse", "videoconvertscale", "filesink", "filesrc",
             ]
         ),
         NeededElements(
-            "cameras, microphones, files",
+            "grids, mixed audio",
             .warning,
-            "devices or files of this host cannot be sent",
+            "`tapedeck export` makes no grid or no mixed audio",
             [
-                "gstreamer1.0-plugins-good": ["v4l2src", "jpegdec"],
-                "gstreamer1.0-alsa": ["alsasrc"],
-                "gstreamer1.0-plugins-base": ["audiorate", "decodebin"],
-                "libgstreamer1.0-0": ["filesrc"],
+                "x264enc", "voaacenc", "aacparse", "matroskamux", "qtdemux", "vp8enc", "oggdemux", "oggmux", "opusdec",
+                "opusenc", "textrender",
             ]
         ),
         NeededElements(
-            "stills, screens, RTSP",
+            "outputs by pipeline file",
             .warning,
-            "still pictures, screens or network cameras cannot be sent, or nothing is shown while a camera is away",
-            [
-                "gstreamer1.0-plugins-good": ["imagefreeze", "rtpvp9pay", "rtspsrc", "ximagesrc"],
-                "gstreamer1.0-plugins-bad": ["sdpdemux"],
-                "gstreamer1.0-x": ["textoverlay"],
-            ]
-        ),
-        NeededElements(
-            "pictures, renditions",
-            .warning,
-            "the dashboard shows no pictures of rooms, or plays no recordings",
-            [
-                "gstreamer1.0-plugins-good": [
-                    "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux",
-                ],
-                "gstreamer1.0-plugins-bad": ["h264parse", "openh264dec", "opusparse"],
-                "gstreamer1.0-plugins-base": ["videoconvertscale"],
-                "libgstreamer1.0-0": ["filesink"],
-            ]
-        ),
-        NeededElements(
-            "grids, mixed sound",
-            .warning,
-            "`tapedeck export` makes no grid or no sound of everybody",
-            [
-                "gstreamer1.0-plugins-ugly": ["x264enc"],
-                "gstreamer1.0-plugins-bad": ["voaacenc"],
-                "gstreamer1.0-plugins-good": ["aacparse", "matroskamux", "qtdemux", "vp8enc"],
-                "gstreamer1.0-plugins-base": ["oggdemux", "oggmux", "opusdec"],
-                "gstreamer1.0-x": ["textrender"],
-            ]
+            "no output with a pipeline file works",
+            ["udpsrc", "udpsink"]
         ),
     ]
 
@@ -128,21 +79,17 @@ struct NeededElements: Sendable, Hashable {
     ///
     /// - Parameter missing: names of elements that this host does not have; others than ours are ignored.
     func finding(missing: Set<String>) -> Finding {
-        let absent = self.parts.compactMap { part -> Part? in
-            let elements = part.elements.filter(missing.contains)
-            return elements.isEmpty ? nil : Part(package: part.package, elements: elements)
-        }
+        let absent = self.elements.filter(missing.contains)
         guard !absent.isEmpty else {
             return Finding(.gstreamer, self.purpose, .ok, "all \(self.elements.count) elements are there")
         }
-        let names = absent.map { "\($0.elements.joined(separator: ", ")) (\($0.package))" }
         return Finding(
             .gstreamer,
             self.purpose,
             self.ifMissing,
-            "missing: \(names.joined(separator: "; "))",
+            "missing: \(DebianPackage.list(absent))",
             meaning: self.meaning,
-            packages: absent.map(\.package)
+            packages: DebianPackage.packages(absent)
         )
     }
 }

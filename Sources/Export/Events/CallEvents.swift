@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Matroska
 import Storage
 import Timeline
@@ -160,7 +161,7 @@ struct CallEvents {
 private struct EventTrack {
     /// A stretch without a gap, on the export's clock.
     struct Run {
-        var codec: Codec
+        var codec: MediaCodec
         var start: Int64
         var end: Int64
     }
@@ -170,7 +171,7 @@ private struct EventTrack {
     let participant: String
     let name: String
     let media: MediaKind
-    let codec: Codec
+    let codec: MediaCodec
     /// The stretches between its gaps.
     let runs: [Run]
     private(set) var events: [CallEvent] = []
@@ -237,7 +238,7 @@ private struct EventTrack {
     }
 }
 
-extension Codec {
+extension MediaCodec {
     /// The name that people know.
     var title: String {
         switch self {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Matroska
 
 /// What the units of one track tell of the call, without being decoded.
@@ -19,7 +20,7 @@ struct TrackObservations {
     /// Observations of which there were too many.
     private(set) var leftOutCount = 0
 
-    private let codec: Codec
+    private let codec: MediaCodec
     private var size: (width: Int, height: Int)?
     private var run = QuietRun()
     private var lastSound: [UInt8] = []
@@ -28,7 +29,7 @@ struct TrackObservations {
     /// to correct losses, in some more that are the same in each packet.
     private static let largestSilentOpus = 8
 
-    init(codec: Codec) {
+    init(codec: MediaCodec) {
         self.codec = codec
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import Codecs
 public import Matroska
 public import Storage
 import Timeline
@@ -147,7 +148,7 @@ public struct RenderTrack {
     /// The sending participant's id.
     public var participant: String { self.source.participant }
     /// How payloads are coded.
-    public var codec: Codec { self.source.track.codec }
+    public var codec: MediaCodec { self.source.track.codec }
     /// Decoder set-up.
     public var codecPrivate: [UInt8] { self.source.track.codecPrivate }
     /// How long the decoder's output lags.

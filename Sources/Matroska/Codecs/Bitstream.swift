@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// What one coded unit (a frame, an access unit, a packet) tells about itself.
 public struct UnitInspection: Sendable, Hashable {
     /// Whether a decoder can start here; always true for sound.
@@ -40,7 +42,7 @@ public enum Bitstream {
     ///   - unit: the bytes as the depayloader gives them; only read during the call.
     ///   - framing: how H.264 NAL units are separated; no matter for other codecs.
     public static func inspect(
-        _ codec: Codec,
+        _ codec: MediaCodec,
         _ unit: UnsafeRawBufferPointer,
         framing: H264.Framing = .annexB
     ) -> UnitInspection? {

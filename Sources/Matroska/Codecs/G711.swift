@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// G.711 in Matroska: `A_MS/ACM` with a WAVEFORMATEX structure as CodecPrivate.
 public enum G711 {
     /// Samples a second.
@@ -8,7 +10,7 @@ public enum G711 {
     /// The 18-byte WAVEFORMATEX of a track; `codec` is `pcmu` (format tag 7) or, for all others, `pcma` (tag 6).
     ///
     /// `channels` is clamped to 1…255.
-    public static func privateData(_ codec: Codec, channels: Int = 1) -> [UInt8] {
+    public static func privateData(_ codec: MediaCodec, channels: Int = 1) -> [UInt8] {
         let channels = UInt64(min(max(channels, 1), 255))
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(codec == .pcmu ? 7 : 6, count: 2)
@@ -22,7 +24,7 @@ public enum G711 {
     }
 
     /// The law that a WAVEFORMATEX names, or nil if it names another codec.
-    public static func codec(privateData: [UInt8]) -> Codec? {
+    public static func codec(privateData: [UInt8]) -> MediaCodec? {
         guard privateData.count >= 16, privateData[1] == 0 else { return nil }
         switch privateData[0] {
         case 6: return .pcma

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// One track entry (RFC 9559 section 5.1.4).
 public struct Track: Sendable, Hashable {
     /// The number that blocks carry: 1…126 for the writer.
@@ -9,7 +11,7 @@ public struct Track: Sendable, Hashable {
     /// Identifies the track across files; not zero.
     public var uid: UInt64
     /// How payloads are coded.
-    public var codec: Codec
+    public var codec: MediaCodec
     /// Decoder set-up: avcC for H.264, OpusHead for Opus, WAVEFORMATEX for G.711, empty for VP8, mostly empty for VP9.
     public var codecPrivate: [UInt8]
     /// A title for people.
@@ -31,7 +33,7 @@ public struct Track: Sendable, Hashable {
     public init(
         number: Int,
         uid: UInt64,
-        codec: Codec,
+        codec: MediaCodec,
         codecPrivate: [UInt8] = [],
         name: String? = nil,
         language: String = "und",
@@ -58,7 +60,7 @@ public struct Track: Sendable, Hashable {
     public static func video(
         number: Int = 1,
         uid: UInt64,
-        codec: Codec,
+        codec: MediaCodec,
         width: Int,
         height: Int,
         codecPrivate: [UInt8] = [],
@@ -101,7 +103,7 @@ public struct Track: Sendable, Hashable {
     public static func g711(
         number: Int = 1,
         uid: UInt64,
-        codec: Codec,
+        codec: MediaCodec,
         channels: Int = 1,
         name: String? = nil
     ) -> Track {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// Decodes the content of the elements that describe a file.
 enum HeaderDecoding {
     /// A track with what only the walk over its blocks needs.
@@ -117,7 +119,7 @@ enum HeaderDecoding {
 
         /// The track; nil if its codec is not one of ours or its frames are compressed or encrypted.
         func track(number: Int) -> Track? {
-            guard !self.isEncoded, let codec = Codec(codecID: self.codecID, codecPrivate: self.codecPrivate) else {
+            guard !self.isEncoded, let codec = MediaCodec(codecID: self.codecID, codecPrivate: self.codecPrivate) else {
                 return nil
             }
             return Track(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 extension Reader {
     /// What the walk over a segment meets.
     enum Event {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// Reads a Matroska or WebM file block by block, also one that is cut off or still being written.
 ///
 /// Takes clusters of known and unknown size, simple blocks and block groups, and all kinds of lacing. It stops at the
@@ -36,7 +38,7 @@ public struct Reader<S: Source> {
     var lace: [BlockHead] = []
 
     struct WalkTrack {
-        var codec: Codec
+        var codec: MediaCodec
         var defaultDurationNanoseconds: Int64?
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// What makes an unfinished file complete.
 ///
 /// Apply in this order: truncate, append, patch.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// Checks what a writer is given before any byte is written.
 enum DescriptionCheck {
     static func check(

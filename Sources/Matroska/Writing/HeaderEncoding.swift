@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
+
 /// Encodes everything before the first cluster, with room for what is known only at the end.
 enum HeaderEncoding {
     static func encode(

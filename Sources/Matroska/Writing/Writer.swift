@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// Writes a Matroska file (RFC 9559) that is playable at every moment, as bytes; the caller does the I/O.
 ///
 /// The caller writes `header()` at the start of an empty file and then, for each coded unit, the bytes of `blockHead`
@@ -50,7 +52,7 @@ public struct Writer: Sendable {
     private let layout: SegmentLayout
     private let scale: Int64
     private let clusterSpan: Int64
-    private let kinds: [Codec.Kind]
+    private let kinds: [MediaKind]
     /// Track number to index into `kinds`.
     private let trackIndex: [Int?]
     private let textNumbers: Set<Int>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import GStreamer
 public import Logging
 internal import Observability
@@ -8,21 +9,9 @@ public import Rooms
 internal import Session
 internal import Synchronization
 
-/// The codecs that the camera can send.
-public enum CameraCodec: String, Sendable, Hashable, CaseIterable {
-    /// H.264 constrained baseline, packetization-mode 1.
-    case h264 = "H264"
-    /// VP8.
-    case vp8 = "VP8"
-    /// VP9, profile 0.
-    case vp9 = "VP9"
-    /// Opus, 48 kHz stereo.
-    case opus = "OPUS"
-}
-
 extension PreferredCodec {
     /// The codecs that a camera may send, best first.
-    var codecs: [CameraCodec] {
+    var codecs: [MediaCodec] {
         switch self {
         case .h264: [.h264, .vp8]
         case .vp8, .any: [.vp8, .h264]
@@ -67,13 +56,13 @@ public final class CameraSource: Sendable {
     /// What video is coded with.
     private struct Rates {
         /// Of each video codec that somebody takes.
-        var encoders: [CameraCodec: EncoderRate] = [:]
+        var encoders: [MediaCodec: EncoderRate] = [:]
         /// What the peers of each session that sends this camera allow.
-        var sessions: [ObjectIdentifier: [CameraCodec: [RateLimit]]] = [:]
+        var sessions: [ObjectIdentifier: [MediaCodec: [RateLimit]]] = [:]
         var reductions: UInt64 = 0
 
         /// What all peers of a codec allow together; nil if there are none.
-        func limit(_ codec: CameraCodec) -> RateLimit? {
+        func limit(_ codec: MediaCodec) -> RateLimit? {
             RateLimit.shared(by: self.sessions.values.flatMap { $0[codec] ?? [] })
         }
     }
@@ -82,13 +71,13 @@ public final class CameraSource: Sendable {
         /// Running time 0 of what is captured, once that has begun.
         var baseNanoseconds: UInt64?
         var feeds: [CaptureFeed] = []
-        var encoders: [CameraCodec: Encoder] = [:]
+        var encoders: [MediaCodec: Encoder] = [:]
         /// What each codec's encoders made so far, and whoever takes it, also while none runs.
-        var outputs: [CameraCodec: FanOut] = [:]
+        var outputs: [MediaCodec: FanOut] = [:]
         /// What nobody takes, so that its encoder has ended.
-        var resting: Set<CameraCodec> = []
+        var resting: Set<MediaCodec> = []
         /// What is left to try of each codec.
-        var choices: [CameraCodec: EncoderChoice] = [:]
+        var choices: [MediaCodec: EncoderChoice] = [:]
         var lastNumber = 0
         var silence = SilenceWatch()
         var isWatched = false
@@ -129,8 +118,8 @@ public final class CameraSource: Sendable {
     public var settings: SendSpec { self.current.withLock { $0 } }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
-    public func codecs(preferred: PreferredCodec) -> (video: [CameraCodec], audio: [CameraCodec]) {
-        func installed(_ codecs: [CameraCodec]) -> [CameraCodec] {
+    public func codecs(preferred: PreferredCodec) -> (video: [MediaCodec], audio: [MediaCodec]) {
+        func installed(_ codecs: [MediaCodec]) -> [MediaCodec] {
             codecs.filter { !EncoderChoice($0, from: self.pipelines).candidates.isEmpty }
         }
         return (
@@ -140,7 +129,7 @@ public final class CameraSource: Sendable {
     }
 
     /// The encoded stream of a codec; starts capture and encoder if this is its first use.
-    public func output(of codec: CameraCodec) throws(GStreamerError) -> FanOut {
+    public func output(of codec: MediaCodec) throws(GStreamerError) -> FanOut {
         do {
             return try self.state.withLock { stages in
                 guard !stages.isStopped else { throw GStreamerError(.interrupted, "the camera has ended") }
@@ -174,7 +163,7 @@ public final class CameraSource: Sendable {
     }
 
     /// Starts the encoder of a codec, and the sources before it if none runs.
-    private func wake(_ codec: CameraCodec, _ output: FanOut, _ stages: inout Stages) throws {
+    private func wake(_ codec: MediaCodec, _ output: FanOut, _ stages: inout Stages) throws {
         stages.resting.remove(codec)
         let base = try self.startedCapture(&stages)
         stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
@@ -209,7 +198,7 @@ public final class CameraSource: Sendable {
     ///
     /// Any thread; nothing blocks. Twenty times a second from each session that sends this camera.
     /// - Returns: whether `applyRates()` has something to do.
-    func follow(_ peers: [CameraCodec: [RateLimit]], of session: ObjectIdentifier, at now: UInt64) -> Bool {
+    func follow(_ peers: [MediaCodec: [RateLimit]], of session: ObjectIdentifier, at now: UInt64) -> Bool {
         self.rates.withLock { rates in
             rates.sessions[session] = peers.isEmpty ? nil : peers
             var isChanged = false
@@ -266,12 +255,12 @@ public final class CameraSource: Sendable {
     }
 
     /// The files of the encoders that run, as `encode/x264enc`.
-    public var encoders: [CameraCodec: String] {
+    public var encoders: [MediaCodec: String] {
         self.state.withLock { $0.encoders.mapValues(\.file.path) }
     }
 
     /// Frames captured and frames encoded so far.
-    public var frameCounts: (captured: UInt64, encoded: [CameraCodec: UInt64]) {
+    public var frameCounts: (captured: UInt64, encoded: [MediaCodec: UInt64]) {
         (self.picture.count, self.state.withLock { $0.outputs.mapValues(\.count) })
     }
 
@@ -285,7 +274,7 @@ public final class CameraSource: Sendable {
         self.state.withLock { stages in
             var graphs: [String: String] = [:]
             for feed in stages.feeds { graphs["capture \(feed.source)"] = feed.graph }
-            for (codec, encoder) in stages.encoders { graphs["encode-\(codec.rawValue)"] = encoder.pipeline.graph }
+            for (codec, encoder) in stages.encoders { graphs["encode-\(codec.capsName)"] = encoder.pipeline.graph }
             return graphs
         }
     }
@@ -404,14 +393,14 @@ public final class CameraSource: Sendable {
 
     /// The best encoder that starts.
     private func encoder(
-        _ codec: CameraCodec,
+        _ codec: MediaCodec,
         baseNanoseconds: UInt64,
         output: FanOut,
         _ stages: inout Stages
     ) throws(GStreamerError) -> Encoder {
         var choice = stages.choices[codec] ?? EncoderChoice(codec, from: self.pipelines)
         defer { stages.choices[codec] = choice }
-        var failure = GStreamerError(.missingElement, "no encoder for \(codec.rawValue) is installed")
+        var failure = GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
         while let file = choice.best(onFailure: { self.passedOver($0, because: $1) }) {
             stages.lastNumber += 1
             do throws(GStreamerError) {
@@ -427,7 +416,7 @@ public final class CameraSource: Sendable {
 
     private func start(
         _ file: PipelineFile,
-        _ codec: CameraCodec,
+        _ codec: MediaCodec,
         _ number: Int,
         baseNanoseconds: UInt64,
         output: FanOut
@@ -521,7 +510,7 @@ public final class CameraSource: Sendable {
     }
 
     /// On the capture thread: an encoder failed while it ran; the next one takes its place.
-    private func failed(_ codec: CameraCodec, _ number: Int, because message: String) {
+    private func failed(_ codec: MediaCodec, _ number: Int, because message: String) {
         self.state.withLock { stages in
             guard let encoder = stages.encoders[codec], encoder.number == number else { return }
             self.passedOver(encoder.file, because: message)
@@ -536,7 +525,7 @@ public final class CameraSource: Sendable {
     }
 
     /// Starts the best encoder that is left in the place of one; consumers stay.
-    private func replaceEncoder(_ codec: CameraCodec, _ stages: inout Stages) {
+    private func replaceEncoder(_ codec: MediaCodec, _ stages: inout Stages) {
         guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
         old.input.remove()
         old.pipeline.stop()
@@ -548,10 +537,10 @@ public final class CameraSource: Sendable {
         }
     }
 
-    private func nothingIsSent(of codec: CameraCodec, because error: any Error) {
+    private func nothingIsSent(of codec: MediaCodec, because error: any Error) {
         self.logger.error(
             "no encoder is left: nothing of this codec is sent any more",
-            metadata: .tagged([.detail: "\(codec.rawValue)", .errorMessage: "\(error)"])
+            metadata: .tagged([.detail: "\(codec.capsName)", .errorMessage: "\(error)"])
         )
     }
 }

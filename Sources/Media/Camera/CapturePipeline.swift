@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import PipelineCatalogue
 internal import Rooms
@@ -97,7 +98,7 @@ enum CapturePipeline {
         }
         // A live source must not find an end where nothing takes its media; a demultiplexer leaves such streams alone.
         if file.isLive {
-            for (media, isUsed) in [(PipelineMedia.video, source.hasVideo), (.audio, source.hasAudio)]
+            for (media, isUsed) in [(MediaKind.video, source.hasVideo), (.audio, source.hasAudio)]
             where file.gives[media] != nil && !isUsed {
                 try pipeline.add(branch: "fakesink sync=false async=false", behind: PipelineFile.output(media))
             }

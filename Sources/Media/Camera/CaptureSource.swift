@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import PipelineCatalogue
 internal import Rooms
@@ -19,7 +20,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         from pipelines: PipelineCatalogue
     ) throws(CaptureError) -> [CaptureSource] {
         var sources: [CaptureSource] = []
-        for case (let media, let input?) in [(PipelineMedia.video, settings.video), (.audio, settings.audio)] {
+        for case (let media, let input?) in [(MediaKind.video, settings.video), (.audio, settings.audio)] {
             if media == .audio, sources.first?.input == input, sources.first?.plan.file.gives[.audio] != nil {
                 sources[0].hasAudio = true
                 continue
@@ -74,7 +75,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func file(
-        for media: PipelineMedia,
+        for media: MediaKind,
         _ input: MediaSource,
         _ pipelines: PipelineCatalogue
     ) throws(CaptureError) -> PipelineFile {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Dispatch
 internal import GStreamer
-internal import PipelineCatalogue
+public import PipelineCatalogue
 internal import Rooms
 internal import Session
 internal import Synchronization
@@ -13,8 +14,8 @@ struct EncoderChoice: Sendable, Hashable {
     private(set) var candidates: [PipelineFile]
 
     /// Every encoder of a codec that this host has the elements of; GStreamer must be initialised.
-    init(_ codec: CameraCodec, from pipelines: PipelineCatalogue) {
-        self.candidates = pipelines.encoders(of: codec.rawValue).filter { $0.missingElements.isEmpty }
+    init(_ codec: MediaCodec, from pipelines: PipelineCatalogue) {
+        self.candidates = pipelines.encoders(of: codec.capsName).filter { $0.missingElements.isEmpty }
     }
 
     /// The best encoder that is left, if it is believed to work; takes those off that are not.
@@ -70,7 +71,7 @@ enum EncoderPipeline {
         source: String,
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) -> Pipeline {
-        let media: PipelineMedia = file.gives[.video] == nil ? .audio : .video
+        let media: MediaKind = file.gives[.video] == nil ? .audio : .video
         var plan = PipelinePlan(file)
         if media == .video {
             plan.setBitRate("bitrate", bitsPerSecond: settings.bitsPerSecond)
@@ -115,7 +116,7 @@ enum EncoderPipeline {
 }
 
 /// Has an encoder code a few pictures: hardware that is there may still not work.
-enum EncoderProbe {
+public enum EncoderProbe {
     /// How long it may take.
     static let limit = Duration.seconds(4)
 
@@ -123,7 +124,9 @@ enum EncoderProbe {
     private static let known = Mutex<[String: String?]>([:])
 
     /// Why the encoder does not work on this host; nil if it gave a coded picture.
-    static func failure(of file: PipelineFile) -> String? {
+    ///
+    /// Any thread; waits for up to `limit`, the first time for each file.
+    public static func failure(of file: PipelineFile) -> String? {
         if let failure = Self.known.withLock({ $0[file.launch] }) { return failure }
         let failure = Self.tried(file)
         Self.known.withLock { $0[file.launch] = .some(failure) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+public import Codecs
 internal import Dispatch
 public import GStreamer
 public import Matroska
@@ -9,12 +10,12 @@ internal import Synchronization
 /// Puts the tracks of a Matroska file into MP4 or WebM, without coding pictures anew; G.711 becomes Opus.
 public enum BrowserRemux {
     /// The media type of a file with these codecs, once it is remuxed.
-    public static func mediaType(_ codecs: [Codec]) -> String {
+    public static func mediaType(_ codecs: [MediaCodec]) -> String {
         codecs.contains(.h264) ? "video/mp4" : "video/webm"
     }
 
     /// Whether a Matroska file of ours with these codecs has to be remuxed at all.
-    public static func isNeeded(_ codecs: [Codec]) -> Bool {
+    public static func isNeeded(_ codecs: [MediaCodec]) -> Bool {
         codecs.contains { [.h264, .pcmu, .pcma].contains($0) }
     }
 
@@ -27,7 +28,7 @@ public enum BrowserRemux {
     public static func run(
         from input: String,
         to output: String,
-        codecs: [Codec],
+        codecs: [MediaCodec],
         asMP4: Bool = false,
         limit: Duration
     ) throws(GStreamerError) {
@@ -53,7 +54,7 @@ public enum BrowserRemux {
     }
 
     /// The queues take what one track is ahead of the other, but not without end.
-    private static func launch(_ codecs: [Codec], asMP4: Bool) -> String {
+    private static func launch(_ codecs: [MediaCodec], asMP4: Bool) -> String {
         let queue = "queue max-size-time=0 max-size-buffers=0 max-size-bytes=268435456"
         let mux = asMP4 || codecs.contains(.h264) ? "mp4mux name=mux faststart=true" : "webmmux name=mux"
         var branches: [String] = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 internal import GStreamer
 public import Matroska
 
@@ -12,7 +13,7 @@ public enum Thumbnail {
     /// Decodes, scales and encodes; nil if the bytes are no picture.
     ///
     /// Blocks for up to a few seconds: a thread of its own, never one of media.
-    public static func jpeg(of keyframe: [UInt8], codec: Codec) -> [UInt8]? {
+    public static func jpeg(of keyframe: [UInt8], codec: MediaCodec) -> [UInt8]? {
         let decoder: String
         switch codec {
         case .vp8: decoder = "appsrc name=in format=time caps=video/x-vp8 ! vp8dec"

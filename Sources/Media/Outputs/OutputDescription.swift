@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Codecs
 internal import FoundationEssentials
 internal import Matroska
 
@@ -74,12 +75,9 @@ struct OutputDescription: Sendable, Hashable {
     }
 
     private static func map(_ format: OutputFormat) -> String {
-        switch format.codec {
-        case .vp8, .vp9, .h264: "\(format.codec.rawValue.uppercased())/\(format.clockRateHz)"
         // RFC 7587 section 7: always two channels.
-        case .opus: "opus/48000/2"
-        case .pcmu, .pcma: "\(format.codec.rawValue.uppercased())/\(format.clockRateHz)"
-        }
+        let channels = format.codec == .opus ? "/2" : ""
+        return "\(format.codec.encodingName)/\(format.clockRateHz)\(channels)"
     }
 
     /// Six hexadecimal digits; it comes from the peer.

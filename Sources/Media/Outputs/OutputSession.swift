@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Codecs
 internal import GStreamer
 internal import Matroska
 internal import Rooms
@@ -19,7 +20,7 @@ struct OutputSession {
     let sessionID = UInt64.random(in: 1..<(1 << 62))
     let canonicalName: String
     private let began: Int64
-    private(set) var lines: [Codec.Kind: Line] = [:]
+    private(set) var lines: [MediaKind: Line] = [:]
     private var version = 0
     /// What the description said last.
     private var described: [OutputDescription.Line] = []
@@ -66,7 +67,7 @@ struct OutputSession {
         to address: String,
         now: Int64
     ) throws(GStreamerError) {
-        for (kind, first) in [(Codec.Kind.video, settings.videoPort), (.audio, settings.audioPort)] {
+        for (kind, first) in [(MediaKind.video, settings.videoPort), (.audio, settings.audioPort)] {
             guard let first else { continue }
             let candidates = tracks.filter { $0.format.codec.kind == kind }
             let chosen = OutputSourceChoice.choose(
@@ -88,7 +89,7 @@ struct OutputSession {
             }
             guard let track else { continue }
             let type = kind == .video ? settings.videoPayloadType : settings.audioPayloadType
-            let payloadType = type ?? track.format.usualPayloadType
+            let payloadType = type ?? track.format.codec.usualPayloadType
             var line: Line
             if let open = self.lines[kind] {
                 line = open
@@ -110,7 +111,7 @@ struct OutputSession {
     }
 
     private func open(
-        _ kind: Codec.Kind,
+        _ kind: MediaKind,
         _ track: OutputTrack,
         _ settings: OutputSpec,
         _ address: String,
@@ -155,7 +156,7 @@ struct OutputSession {
         guard self.version > 0 || self.lines.count == wanted || now - self.began >= Self.completion else {
             return false
         }
-        let lines = [Codec.Kind.video, .audio].compactMap { self.lines[$0] }.map { line in
+        let lines = [MediaKind.video, .audio].compactMap { self.lines[$0] }.map { line in
             OutputDescription.Line(
                 port: line.port,
                 payloadType: line.payloadType,

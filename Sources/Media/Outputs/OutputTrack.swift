@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import Matroska
 
@@ -17,23 +18,11 @@ struct OutputTrack: Sendable {
 
 /// What descriptions say of a track.
 struct OutputFormat: Sendable, Hashable {
-    var codec: Codec
+    var codec: MediaCodec
     var clockRateHz: Int
     var channels: Int
     /// Profile and level of H.264, if known.
     var profileLevelID: String?
-
-    /// The payload type of the codec unless the operator chose one; those that browsers use.
-    var usualPayloadType: UInt8 {
-        switch self.codec {
-        case .vp8: 96
-        case .vp9: 98
-        case .h264: 102
-        case .opus: 111
-        case .pcmu: 0
-        case .pcma: 8
-        }
-    }
 }
 
 /// Which of a participant's tracks of one kind is sent.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import PipelineCatalogue
 
 /// The pipeline of this process that takes an output's packets.
@@ -21,7 +22,7 @@ public struct PipelineOutputSettings: Sendable, Hashable {
     }
 
     /// Whether it takes a kind of media.
-    func takes(_ media: PipelineMedia) -> Bool {
+    func takes(_ media: MediaKind) -> Bool {
         switch self.plan {
         case .ready(let plan): plan.file.accepts[media] != nil
         case .refused: true

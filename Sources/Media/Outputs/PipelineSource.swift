@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
@@ -8,7 +9,7 @@ internal import PipelineCatalogue
 struct PipelineSource: Sendable, Hashable {
     /// One stream.
     struct Stream: Sendable, Hashable {
-        var codec: Codec
+        var codec: MediaCodec
         /// Where RTP goes; RTCP goes to the next port.
         var port: UInt16
         /// Where it comes from; RTCP is taken at the next port.
@@ -19,7 +20,7 @@ struct PipelineSource: Sendable, Hashable {
 
     /// The participant's id.
     var participant: String
-    var streams: [Codec.Kind: Stream] = [:]
+    var streams: [MediaKind: Stream] = [:]
 
     init(participant: String) {
         self.participant = participant
@@ -55,7 +56,7 @@ struct PipelineReceiver: Sendable, Hashable {
 
     static let address = "127.0.0.1"
     /// The names of the queues in front of the ports.
-    static let queues = [Codec.Kind.video, .audio].map { "tapedeck_\($0.rawValue)" }
+    static let queues = [MediaKind.video, .audio].map { "tapedeck_\($0.rawValue)" }
     /// What late packets are waited for, in milliseconds.
     private static let latency = 200
 
@@ -69,19 +70,19 @@ struct PipelineReceiver: Sendable, Hashable {
     /// - Throws: `link` if the file takes nothing of what is sent.
     init(_ source: PipelineSource, _ file: PipelineFile, decodesWithFFmpeg: Bool) throws(GStreamerError) {
         var lines: [String] = []
-        for (kind, media) in [(Codec.Kind.video, PipelineMedia.video), (.audio, .audio)] {
-            guard let accepted = file.accepts[media] else { continue }
+        for kind in [MediaKind.video, .audio] {
+            guard let accepted = file.accepts[kind] else { continue }
             let queue = Self.queue(kind)
-            let port = "\(PipelineFile.input(media)).sink"
+            let port = "\(PipelineFile.input(kind)).sink"
             guard let stream = source.streams[kind] else {
                 guard accepted.contains("raw") else {
                     let wanted = accepted.joined(separator: ", ")
-                    throw GStreamerError(.link, "\(file.path) takes \(wanted), and no \(media.rawValue) is sent")
+                    throw GStreamerError(.link, "\(file.path) takes \(wanted), and no \(kind.rawValue) is sent")
                 }
                 lines.append("\(Self.nothing(kind)) ! \(queue) ! \(port)")
                 continue
             }
-            let name = stream.codec.encodingName
+            let name = stream.codec.capsName
             let elements: String
             if accepted.contains(name) {
                 elements = Self.depayloader(stream.codec)
@@ -99,7 +100,7 @@ struct PipelineReceiver: Sendable, Hashable {
     }
 
     /// The sockets of a stream; reports of ours go back, for they ask for keyframes.
-    private mutating func receive(_ kind: Codec.Kind, _ stream: PipelineSource.Stream, _ chain: String) -> [String] {
+    private mutating func receive(_ kind: MediaKind, _ stream: PipelineSource.Stream, _ chain: String) -> [String] {
         let name = "tapedeck_\(kind.rawValue)"
         let number = kind == .video ? 0 : 1
         self.settings += [
@@ -119,7 +120,7 @@ struct PipelineReceiver: Sendable, Hashable {
         ]
     }
 
-    private static func queue(_ kind: Codec.Kind) -> String {
+    private static func queue(_ kind: MediaKind) -> String {
         // A raw picture takes megabytes: a quarter of a second of them. Two seconds of sound.
         let buffers = kind == .video ? 8 : 100
         return "queue name=tapedeck_\(kind.rawValue) leaky=downstream max-size-time=0 max-size-bytes=0 "
@@ -127,7 +128,7 @@ struct PipelineReceiver: Sendable, Hashable {
     }
 
     /// Black, or silence.
-    private static func nothing(_ kind: Codec.Kind) -> String {
+    private static func nothing(_ kind: MediaKind) -> String {
         switch kind {
         case .video: "videotestsrc is-live=true pattern=black ! video/x-raw,width=320,height=180,framerate=10/1"
         case .audio: "audiotestsrc is-live=true wave=silence ! audio/x-raw,rate=48000,channels=2"
@@ -135,7 +136,7 @@ struct PipelineReceiver: Sendable, Hashable {
     }
 
     /// From packets to what decoders, and files that decode themselves, take.
-    private static func depayloader(_ codec: Codec) -> String {
+    private static func depayloader(_ codec: MediaCodec) -> String {
         switch codec {
         case .vp8: "rtpvp8depay request-keyframe=true wait-for-keyframe=true"
         case .vp9: "rtpvp9depay request-keyframe=true wait-for-keyframe=true"
@@ -146,7 +147,7 @@ struct PipelineReceiver: Sendable, Hashable {
         }
     }
 
-    private static func decoder(_ codec: Codec, _ decodesWithFFmpeg: Bool) -> String {
+    private static func decoder(_ codec: MediaCodec, _ decodesWithFFmpeg: Bool) -> String {
         switch codec {
         case .vp8: "vp8dec"
         case .vp9: "vp9dec"
@@ -179,18 +180,7 @@ struct PipelineReceiver: Sendable, Hashable {
 extension PipelineSource.Stream {
     /// What the packets are, in GStreamer's notation.
     fileprivate var caps: String {
-        let rate =
-            switch self.codec {
-            case .vp8, .vp9, .h264: 90_000
-            case .opus: 48_000
-            case .pcmu, .pcma: 8000
-            }
-        return "application/x-rtp,media=\(self.codec.kind.rawValue),clock-rate=\(rate),"
-            + "encoding-name=\(self.codec.encodingName),payload=\(self.payloadType)"
+        return "application/x-rtp,media=\(self.codec.kind.rawValue),clock-rate=\(self.codec.clockRateHz),"
+            + "encoding-name=\(self.codec.capsName),payload=\(self.payloadType)"
     }
-}
-
-extension Codec {
-    /// The name in descriptions and in pipeline files.
-    fileprivate var encodingName: String { self.rawValue.uppercased() }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Codecs
 internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
@@ -190,7 +191,7 @@ struct RTPOutput {
                 RTPOutputStatus.Session(
                     participant: session.participant,
                     description: session.publicDescription,
-                    streams: [Codec.Kind.video, .audio].compactMap { session.lines[$0] }.map { line in
+                    streams: [MediaKind.video, .audio].compactMap { session.lines[$0] }.map { line in
                         RTPOutputStatus.Stream(
                             codec: line.format.codec,
                             port: line.port,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import GStreamer
 public import Matroska
 
@@ -18,7 +19,7 @@ public struct RTPOutputStatus: Sendable, Hashable {
     /// One stream.
     public struct Stream: Sendable, Hashable {
         /// Codec of the track that is sent.
-        public var codec: Codec
+        public var codec: MediaCodec
         /// Where RTP goes; RTCP goes to the next port.
         public var port: UInt16
         /// Our own RTP port.

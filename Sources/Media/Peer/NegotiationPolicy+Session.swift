@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import Rooms
 public import SDP
 
@@ -15,8 +16,8 @@ extension NegotiationPolicy {
         var policy = NegotiationPolicy(
             receivedVideo: receives ? [.vp8, .h264, .vp9] : [],
             receivedAudio: receives ? [.opus, .pcmu, .pcma] : [],
-            sentVideo: sent?.video.map(\.negotiated) ?? [],
-            sentAudio: sent?.audio.map(\.negotiated) ?? []
+            sentVideo: sent?.video ?? [],
+            sentAudio: sent?.audio ?? []
         )
         policy.takesDataChannels = receives && recordsChat
         if let settings = camera?.settings, settings.sendsAudio {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import Logging
 internal import Observability
@@ -18,9 +19,9 @@ extension PeerConnection {
         let hasMedia = [MediaKind.audio, .video].contains { !policy.sent($0).isEmpty || !policy.received($0).isEmpty }
         guard hasMedia else { throw GStreamerError(.negotiation, "there is nothing to offer") }
         for kind in [MediaKind.audio, .video] {
-            if let codec = policy.sent(kind).first, let format = SendFormat(codec), let camera = CameraCodec(codec) {
-                let branch = try bin.addSender(format)
-                self.state.withLock { $0.senders[kind] = Sender(branch: branch, codec: camera) }
+            if let codec = policy.sent(kind).first {
+                let branch = try bin.addSender(SendFormat(codec))
+                self.state.withLock { $0.senders[kind] = Sender(branch: branch, codec: codec) }
             } else if let codec = policy.received(kind).first {
                 try bin.addReceiver(caps: SendFormat.receiveCaps(codec), retransmission: kind == .video)
             }
@@ -30,20 +31,18 @@ extension PeerConnection {
     /// A sender for each m-line that the answer will send on and that has none yet.
     func prepareAnswer(_ bin: WebRTCBin) throws {
         for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
-            guard self.state.withLock({ $0.senders[media.kind] }) == nil, let format = SendFormat(media),
-                let codec = CameraCodec(media.codec.codec)
-            else { continue }
-            let branch = try bin.addSender(format, mLineIndex: media.innerIndex)
-            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
+            guard self.state.withLock({ $0.senders[media.kind] }) == nil else { continue }
+            let branch = try bin.addSender(SendFormat(media), mLineIndex: media.innerIndex)
+            self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: media.codec.codec) }
         }
     }
 
     /// The peer may have picked another codec, or another number for it, than we prepared.
     func adaptSenders(_ bin: WebRTCBin) throws {
         for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.ourDirection.sends {
-            guard let sender = self.state.withLock({ $0.senders[media.kind] }), let format = SendFormat(media),
-                let codec = CameraCodec(media.codec.codec),
-                SendFormat(media.codec.codec) != format || sender.codec != codec
+            let format = SendFormat(media), codec = media.codec.codec
+            guard let sender = self.state.withLock({ $0.senders[media.kind] }),
+                SendFormat(codec) != format || sender.codec != codec
             else { continue }
             let branch = try bin.replace(sender.branch, with: format)
             self.state.withLock { $0.senders[media.kind] = Sender(branch: branch, codec: codec) }
@@ -75,7 +74,7 @@ extension PeerConnection {
     ///
     /// Any thread; twenty times a second.
     /// - Returns: nil while it gets no video, and where the rate is fixed.
-    func followNetwork(at now: UInt64) -> (codec: CameraCodec, limit: RateLimit)? {
+    func followNetwork(at now: UInt64) -> (codec: MediaCodec, limit: RateLimit)? {
         guard let bin = self.bin, let settings = self.context.camera?.settings else { return nil }
         return self.state.withLock { state in
             state.rate?.limit(minimum: settings.minimumBitsPerSecond, maximum: settings.bitsPerSecond)

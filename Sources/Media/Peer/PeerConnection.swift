@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 internal import Dispatch
 public import GStreamer
 public import Logging
@@ -43,7 +44,7 @@ public final class PeerConnection: Sendable {
         var waiting: [ReceivedStream] = []
         var taps: [TrackTap] = []
         var senders: [MediaKind: Sender] = [:]
-        var consumers: [CameraCodec: FanOut.Consumer] = [:]
+        var consumers: [MediaCodec: FanOut.Consumer] = [:]
         var chat: ChatReceiver?
         /// What its network takes; nil where the rate is fixed.
         var rate: RateController?
@@ -51,7 +52,7 @@ public final class PeerConnection: Sendable {
 
     struct Sender {
         var branch: SendBranch
-        var codec: CameraCodec
+        var codec: MediaCodec
     }
 
     /// What the comparison of the peer's certificate with its description said.
@@ -296,7 +297,7 @@ public final class PeerConnection: Sendable {
     /// Buffers sent so far, by codec.
     ///
     /// Any thread.
-    public var sent: [CameraCodec: ConsumerCounters] {
+    public var sent: [MediaCodec: ConsumerCounters] {
         self.state.withLock { $0.consumers.mapValues(\.counters) }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import Matroska
 public import Observability
 public import Storage
@@ -17,5 +18,5 @@ public enum RecorderEvent: Sendable, Hashable {
     /// Media are being lost on this side; said once for each recording.
     case degraded(RecordingFolder?, part: Int, reason: String)
     /// The first unit of a track is in its file, so long after the offer; `parts` are the steps of that.
-    case firstUnit(participant: String, kind: Codec.Kind, delay: Duration, parts: [SetupPart: Duration])
+    case firstUnit(participant: String, kind: MediaKind, delay: Duration, parts: [SetupPart: Duration])
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 internal import Foundation
 public import GStreamer
 public import Logging
@@ -108,7 +109,7 @@ public final class RecorderThread: Sendable {
     /// The newest keyframe of a participant's picture, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
-    public func lastKeyframe(participant: String) -> (codec: Codec, bytes: [UInt8])? {
+    public func lastKeyframe(participant: String) -> (codec: MediaCodec, bytes: [UInt8])? {
         self.exchange.ask(or: nil) { $0.stillOrdered(of: participant) }
     }
 

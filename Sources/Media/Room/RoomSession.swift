@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 public import Logging
 internal import Observability
@@ -228,13 +229,13 @@ public final class RoomSession: Sendable {
 
     /// Twenty times a second: what the networks of the peers take of the camera.
     private func followNetworks(_ camera: CameraSource) async {
-        func follow(_ peers: [CameraCodec: [RateLimit]], at now: UInt64) {
+        func follow(_ peers: [MediaCodec: [RateLimit]], at now: UInt64) {
             guard camera.follow(peers, of: ObjectIdentifier(self), at: now) else { return }
             self.context.control.enqueue { camera.applyRates() }
         }
         while (try? await Task.sleep(for: .milliseconds(50))) != nil {
             let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-            var peers: [CameraCodec: [RateLimit]] = [:]
+            var peers: [MediaCodec: [RateLimit]] = [:]
             for connection in self.connections {
                 guard let (codec, limit) = connection.followNetwork(at: now) else { continue }
                 peers[codec, default: []].append(limit)

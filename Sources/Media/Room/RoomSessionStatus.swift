@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 internal import Session
 public import Signalling
 
@@ -26,7 +27,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
     /// Facts counted by kind: what was ignored, refused, rebuilt.
     public var counters: [String: Int] = [:]
     /// Buffers sent, by codec, over all peers there ever were.
-    public var sent: [CameraCodec: UInt64] = [:]
+    public var sent: [MediaCodec: UInt64] = [:]
     /// How media reach each peer that is connected.
     public var paths: [PeerID: MediaPath] = [:]
     /// The last reason for which a peer was refused or given up.

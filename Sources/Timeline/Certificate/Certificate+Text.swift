@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+internal import Codecs
 
 extension Certificate.Verdict {
     /// The verdict as people say it.

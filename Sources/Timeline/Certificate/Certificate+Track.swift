@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 extension Certificate {
     /// A stretch of time; from the recording's first unit, unless somebody says from where.
     public struct Span: Sendable, Hashable, Codable {

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
-
-/// Whether a track carries pictures or sound.
-public enum MediaKind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Pictures.
-    case video
-    /// Sound.
-    case audio
-}
+public import Codecs
 
 /// The first record of a journal: which recording this is, and both clocks at one instant.
 public struct RecordingStarted: Sendable, Hashable, Codable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import Export
 internal import Foundation
 internal import GStreamer
@@ -119,7 +120,7 @@ public struct ExportJob: Sendable {
             isNoted: false,
             progress: progress
         )
-        let codecs = report.tracks.compactMap { Codec(rawValue: $0.codec) }
+        let codecs = report.tracks.compactMap { MediaCodec(rawValue: $0.codec) }
         let mediaType = BrowserRemux.mediaType(codecs)
         let output = self.output ?? base + (mediaType == "video/mp4" ? ".mp4" : ".webm")
         if BrowserRemux.isNeeded(codecs) {

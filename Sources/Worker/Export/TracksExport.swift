@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 public import Export
 internal import Foundation
 internal import GStreamer
@@ -53,7 +54,7 @@ public enum TracksExport {
         try BrowserRemux.run(
             from: intermediate,
             to: remuxed,
-            codecs: report.tracks.compactMap { Codec(rawValue: $0.codec) },
+            codecs: report.tracks.compactMap { MediaCodec(rawValue: $0.codec) },
             asMP4: true,
             limit: .seconds(Int64(clamping: 60 + report.bytes / Self.slowestBytesPerSecond))
         )

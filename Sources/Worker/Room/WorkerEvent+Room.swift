@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Matroska
 internal import Media
 internal import Observability

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Foundation
 internal import GStreamer
 internal import Matroska
@@ -24,7 +25,7 @@ extension WorkerRoom {
     }
 
     /// The newest keyframe; waits for the first one that is asked for.
-    private func keyframe(of participant: String) async throws -> (Codec, [UInt8])? {
+    private func keyframe(of participant: String) async throws -> (MediaCodec, [UInt8])? {
         let deadline = ContinuousClock.now + Self.keyframeLimit
         while true {
             let found = try await self.control.run("reading a keyframe") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
@@ -48,6 +49,17 @@ import Testing
             let again = try await client.send(.get, "/" + name, headers: [.ifNoneMatch: tag])
             #expect(again.status == .notModified)
             #expect(again.body.readableBytes == 0)
+        }
+    }
+
+    @Test func thePageListensToEveryKindOfEvent() async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let kinds = String(buffer: try await client.send(.get, "/kinds.js").body)
+            for kind in DaemonEvent.Kind.allCases { #expect(kinds.contains("\"\(kind.rawValue)\"")) }
+            let feed = String(buffer: try await client.send(.get, "/feed.js").body)
+            #expect(feed.contains("import { KINDS } from \"./kinds.js\""))
+            #expect(!feed.contains("\"room.joined\""), "kinds are named once")
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Codecs
 internal import Foundation
 internal import Matroska
 internal import Recording
@@ -63,7 +64,7 @@ enum JournalTarget {
         )
         let journal = try JournalWriter(folder: folder)
         var tracks: [String: Data] = [:]
-        for (number, codec) in [(1, Codec.opus), (2, .pcmu)] {
+        for (number, codec) in [(1, MediaCodec.opus), (2, .pcmu)] {
             let writer = TrackFileWriter(
                 folder: folder,
                 journal: journal,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import ConfigurationFile
 import Logging
 import PipelineCatalogue
@@ -100,7 +101,7 @@ private final class Followed {
     @Test func aCodecThatNobodyTakesStartsWithAll() throws {
         let camera = try Self.camera()
         let session = Session()
-        func follow(_ limits: [CameraCodec: [RateLimit]], at now: UInt64) -> Bool {
+        func follow(_ limits: [MediaCodec: [RateLimit]], at now: UInt64) -> Bool {
             camera.follow(limits, of: ObjectIdentifier(session), at: now)
         }
         #expect(follow([.vp8: [Self.limit(600_000)], .h264: [Self.limit(1_500_000)]], at: 0))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import GStreamer
 import Matroska
 import Testing
@@ -120,7 +121,7 @@ import Testing
             lines: formats.enumerated().map { index, format in
                 OutputDescription.Line(
                     port: UInt16(5004 + 2 * index),
-                    payloadType: format.usualPayloadType,
+                    payloadType: format.codec.usualPayloadType,
                     format: format,
                     ssrc: UInt32(index + 1),
                     key: key
@@ -170,12 +171,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (Codec.vp8, "VP8/90000", 90_000), (.vp9, "VP9/90000", 90_000), (.pcmu, "PCMU/8000", 8000),
+        (MediaCodec.vp8, "VP8/90000", 90_000), (.vp9, "VP9/90000", 90_000), (.pcmu, "PCMU/8000", 8000),
         (.pcma, "PCMA/8000", 8000),
     ])
-    func everyCodecHasItsName(_ codec: Codec, _ map: String, _ rate: Int) {
+    func everyCodecHasItsName(_ codec: MediaCodec, _ map: String, _ rate: Int) {
         let format = OutputFormat(codec: codec, clockRateHz: rate, channels: 0)
-        #expect(Self.description([format]).contains("a=rtpmap:\(format.usualPayloadType) \(map)\r\n"))
+        #expect(Self.description([format]).contains("a=rtpmap:\(format.codec.usualPayloadType) \(map)\r\n"))
     }
 
     @Test func groupsAndFamilies() {

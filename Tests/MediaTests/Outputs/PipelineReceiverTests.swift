@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import GStreamer
 import Matroska
 import PipelineCatalogue
@@ -8,13 +9,13 @@ import Testing
 @testable import Media
 
 @Suite struct PipelineReceiverTests {
-    private static func file(_ accepts: [PipelineMedia: [String]]) -> PipelineFile {
+    private static func file(_ accepts: [MediaKind: [String]]) -> PipelineFile {
         var file = PipelineFile(kind: .output, name: "x", description: "X.", launch: "fakesink name=in_video")
         file.accepts = accepts
         return file
     }
 
-    private static func source(_ codecs: Codec...) -> PipelineSource {
+    private static func source(_ codecs: MediaCodec...) -> PipelineSource {
         var source = PipelineSource(participant: "ada")
         for codec in codecs {
             source.streams[codec.kind] = PipelineSource.Stream(
@@ -28,18 +29,18 @@ import Testing
         return source
     }
 
-    private static func launch(_ accepts: [PipelineMedia: [String]], _ codecs: Codec...) throws -> String {
+    private static func launch(_ accepts: [MediaKind: [String]], _ codecs: MediaCodec...) throws -> String {
         var source = PipelineSource(participant: "ada")
         for codec in codecs { source.streams.merge(Self.source(codec).streams) { $1 } }
         return try PipelineReceiver(source, Self.file(accepts), decodesWithFFmpeg: false).launch
     }
 
     @Test(arguments: [
-        (Codec.vp8, "! vp8dec !"), (.vp9, "! vp9dec !"), (.h264, "! openh264dec !"), (.opus, "! opusdec !"),
+        (MediaCodec.vp8, "! vp8dec !"), (.vp9, "! vp9dec !"), (.h264, "! openh264dec !"), (.opus, "! opusdec !"),
         (.pcmu, "! mulawdec !"), (.pcma, "! alawdec !"),
     ])
-    func whatIsWantedRawIsDecoded(codec: Codec, decoder: String) throws {
-        let media = codec.kind == .video ? PipelineMedia.video : .audio
+    func whatIsWantedRawIsDecoded(codec: MediaCodec, decoder: String) throws {
+        let media = codec.kind == .video ? MediaKind.video : .audio
         let text = try Self.launch([media: ["raw"]], codec)
         #expect(text.contains(decoder), "\(text)")
         #expect(text.contains("leaky=downstream") && text.hasSuffix("! in_\(media.rawValue).sink"), "\(text)")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 import Foundation
 import Logging
 import Matroska
@@ -54,7 +55,7 @@ import Testing
 
     private func add(
         _ participant: String,
-        _ codec: Codec = .vp8,
+        _ codec: MediaCodec = .vp8,
         connection: UInt64 = 1,
         to outputs: RTPOutputs
     ) {

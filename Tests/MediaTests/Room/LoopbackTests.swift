@@ -2,6 +2,7 @@
 
 import CGStreamer
 import CTapedeck
+internal import Codecs
 import Foundation
 import Matroska
 import Recording
@@ -26,7 +27,7 @@ struct LoopbackTests {
         var reorderBuffers: [Bool]
         /// How often each of the recorder's sockets was looked at, and how many packets that brought.
         var reads: [(looks: UInt64, packets: UInt64)]
-        var sent: [CameraCodec: UInt64]
+        var sent: [MediaCodec: UInt64]
     }
 
     /// Runs a camera and a recorder until `isDone` says so, then stops both.
@@ -60,7 +61,7 @@ struct LoopbackTests {
         } else {
             LoopbackSignaller.join(recorderEnd, cameraEnd)
         }
-        var sent: [CameraCodec: UInt64] = [:]
+        var sent: [MediaCodec: UInt64] = [:]
         var reorderBuffers: [Bool] = []
         var reads: [(looks: UInt64, packets: UInt64)] = []
         await withTaskGroup(of: Void.self) { group in
@@ -97,7 +98,7 @@ struct LoopbackTests {
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         let tracks = result.recorder.status.tracks
         #expect(tracks.count == 2)
-        let expected = [PreferredCodec.h264: Matroska.Codec.h264, .vp9: .vp9][codec] ?? .vp8
+        let expected = [PreferredCodec.h264: MediaCodec.h264, .vp9: .vp9][codec] ?? .vp8
         #expect(tracks.contains { $0.codec == expected && $0.size ?? (0, 0) == (1280, 720) })
         #expect(tracks.contains { $0.codec == .opus })
         for track in tracks {

@@ -2,6 +2,7 @@
 
 import CGStreamer
 import CTapedeck
+internal import Codecs
 import Foundation
 import Logging
 import Matroska
@@ -59,7 +60,7 @@ final class RecorderFeed: Sendable {
     }
 
     /// Opens a track; its number is for `push`.
-    func open(_ codec: Codec, participant: String = "alice") -> UInt64 {
+    func open(_ codec: MediaCodec, participant: String = "alice") -> UInt64 {
         let track = ReceivedTrack(
             participant: participant,
             codec: codec,

@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A codec that WebRTC peers send and that this module can write.
-public enum Codec: String, Sendable, Hashable, Codable, CaseIterable {
-    /// VP8 (RFC 6386).
-    case vp8
-    /// VP9.
-    case vp9
-    /// H.264, stored with 4-byte lengths (ISO/IEC 14496-15).
-    case h264
-    /// Opus (RFC 6716).
-    case opus
-    /// G.711 µ-law.
-    case pcmu
-    /// G.711 A-law.
-    case pcma
+public import Codecs
 
-    /// What a codec carries.
-    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Moving pictures.
-        case video
-        /// Sound.
-        case audio
-    }
-
-    /// Whether the codec carries pictures or sound.
-    public var kind: Kind {
-        switch self {
-        case .vp8, .vp9, .h264: .video
-        case .opus, .pcmu, .pcma: .audio
-        }
-    }
-
+extension MediaCodec {
     /// The CodecID of the track entry (Matroska codec registry).
     ///
     /// Both G.711 laws share one and differ in CodecPrivate.

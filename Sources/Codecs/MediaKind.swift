@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a track carries: a media section of a description, a file, a pipeline's port.
+public enum MediaKind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// `m=video`.
+    case video
+    /// `m=audio`.
+    case audio
+}

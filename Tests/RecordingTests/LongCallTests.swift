@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Codecs
+import Matroska
+import Storage
+import Testing
+import Timeline
+
+@testable import Recording
+
+/// Calls of many hours, whose time is the test's.
+@Suite struct LongCallTests {
+    /// A unit every two seconds, each of which begins a cluster, as units of a second do in a call.
+    private static let seconds = stride(from: 0, to: 8 * 3600, by: 2)
+
+    @Test func whoLeavesAfterEightHoursCostsTheOthersNothing() throws {
+        let feed = RecordingFeed()
+        let video = feed.open(.vp8, participant: "alice", ssrc: 1)
+        let names = ["alice", "bob", "carol", "dave"]
+        let audio = names.enumerated().map { feed.open(.opus, participant: $1, ssrc: UInt32($0) + 2) }
+        for second in Self.seconds {
+            let now = Int64(second) * 1000
+            feed.push(video, second == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: now)
+            for track in audio { feed.push(track, FedUnit.opus, at: now, rateHz: 48_000) }
+        }
+        let before = feed.written
+        #expect(before == UInt64(5 * Self.seconds.underestimatedCount))
+        feed.isDiskBusy = true
+        _ = feed.takeNames()
+        feed.tell { $0.participantLeft("alice", reason: "left") }
+        #expect(feed.completing == ["file": 2])
+        for action in feed.actions {
+            guard case .complete(let completion) = action, case .file(let end) = completion.work else { continue }
+            #expect(end.finish.patches.count <= 5, "eight hours end in a handful of writes")
+        }
+        // The others go on while the disk is busy with the files of who left.
+        for second in 0..<60 {
+            let now = Int64(8 * 3600 + second) * 1000
+            for track in audio.dropFirst() {
+                #expect(feed.push(track, FedUnit.opus, at: now, rateHz: 48_000) != .leftOut)
+            }
+        }
+        #expect(feed.written == before + 3 * 60)
+        feed.end()
+        while feed.completes(.oldest) {}
+        #expect(feed.finished.map(\.reason) == ["test"])
+        let recording = try ReadRecording(try #require(feed.folders.first))
+        #expect(recording.units.count == 5)
+        let hours = Self.seconds.underestimatedCount
+        for (file, times) in recording.units {
+            #expect(times.count == (file.contains("alice") ? hours : hours + 60), "\(file)")
+        }
+        let closed = recording.entries.count { if case .trackClosed = $0.record { true } else { false } }
+        #expect(closed == 5)
+    }
+}
