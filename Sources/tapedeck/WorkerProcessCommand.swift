@@ -43,10 +43,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     var participant: String?
 
     @Option(help: "From here on, for example 90s, counted from the recording's first unit.")
-    var from: TimeArgument?
+    var from: TimeOffset?
 
     @Option(help: "Up to here, counted from the recording's first unit.")
-    var to: TimeArgument?
+    var to: TimeOffset?
 
     @Option(help: "Where the file goes; in the recording's folder if left out.")
     var output: String?
@@ -76,6 +76,12 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         termination.activate()
         await worker.run()
         termination.cancel()
+    }
+
+    /// Says why a job's arguments were not taken, as the job itself would have: its daemon waits for a word.
+    static func refuse(_ arguments: [String], _ reason: String) {
+        guard arguments.first == Self.configuration.commandName, arguments.contains("--export") else { return }
+        try? Output.json(ExportJobEvent.failed(message: reason, retriable: false))
     }
 
     private func export(_ folder: String) throws {

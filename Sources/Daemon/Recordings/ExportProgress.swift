@@ -12,15 +12,15 @@ final class ExportProgress: Sendable {
         var fraction = 0.0
         var file: String?
         var error: String?
-        var isRetriable = true
+        var isRetriable: Bool?
     }
 
     private let state = Mutex(State())
 
     var file: String? { self.state.withLock { $0.file } }
     var error: String? { self.state.withLock { $0.error } }
-    /// Whether another try may end otherwise; also for a job that ended without a word.
-    var isRetriable: Bool { self.state.withLock { $0.isRetriable } }
+    /// Whether another try may end otherwise; nil for a job that ended without a word.
+    var isRetriable: Bool? { self.state.withLock { $0.isRetriable } }
     var fraction: Double { self.state.withLock { $0.fraction } }
 
     /// Takes a line of the job.

@@ -403,9 +403,9 @@ actor RecordingKeeper: Service {
             export.finished = .now()
             export.file = progress.file.map { Self.relative($0, to: folder) }
             export.progress = failure == nil ? 1 : export.progress
-            export.error = progress.error ?? failure
+            export.error = progress.error ?? failure?.description
             export.state = .done
-            if failure != nil { self.fail(&export, isRetriable: progress.isRetriable) }
+            if let failure { self.fail(&export, isRetriable: progress.isRetriable ?? failure.isRetriable) }
             try await self.catalogue.save(export)
             await self.refresh(folder, state: .finished)
         } catch {
@@ -444,9 +444,9 @@ actor RecordingKeeper: Service {
         path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
     }
 
-    /// Not the number itself, which may be written with an exponent.
+    /// Not the number itself, which may be written with an exponent; no job takes more than a year.
     private static func milliseconds(_ seconds: Double) -> String {
-        "\(Int64((min(max(seconds, 0), 1e9) * 1000).rounded()))ms"
+        "\(Int64((min(max(seconds, 0), 31_536_000) * 1000).rounded()))ms"
     }
 
     private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
