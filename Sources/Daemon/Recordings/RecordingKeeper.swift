@@ -11,8 +11,11 @@ import Rooms
 import ServiceLifecycle
 import Storage
 import Supervision
+import Synchronization
 
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
+///
+/// It reads files, on a thread of its own: whoever must not wait for the disk asks for its `figures`.
 actor RecordingKeeper: Service {
     let catalogue: Catalogue
     let bus: EventBus
@@ -21,25 +24,37 @@ actor RecordingKeeper: Service {
     private let exportJobs: Int
     private let metrics: DaemonMetrics
     /// Recordings that go on, and their folders.
-    private(set) var active: [RecordingID: String] = [:]
+    private(set) var active: [RecordingID: String] = [:] {
+        didSet { self.shared.withLock { [count = self.active.count] in $0.figures.activeRecordings = count } }
+    }
     /// The exports that each of them gets.
     private var orders: [RecordingID: [ExportOrder]] = [:]
     /// The exports of what an earlier life recorded, by room.
     private let roomOrders: [String: [ExportOrder]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
-    /// How the disk is, as the housekeeper last measured; nil before it did.
-    private(set) var disk: DiskFigures?
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it.
     private var waitsForSpace: [String: UTCTime] = [:]
-    /// When the next export that waits for a time or for space is due.
-    private var nextDue: UTCTime?
     /// Exports that run.
     private var running: Set<String> = []
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
+    private let thread = DiskThread(name: "recordings")
+    private nonisolated let shared = Mutex(Shared())
+
+    /// What others read and write without waiting for the keeper.
+    private struct Shared {
+        var figures = KeeperFigures()
+        /// When the next export that waits for a time or for space is due.
+        var nextDue: UTCTime?
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
+
+    /// What was last known, from memory: never waits, from any thread.
+    nonisolated var figures: KeeperFigures { self.shared.withLock { $0.figures } }
 
     /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
     private static let knownThatEndTheSearch = 50
@@ -77,6 +92,10 @@ actor RecordingKeeper: Service {
     ///
     /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
     func run() async throws {
+        await self.attempt("count exports") {
+            let count = try await self.catalogue.pendingExports().count
+            self.shared.withLock { $0.figures.pendingExports = count }
+        }
         let earlier = await self.recordingsOfEarlierLife()
         await self.repair()
         let held = await self.exportForgotten(earlier)
@@ -151,11 +170,13 @@ actor RecordingKeeper: Service {
         }
     }
 
-    /// About once a second.
-    func note(_ figures: DiskFigures) {
-        let isFirst = self.disk == nil
-        self.disk = figures
-        if isFirst || self.nextDue.map({ $0 <= .now() }) == true { self.wake.yield() }
+    /// About once a second; never waits.
+    nonisolated func note(_ disk: DiskFigures) {
+        let isWanted = self.shared.withLock { shared in
+            defer { (shared.figures.disk, shared.figures.measured) = (disk, .now) }
+            return shared.figures.disk == nil || shared.nextDue.map { $0 <= .now() } == true
+        }
+        if isWanted { self.wake.yield() }
     }
 
     // MARK: Deletion
@@ -307,6 +328,7 @@ actor RecordingKeeper: Service {
 
     func enqueue(_ export: ExportEntry) async -> Bool {
         guard await self.attempt("queue an export", { try await self.catalogue.save(export) }) else { return false }
+        self.shared.withLock { $0.figures.pendingExports += 1 }
         self.wake.yield()
         return true
     }
@@ -329,6 +351,7 @@ actor RecordingKeeper: Service {
         var pending: [ExportEntry] = []
         await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
         self.metrics.exportQueue(length: pending.count)
+        self.shared.withLock { [count = pending.count] in $0.figures.pendingExports = count }
         let now = UTCTime.now()
         let ids = Set(pending.map(\.id))
         self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
@@ -343,13 +366,14 @@ actor RecordingKeeper: Service {
                 next.append(export)
             }
         }
-        self.nextDue = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        let due = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        self.shared.withLock { $0.nextDue = due }
         return next
     }
 
     /// Puts an export off if there is no space for it.
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
-        guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else {
+        guard let disk = self.figures.disk, let recording = try? await self.catalogue.recording(export.recording) else {
             return false
         }
         // The catalogue may not know yet how large it has become.
