@@ -99,6 +99,7 @@ actor RecordingKeeper: Service {
         let earlier = await self.recordingsOfEarlierLife()
         await self.repair()
         let held = await self.exportForgotten(earlier)
+        await self.exportTakenOver()
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
         self.wake.yield()
         await withDiscardingTaskGroup { group in
@@ -303,15 +304,30 @@ actor RecordingKeeper: Service {
         return held
     }
 
+    /// Queues the exports of what a catalogue that was made anew found finished.
+    private func exportTakenOver() async {
+        await self.attempt("look for recordings without exports") {
+            for entry in try await self.catalogue.recordingsToExport() where self.active[entry.id] == nil {
+                var areOrdered = true
+                for order in self.orders(of: entry.id, in: entry.room) {
+                    areOrdered = await self.enqueue(entry.id, order) != nil && areOrdered
+                }
+                // A disk that was full is asked again after the next start.
+                if areOrdered { try await self.catalogue.exportsOrdered(of: entry.id) }
+            }
+        }
+    }
+
     /// Takes over what workers that outlived their supervisor are still closing, when they are done or dead.
     private func waitForEarlierWorkers(_ folders: [RecordingFolder]) async {
         var held = folders
         while !held.isEmpty, (try? await Task.sleep(for: .seconds(1))) != nil {
             // A worker of this life tells of its own.
             held.removeAll { self.active[$0.id] != nil }
-            guard held.contains(where: { !$0.isHeld }) else { continue }
-            // For one that died before it was done.
-            await self.repair()
+            let released = held.filter { !$0.isHeld }
+            guard !released.isEmpty else { continue }
+            // For one that died before it was done; others that nobody holds may have a room that goes on with them.
+            await self.repair(only: Set(released.map(\.id)))
             held = await self.exportForgotten(held)
         }
     }
