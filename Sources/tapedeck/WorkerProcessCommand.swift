@@ -6,6 +6,7 @@ import Foundation
 import Rooms
 import Storage
 import Supervision
+import Synchronization
 import Worker
 
 /// `tapedeck worker`: what the daemon starts; people have no use for it.
@@ -87,7 +88,15 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     private func export(_ folder: String) throws {
         do {
             let job = try self.job(try RecordingFolder.open(path: folder))
-            let result = try job.run { try? Output.json($0) }
+            let last = Mutex(ExportJobEvent.progress(bytesDone: 0, bytesTotal: 0))
+            // While files are read back, hashed and remuxed it is as far as it was.
+            let pulse = JobPulse { try? Output.json(last.withLock { $0 }) }
+            defer { pulse.stop() }
+            let result = try job.run { event in
+                last.withLock { $0 = event }
+                try? Output.json(event)
+            }
+            pulse.stop()
             try Output.json(ExportJobEvent.finished(result))
         } catch {
             let failure = CommandFailure(error)

@@ -242,7 +242,7 @@ actor RecordingKeeper: Service {
     ///
     /// - Parameter only: which of them; nil for all.
     func repair(only: Set<RecordingID>? = nil) async {
-        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json"]
+        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json", "--pulse"]
         for id in (only ?? []).sorted(by: { $0.rawValue < $1.rawValue }) { arguments += ["--only", id.rawValue] }
         let failure = await self.jobs.run(arguments) { line in
             await self.noteRepaired(line)
@@ -436,9 +436,10 @@ actor RecordingKeeper: Service {
             let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage).path
             let progress = ExportProgress()
             let failure = await self.jobs.run(Self.arguments(export, folder)) { line in
-                guard progress.take(line) else { return }
-                await self.note(progress: progress.fraction, of: queued.id, recording, details)
+                guard let percent = progress.take(line) else { return }
+                await self.note(percent, of: queued.id, recording, details)
             }
+            if let percent = progress.untold { await self.note(percent, of: queued.id, recording, details) }
             export = try await self.catalogue.export(queued.id)
             export.finished = .now()
             export.file = progress.file.map { Self.relative($0, to: folder) }
@@ -498,16 +499,16 @@ actor RecordingKeeper: Service {
         return arguments
     }
 
-    private func note(progress: Double, of id: String, _ recording: String, _ details: [String: String]) async {
+    private func note(_ percent: Int, of id: String, _ recording: String, _ details: [String: String]) async {
         await self.attempt("note progress") {
             var export = try await self.catalogue.export(id)
-            export.progress = progress
+            export.progress = Double(percent) / 100
             try await self.catalogue.save(export)
         }
         self.bus.publish(
             .exportProgress,
             recording: recording,
-            details.merging(["progress": "\(Int(progress * 100))"]) { $1 }
+            details.merging(["progress": "\(percent)"]) { $1 }
         )
     }
 

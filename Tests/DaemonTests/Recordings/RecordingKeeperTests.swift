@@ -59,6 +59,23 @@ import Timeline
         #expect(export.state == .queued && export.attempts == 1 && event.details["next"] != nil)
     }
 
+    @Test func theLastProgressIsToldBeforeTheEnd() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let script = [50, 99, 100].map { #"echo '{"progress":{"bytesDone":\#($0),"bytesTotal":100}}'"# }
+        let keeper = try self.bench.keeper(exports: script.joined(separator: "\n"))
+        _ = try #require(await keeper.enqueue(folder.id, ExportOrder(layout: "tracks")))
+        let told = try await keeper.running {
+            var told: [String] = []
+            for await event in self.bench.events {
+                if event.kind == .exportProgress { told.append(event.details["progress"] ?? "") }
+                if event.kind == .exportFinished { break }
+            }
+            return told
+        }
+        #expect(told.first == "50" && told.last == "100", "\(told)")
+    }
+
     @Test func whatAnEarlierWorkerLeavesIsRepairedAlone() async throws {
         let held = try self.bench.makeRecording(1, isFinished: false)
         // Of a room whose worker died, and that waits for its next one.
