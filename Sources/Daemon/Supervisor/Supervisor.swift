@@ -363,6 +363,7 @@ actor Supervisor: Service {
             self.nextWaiter += 1
             self.waiters[self.nextWaiter] = Waiter(
                 room: room,
+                command: command.name,
                 question: question,
                 deadline: self.now + limit,
                 continuation: continuation
