@@ -369,13 +369,14 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Digests", "Rooms", "Storage",
-                "Supervision", logging,
+                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Digests", "Observability",
+                "Rooms", "Storage", "Supervision", "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
+            exclude: ["job.sh"],
             swiftSettings: settings
         ),
         .testTarget(name: "DecodingTests", dependencies: ["Codecs", "Decoding", "Timeline"], swiftSettings: settings),

@@ -62,6 +62,27 @@ extension Catalogue {
         }
     }
 
+    /// Recordings that a rebuild took over as finished and that have no export, oldest first, without participants and
+    /// tracks.
+    public func recordingsToExport() async throws -> [RecordingEntry] {
+        try await self.write { database in
+            try database.execute(
+                sql: "DELETE FROM to_export WHERE EXISTS (SELECT 1 FROM exports WHERE recording = to_export.recording)"
+            )
+            return try Row.fetchAll(
+                database,
+                sql: "SELECT recordings.* FROM recordings JOIN to_export ON id = recording ORDER BY position"
+            ).map(RecordingEntry.init)
+        }
+    }
+
+    /// A recording's exports were ordered, or it gets none: `recordingsToExport()` tells of it no more.
+    public func exportsOrdered(of recording: RecordingID) async throws {
+        try await self.write { database in
+            try database.execute(sql: "DELETE FROM to_export WHERE recording = ?", arguments: [recording.rawValue])
+        }
+    }
+
     /// Notes the exports that a manifest knows and the catalogue does not.
     static func saveExports(of summary: RecordingSummary, _ database: Database) throws {
         for done in summary.exports.suffix(Self.maximumExportsPerRecording) {

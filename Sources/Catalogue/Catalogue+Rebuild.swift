@@ -47,7 +47,8 @@ extension Catalogue {
 
     /// Brings the catalogue in line with the recordings' folders.
     ///
-    /// Folders are read and never changed. Recordings that go on must be named in `active`: only their folders tell nothing about that. Idempotent; may be
+    /// Folders are read and never changed. What is taken over as finished and has no export is found by
+    /// `recordingsToExport()`. Recordings that go on must be named in `active`: only their folders tell nothing about that. Idempotent; may be
     /// interrupted by cancelling its task, and called again.
     ///
     /// - Parameters:
@@ -79,7 +80,7 @@ extension Catalogue {
                     report.note(.init(path: folder.path, reason: error.message), limit: Self.maximumReported)
                 }
             }
-            try await self.take(summaries)
+            try await self.take(summaries, known)
             report.read += summaries.count
             done = min(done + Self.batch, folders.count)
             progress(RebuildProgress(done: done, total: folders.count))
@@ -95,13 +96,21 @@ extension Catalogue {
         return report
     }
 
-    private func take(_ summaries: [RecordingSummary]) async throws {
+    private func take(
+        _ summaries: [RecordingSummary],
+        _ known: [RecordingID: RecordingEntry.State]
+    ) async throws {
         guard !summaries.isEmpty else { return }
         let storage = self.storage
         try await self.write { database in
             for summary in summaries {
                 try Self.save(RecordingEntry(summary, storage: storage), database)
                 try Self.saveExports(of: summary, database)
+                guard summary.isFinished, known[summary.folder.id] != .finished else { continue }
+                try database.execute(
+                    sql: "INSERT OR IGNORE INTO to_export (recording) VALUES (?)",
+                    arguments: [summary.folder.id.rawValue]
+                )
             }
         }
     }

@@ -107,7 +107,10 @@ public final class Catalogue: Sendable {
             case ELOOP: throw Foreign(reason: "it is a symbolic link")
             case EISDIR: throw Foreign(reason: "it is a directory")
             case let code:
-                throw CatalogueError(.storage, "cannot open \(path): \(String(cString: strerror(code)))")
+                throw CatalogueError(
+                    [EACCES, EPERM, EROFS, ENOTDIR].contains(code) ? .denied : .storage,
+                    "cannot open \(path): \(String(cString: strerror(code)))"
+                )
             }
         }
         defer { _ = Glibc.close(descriptor) }

@@ -10,8 +10,11 @@ public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible
         case notFound
         /// A cursor, an id or a limit is not one that the catalogue gave or takes.
         case invalid
-        /// The file cannot be opened, read or written: disk full, no permission, damaged, locked for too long.
+        /// The file cannot be opened, read or written: disk full, damaged, locked for too long.
         case storage
+        /// The file may not be written where it is, until somebody changes that: no permission, a read-only file system, or
+        /// no directory.
+        case denied
     }
 
     /// Whose fault it is.
@@ -36,13 +39,18 @@ public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible
     /// What SQLite said; never the values of a statement.
     init(_ error: DatabaseError) {
         self.init(
-            .storage,
+            [.SQLITE_PERM, .SQLITE_READONLY].contains(error.resultCode) ? .denied : .storage,
             "the catalogue failed: \(error.message ?? "no message") (SQLite \(error.extendedResultCode.rawValue))"
         )
     }
 
     /// Whose fault it is.
-    public var blame: Blame { self.code == .storage ? .destination : .request }
+    public var blame: Blame {
+        switch self.code {
+        case .notFound, .invalid: .request
+        case .storage, .denied: .destination
+        }
+    }
 
     /// Whether the same attempt may succeed later.
     public var isRetriable: Bool { self.code == .storage }

@@ -19,6 +19,16 @@ enum Schema {
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN due_ns INTEGER")
         }
+        migrator.registerMigration("4 recordings to export") {
+            // Those that a rebuild took over as finished: nobody has ordered their exports yet.
+            try $0.execute(
+                sql: """
+                    CREATE TABLE to_export (
+                        recording TEXT PRIMARY KEY REFERENCES recordings (id) ON DELETE CASCADE
+                    ) WITHOUT ROWID
+                    """
+            )
+        }
         return migrator
     }
 

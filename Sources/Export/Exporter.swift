@@ -83,6 +83,7 @@ public enum Exporter {
         if case .series = subject, layout != .tracks {
             throw ExportError(.noSeries, "a series is exported in the layout tracks, not in \(layout.rawValue)")
         }
+        for folder in subject.folders { RecordingRepair.completeFiles(of: folder) }
         var warnings: [String] = []
         let input = try ExportInput(subject, keepsDamaged: options.keepsDamagedUnits)
         let contents = input.contents

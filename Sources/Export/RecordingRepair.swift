@@ -65,6 +65,36 @@ public enum RecordingRepair {
         }
     }
 
+    /// Gives the files of a finished recording their index that have none: a write to them failed, and the recording went on
+    /// with others.
+    ///
+    /// Files whose hashes the manifest knows stay as they are. Does nothing while a process records into the folder, nor to
+    /// what cannot be read or written. Blocks.
+    ///
+    /// - Returns: the files that were completed, relative to the folder.
+    @discardableResult
+    public static func completeFiles(of folder: RecordingFolder) -> [String] {
+        let known = Set(((try? Manifest.read(folder)) ?? nil)?.files?.map(\.name) ?? [])
+        let files = Self.trackFiles(folder).filter { !known.contains($0) && Self.hasNoIndex($0, folder) }
+        guard !files.isEmpty, let journal = try? File(folder.journalPath, .read), (try? journal.lock()) == true,
+            (try? JournalEnd(folder))?.isFinished == true
+        else { return [] }
+        var report = Report(wasFinished: true)
+        // Held until then: nobody goes on with the recording meanwhile.
+        withExtendedLifetime(journal) {
+            for file in files { Self.complete(file, folder, &report) }
+        }
+        return report.repaired
+    }
+
+    private static func hasNoIndex(_ name: String, _ folder: RecordingFolder) -> Bool {
+        let path = folder.path + "/" + name
+        // A pipe under such a name would never answer.
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard attributes?[.type] as? FileAttributeType == .typeRegular else { return false }
+        return (try? Repair.isNeeded(File(path, .read))) ?? false
+    }
+
     /// The manifest of an export that was made before the process died; one that cannot be read is put aside.
     private static func earlierManifest(_ folder: RecordingFolder) throws(StorageError) -> Manifest? {
         do throws(StorageError) {

@@ -4,7 +4,7 @@ public import Codecs
 
 /// One file of `Pipelines/`: a branch of elements, what it takes and gives, and what may be set on it.
 ///
-/// The format is documented in `Pipelines/README.md`. A value of this type was decoded, not checked: `findings` says
+/// The format is documented in `docs/pipelines.md`. A value of this type was decoded, not checked: `findings` says
 /// what is wrong with it.
 public struct PipelineFile: Sendable, Hashable {
     /// What a file is for; the name of its folder.

@@ -66,11 +66,12 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
 
     /// The formats with their `rtpmap`, `fmtp` and `rtcp-fb`, in the order of the m-line.
     ///
-    /// Payload types without `rtpmap` are left out, except the static ones 0 and 8 (RFC 3551 section 6).
+    /// Payload types without `rtpmap` are left out, except the static ones 0 and 8 (RFC 3551 section 6). Of each no more lines
+    /// are taken than `SDPLimits.linesPerFormat`.
     public var rtpFormats: [RTPFormat] {
         guard self.isRTP else { return [] }
         var maps: [String: String] = [:]
-        var parameters: [String: String] = [:]
+        var parameters: [String: [String]] = [:]
         var feedback: [String: [String]] = [:]
         for line in self.lines {
             guard let (name, value) = line.attribute, let value else { continue }
@@ -80,8 +81,10 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
             let rest = parts[1].trimmed
             switch name {
             case "rtpmap": if maps[format] == nil { maps[format] = rest }
-            case "fmtp": parameters[format] = parameters[format].map { "\($0);\(rest)" } ?? rest
-            case "rtcp-fb": feedback[format, default: []].append(rest)
+            case "fmtp" where parameters[format, default: []].count < SDPLimits.linesPerFormat:
+                parameters[format, default: []].append(rest)
+            case "rtcp-fb" where feedback[format, default: []].count < SDPLimits.linesPerFormat:
+                feedback[format, default: []].append(rest)
             default: break
             }
         }
@@ -92,7 +95,7 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
             return RTPFormat(
                 payloadType: payloadType,
                 map: map,
-                parameters: parameters[format] ?? "",
+                parameters: parameters[format, default: []].joined(separator: ";"),
                 feedback: (feedback[format] ?? []) + (feedback["*"] ?? [])
             )
         }

@@ -8,11 +8,14 @@ extension NegotiationState {
         let group = offer.bundleGroups.first
         try self.checkTransport(of: offer, hasGroup: group != nil)
         var sections: [Section] = []
-        var seenMids: Set<String> = []
+        let bundled = group.map { Set($0) }
+        // Where the first m-line with each mid is.
+        var places: [String: Int] = [:]
         for (index, media) in offer.media.enumerated() {
             let mid = media.mid
-            let isRepeated = mid.map { !seenMids.insert($0).inserted } ?? false
-            let isBundled = mid.map { group?.contains($0) ?? false } ?? false
+            let isRepeated = mid.map { places[$0] != nil } ?? false
+            if let mid, !isRepeated { places[mid] = index }
+            let isBundled = mid.map { bundled?.contains($0) ?? false } ?? false
             var section = Section(
                 media: media.media,
                 protocolName: media.protocolName,
@@ -38,7 +41,7 @@ extension NegotiationState {
             // The transport is webrtcbin's, which has none without media.
             if !hasMedia { sections[index].use = .refused(reason: "there are no media beside it") }
         }
-        let order = group?.compactMap { mid in sections.firstIndex { $0.mid == mid } } ?? Array(sections.indices)
+        let order = group?.compactMap { places[$0] } ?? Array(sections.indices)
         self.bundleTag = order.first { sections[$0].isUsed }
         return sections
     }

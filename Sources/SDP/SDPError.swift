@@ -50,6 +50,12 @@ public enum SDPLimits {
     /// m-lines of a description, and m-lines that webrtcbin is ever given: a browser adds one for each track that was ever
     /// sent, also for those that have ended.
     public static let mediaLines = 128
+    /// Lines below one m-line: 64 sources of a Plan B description have four each, and candidates come on top.
+    public static let linesPerMediaLine = 2000
+    /// Groups of a description, each of as many mids as there may be m-lines; later ones are ignored.
+    public static let groups = 16
+    /// Lines `fmtp`, and as many `rtcp-fb`, that are taken for one payload type; later ones are ignored.
+    public static let linesPerFormat = 16
     /// Formats on one m-line, counted before duplicates are dropped.
     public static let formatsPerMediaLine = 256
     /// Synchronisation sources taken from one m-line of a description; later ones are ignored.

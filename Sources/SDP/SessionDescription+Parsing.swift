@@ -33,6 +33,12 @@ extension SessionDescription {
             } else if media.isEmpty {
                 session.append(line)
             } else {
+                guard media[media.count - 1].lines.count < SDPLimits.linesPerMediaLine else {
+                    throw SDPError(
+                        .tooLarge,
+                        "line \(number): more than \(SDPLimits.linesPerMediaLine) lines below an m-line"
+                    )
+                }
                 media[media.count - 1].lines.append(line)
             }
         }

@@ -99,11 +99,13 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
         self.lines.first { $0.type == "o" }.flatMap { Origin($0.value) }
     }
 
-    /// The identification tags of each BUNDLE group (RFC 9143), in order.
+    /// The identification tags of each BUNDLE group (RFC 9143), in order, within `SDPLimits`.
     public var bundleGroups: [[String]] {
-        self.attributes("group").compactMap { value in
-            let words = value.split(separator: " ").map(String.init)
-            return words.first == "BUNDLE" ? Array(words.dropFirst()) : nil
+        self.attributes("group").prefix(SDPLimits.groups).compactMap { value in
+            // What is beyond the limit stays together as one more word.
+            let words = value.split(separator: " ", maxSplits: 1 + SDPLimits.mediaLines)
+            guard words.first == "BUNDLE" else { return nil }
+            return words.dropFirst().prefix(SDPLimits.mediaLines).map(String.init)
         }
     }
 

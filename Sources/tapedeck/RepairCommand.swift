@@ -8,6 +8,7 @@ import Rendering
 import Rooms
 import Storage
 import Supervision
+import Synchronization
 import Timeline
 import Worker
 
@@ -37,7 +38,16 @@ struct RepairCommand: AsyncParsableCommand {
     @Option(help: "The daemon's configuration: says how its rooms' recordings are exported, which is call.mkv else.")
     var config: String?
 
+    @Flag(help: ArgumentHelp("Say from time to time how many recordings were looked at.", visibility: .hidden))
+    var pulse = false
+
     @OptionGroup var common: CommonOptions
+
+    /// A line that tells the daemon that the repair goes on.
+    private struct Pulse: Encodable {
+        /// Recordings looked at.
+        var looked: Int
+    }
 
     private struct Repaired: Encodable {
         var id: String
@@ -57,11 +67,15 @@ struct RepairCommand: AsyncParsableCommand {
             var active: Set<RecordingID> = []
             var failures = 0
             var missing = Set(self.only)
+            let looked = Atomic(0)
+            let pulse = self.pulse ? JobPulse { try? Output.json(Pulse(looked: looked.load(ordering: .relaxed))) } : nil
+            defer { pulse?.stop() }
             for folder in try RecordingFolder.list(storage: self.directory) {
                 guard self.isMeant(folder) else {
                     if folder.isHeld { active.insert(folder.id) }
                     continue
                 }
+                looked.add(1, ordering: .relaxed)
                 missing.remove(folder.id.rawValue)
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)

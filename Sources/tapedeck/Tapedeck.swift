@@ -50,6 +50,7 @@ enum Main {
             // Help and version are what was asked for; everything else that the parser throws is about usage.
             guard Tapedeck.exitCode(for: error) == .success else {
                 Output.message(text)
+                WorkerProcessCommand.refuse(Array(CommandLine.arguments.dropFirst()), Tapedeck.message(for: error))
                 Self.end(.usage)
             }
             print(text)

@@ -6,6 +6,7 @@ import Foundation
 import Rooms
 import Storage
 import Supervision
+import Synchronization
 import Worker
 
 /// `tapedeck worker`: what the daemon starts; people have no use for it.
@@ -43,10 +44,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     var participant: String?
 
     @Option(help: "From here on, for example 90s, counted from the recording's first unit.")
-    var from: TimeArgument?
+    var from: TimeOffset?
 
     @Option(help: "Up to here, counted from the recording's first unit.")
-    var to: TimeArgument?
+    var to: TimeOffset?
 
     @Option(help: "Where the file goes; in the recording's folder if left out.")
     var output: String?
@@ -78,10 +79,24 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         termination.cancel()
     }
 
+    /// Says why a job's arguments were not taken, as the job itself would have: its daemon waits for a word.
+    static func refuse(_ arguments: [String], _ reason: String) {
+        guard arguments.first == Self.configuration.commandName, arguments.contains("--export") else { return }
+        try? Output.json(ExportJobEvent.failed(message: reason, retriable: false))
+    }
+
     private func export(_ folder: String) throws {
         do {
             let job = try self.job(try RecordingFolder.open(path: folder))
-            let result = try job.run { try? Output.json($0) }
+            let last = Mutex(ExportJobEvent.progress(bytesDone: 0, bytesTotal: 0))
+            // While files are read back, hashed and remuxed it is as far as it was.
+            let pulse = JobPulse { try? Output.json(last.withLock { $0 }) }
+            defer { pulse.stop() }
+            let result = try job.run { event in
+                last.withLock { $0 = event }
+                try? Output.json(event)
+            }
+            pulse.stop()
             try Output.json(ExportJobEvent.finished(result))
         } catch {
             let failure = CommandFailure(error)

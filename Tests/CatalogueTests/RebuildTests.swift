@@ -71,6 +71,33 @@ import Timeline
         #expect(try await self.catalogue.exports(of: before[0].id) == exports)
     }
 
+    @Test func tellsWhatHasNoExportUntilItIsOrdered() async throws {
+        try self.makeRecording(1)
+        try self.makeRecording(2, isFinished: false)
+        let bare = try self.makeRecording(3)
+        var manifest = try #require(try Manifest.read(bare))
+        manifest.exports = []
+        try manifest.write(bare)
+        _ = try await self.catalogue.rebuild()
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [bare.id])
+        try await self.catalogue.exportsOrdered(of: bare.id)
+        // Also not where everything is read again: it may be a recording that gets none.
+        _ = try await self.catalogue.rebuild(.everything)
+        #expect(try await self.catalogue.recordingsToExport().isEmpty)
+    }
+
+    @Test func doesNotTellOfWhatWasOrderedMeanwhile() async throws {
+        let folder = try self.makeRecording(3)
+        var manifest = try #require(try Manifest.read(folder))
+        manifest.exports = []
+        try manifest.write(folder)
+        _ = try await self.catalogue.rebuild()
+        try await self.catalogue.save(
+            ExportEntry(recording: folder.id, layout: "tracks", created: CatalogueStorage.time(9))
+        )
+        #expect(try await self.catalogue.recordingsToExport().isEmpty)
+    }
+
     @Test func forgetsWhatIsGone() async throws {
         let gone = try self.makeRecording(1)
         let kept = try self.makeRecording(2)

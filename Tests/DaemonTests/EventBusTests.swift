@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import API
-import FoundationEssentials
 import Logging
-import Rooms
 import Synchronization
 import Testing
 
@@ -44,32 +42,5 @@ import Testing
             }
         }
         #expect(numbers.withLock { $0 } == Set(1...800))
-    }
-}
-
-@Suite struct ExportProgressTests {
-    @Test func remembersHowFarAJobIs() {
-        let progress = ExportProgress()
-        #expect(progress.fraction == 0 && progress.file == nil && progress.error == nil)
-        #expect(progress.take(Self.line(.progress(bytesDone: 1, bytesTotal: 4))))
-        #expect(progress.fraction == 0.25)
-        // Nothing to do is nothing done; more than everything is everything.
-        #expect(progress.take(Self.line(.progress(bytesDone: 0, bytesTotal: 0))))
-        #expect(progress.fraction == 0)
-        #expect(progress.take(Self.line(.progress(bytesDone: 9, bytesTotal: 4))))
-        #expect(progress.fraction == 1)
-        #expect(!progress.take(Self.line(.failed(message: "disk full", retriable: true))))
-        #expect(progress.error == "disk full" && progress.file == nil)
-    }
-
-    @Test(arguments: ["", "{}", "[1]", "progress", "{\"progress\":{\"done\":\"x\"}}", "{\"unknown\":{}}"])
-    func aLineThatIsNoneChangesNothing(text: String) {
-        let progress = ExportProgress()
-        #expect(!progress.take(Data(text.utf8)))
-        #expect(progress.fraction == 0 && progress.file == nil && progress.error == nil)
-    }
-
-    private static func line(_ event: ExportJobEvent) -> Data {
-        (try? WorkerLine.encode(event)) ?? Data()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Daemon
 
 @Suite(.timeLimit(.minutes(5))) struct JobLauncherTests {
-    private func run(_ script: String, silenceLimit: Duration) async -> String? {
+    private func run(_ script: String, silenceLimit: Duration) async -> JobFailure? {
         let launcher = JobLauncher(
             executable: "/bin/sh",
             environment: ChildEnvironment(values: NotedValueSource()),
@@ -18,13 +18,20 @@ import Testing
 
     @Test func tellsHowAJobEnded() async {
         #expect(await self.run("exit 0", silenceLimit: .seconds(200)) == nil)
-        #expect(await self.run("exit 3", silenceLimit: .seconds(200)) == "exit code 3")
-        #expect(await self.run("kill -9 $$", silenceLimit: .seconds(200)) == "ended by signal 9")
+        #expect(await self.run("exit 3", silenceLimit: .seconds(200))?.description == "exit code 3")
+        #expect(await self.run("kill -9 $$", silenceLimit: .seconds(200))?.description == "ended by signal 9")
     }
 
     /// As one does that reads from a disk that hangs.
     @Test func aJobThatSaysNothingIsEnded() async {
         let failure = await self.run("echo begun; exec sleep 600", silenceLimit: .milliseconds(300))
-        #expect(failure?.contains("said nothing") == true, "\(failure ?? "none")")
+        #expect(failure?.description.contains("said nothing") == true, "\(String(describing: failure))")
+    }
+
+    @Test func argumentsThatAreNotTakenAreTheSameTheNextTime() async {
+        #expect(await self.run("exit 2", silenceLimit: .seconds(200))?.isRetriable == false)
+        for script in ["exit 1", "exit 5", "kill -9 $$"] {
+            #expect(await self.run(script, silenceLimit: .seconds(200))?.isRetriable == true, "\(script)")
+        }
     }
 }

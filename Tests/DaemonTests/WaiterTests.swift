@@ -7,10 +7,20 @@ import Testing
 
 @Suite struct WaiterTests {
     /// What a waiter of room `a` makes of events, in words; each is answered in the end.
-    private static func hear(_ question: Waiter.Question, _ events: [WorkerEvent]) async -> [String] {
+    private static func hear(
+        _ question: Waiter.Question,
+        command: String = "pause",
+        _ events: [WorkerEvent]
+    ) async -> [String] {
         var heard: [String] = []
         _ = await withCheckedContinuation { continuation in
-            var waiter = Waiter(room: "a", question: question, deadline: .seconds(3), continuation: continuation)
+            var waiter = Waiter(
+                room: "a",
+                command: command,
+                question: question,
+                deadline: .seconds(3),
+                continuation: continuation
+            )
             heard = events.map { event in waiter.hear(event).map(Self.word) ?? "waits" }
             heard.append("late: \(Self.word(waiter.late))")
             continuation.resume(returning: waiter.late)
@@ -47,6 +57,22 @@ import Testing
             ]
         )
         #expect(await Self.hear(.status([]), [Self.status(.off)]) == ["status", "late: silence"])
+    }
+
+    @Test func isRefusedByTheFailureOfItsOwnCommandOnly() async {
+        let events: [WorkerEvent] = ["camera", "thumbnail", "mark"].map {
+            .commandFailed(room: "a", command: $0, reason: "no \($0)")
+        }
+        #expect(
+            await Self.hear(.status([.paused]), command: "mark", events) == [
+                "waits", "waits", "refused no mark", "late: silence",
+            ]
+        )
+        #expect(
+            await Self.hear(.thumbnail(participant: "p"), command: "thumbnail", events) == [
+                "waits", "refused no thumbnail", "waits", "late: silence",
+            ]
+        )
     }
 
     @Test func takesTheImageOfItsParticipantOnly() async {

@@ -293,6 +293,24 @@ def test_a_disk_that_cannot_be_written_is_said_at_the_start(stage):
             assert str(disk) in refused.messages and "ead-only file system" in refused.messages, refused.story()
 
 
+def test_a_disk_that_is_full_at_the_start_is_worth_another_start(stage):
+    """Not 2, after which the service manager does not start it again; there is room some day, and then it runs."""
+    with small_disk(stage.folder / "disk", "1m") as disk:
+        path = stage.folder / "full.yaml"
+        path.write_text(json.dumps({"storage": {"directory": str(disk)}, "api": {"listen": "127.0.0.1:0"}}))
+        filler = disk / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+        refused = stage.run_tapedeck("run", "--config", path)
+        assert refused.exit_code == 1, refused.story()
+        assert len(refused.messages.strip().splitlines()) <= 3, refused.story()
+        filler.unlink()
+        daemon = stage.tapedeck("run", "--config", path, "--json")
+        daemon.wait_for("its interface", lambda: any("api" in fact for fact in daemon.facts), LIMIT)
+        assert daemon.end() == 0, daemon.story()
+
+
 def written_packets(storage, name, kind):
     """Seconds of the packets in the only track file of a kind, from the first one on; its recording goes on."""
     path, = (storage / "recordings" / name).rglob(f"tracks/*{'.mkv' if kind == 'video' else '.mka'}")

@@ -72,6 +72,52 @@ import Timeline
         #expect(manifest.tracks.map(\.units) == [120, 201])
     }
 
+    /// A recording that ended in order, with two files to which a write failed before.
+    private static func withoutIndex() throws -> SimulatedRecording {
+        let recording = try Self.recording()
+        try recording.note(.recordingFinished(RecordingFinished(reason: "left")), after: 10_000_000_000)
+        return recording
+    }
+
+    private static func needIndex(_ recording: SimulatedRecording) throws -> [Bool] {
+        try recording.files.map { try Repair.isNeeded(File($0, .read)) }
+    }
+
+    @Test func anExportGivesFilesTheIndexThatAFailedWriteLeftOut() throws {
+        let recording = try Self.withoutIndex()
+        #expect(try Self.needIndex(recording) == [true, true])
+        let torn = try Data(contentsOf: URL(filePath: recording.files[0])).dropLast(7)
+        try torn.write(to: URL(filePath: recording.files[0]))
+        let export = try Exporter.run(folder: recording.folder)
+        #expect(export.tracks.map(\.units) == [119, 201])
+        #expect(try Self.needIndex(recording) == [false, false])
+        for file in recording.files { #expect(try Command.complaints(about: file).isEmpty) }
+        // What it is worth is what the journal says, as before.
+        #expect(export.verdict == .completeWithGaps)
+    }
+
+    @Test func filesWhoseHashesAreKnownStayAsTheyAre() throws {
+        let recording = try Self.withoutIndex()
+        let bare = try Data(contentsOf: URL(filePath: recording.files[0]))
+        _ = try Exporter.run(folder: recording.folder)
+        try bare.write(to: URL(filePath: recording.files[0]))
+        let export = try Exporter.run(folder: recording.folder)
+        #expect(try Data(contentsOf: URL(filePath: recording.files[0])) == bare)
+        #expect(export.verdict == .damaged)
+    }
+
+    @Test func filesOfARecordingThatGoesOnGetNoIndex() throws {
+        let held = try Self.withoutIndex()
+        let journal = try JournalWriter(folder: held.folder)
+        #expect(try journal.lock())
+        #expect(RecordingRepair.completeFiles(of: held.folder).isEmpty)
+        #expect(try Self.needIndex(held) == [true, true])
+        // One that was cut off is the repair's, which journals its end.
+        let unfinished = try Self.recording()
+        #expect(RecordingRepair.completeFiles(of: unfinished.folder).isEmpty)
+        #expect(try Self.needIndex(unfinished) == [true, true])
+    }
+
     @Test func doesNotTouchARecordingThatGoesOn() throws {
         let recording = try Self.recording()
         let journal = try JournalWriter(folder: recording.folder)

@@ -117,6 +117,51 @@ import Testing
         }
     }
 
+    /// What is taken of a description is what is worked with: none of it grows with the description.
+    @Test func ofTooMuchIsTakenALimitedAmount() throws {
+        let offer = try Fixture.load("chromium-1-audio-video.offer").text
+        var base = try SessionDescription(parsing: offer)
+        let format = try #require(base.media[1].rtpFormats.first)
+        let room = SDPLimits.linesPerMediaLine - base.media[1].lines.count
+        for number in 0..<room {
+            let name = number.isMultiple(of: 2) ? "fmtp" : "rtcp-fb"
+            base.media[1].lines.append(.attribute(name, "\(format.payloadType) \(name)\(number)"))
+        }
+        let read = try SessionDescription(parsing: base.text)
+        #expect(read.media[1].lines.count == SDPLimits.linesPerMediaLine)
+        let flooded = try #require(read.media[1].rtpFormats.first)
+        #expect(flooded.parameters.split(separator: ";").count <= SDPLimits.linesPerFormat)
+        #expect(flooded.feedback.count == SDPLimits.linesPerFormat)
+        #expect(flooded.feedback.starts(with: format.feedback))
+        try self.drive(read.text, asAnswer: false)
+        base.media[1].lines.append(.attribute("fmtp", "\(format.payloadType) x"))
+        let error = #expect(throws: SDPError.self) { try SessionDescription(parsing: base.text) }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test func ofAGroupThatFillsTheDescriptionTheFirstMidsAreTaken() throws {
+        let offer = try Fixture.load("chromium-1-audio-video.offer").text
+        var base = try SessionDescription(parsing: offer)
+        let groups = try #require(base.bundleGroups.first)
+        let many = (SDPLimits.bytes - offer.utf8.count - 100) / 2
+        base.lines = base.lines.map { line in
+            guard line.value.hasPrefix("group:BUNDLE") else { return line }
+            return .attribute("group", "BUNDLE " + groups.joined(separator: " ") + String(repeating: " x", count: many))
+        }
+        let read = try SessionDescription(parsing: base.text)
+        #expect(read.bundleGroups.map(\.count) == [SDPLimits.mediaLines])
+        #expect(read.bundleGroups[0].starts(with: groups))
+        var state = try makeState()
+        guard case .apply = try state.offerReceived(read.text) else {
+            Issue.record("the offer is not taken")
+            return
+        }
+        var several = base
+        several.lines += (0..<1000).map { .attribute("group", "BUNDLE \($0)") }
+        several.lines = several.lines.filter { $0.value.utf8.count < 1000 }
+        #expect(try SessionDescription(parsing: several.text).bundleGroups.count == SDPLimits.groups)
+    }
+
     @Test func newLinesForEverEndInARebuild() throws {
         let base = try SessionDescription(parsing: Fixture.load("chromium-1-audio-video.offer").text)
         var state = try makeState()

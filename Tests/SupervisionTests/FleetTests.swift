@@ -19,6 +19,22 @@ import Testing
         #expect(driver.fleet.commandable("b") == nil)
     }
 
+    /// As every room is when the disk gets low while their workers start.
+    @Test func aRoomThatIsDefinedAnewWhileItsWorkerStartsKeepsIt() {
+        var driver = FleetDriver()
+        driver.want("a")
+        var order = FleetDriver.order("a", url: "socketio+http://192.0.2.1/other")
+        order.record = RecordSpec()
+        order.record?.video = false
+        #expect(driver.feed(.define(order)).isEmpty)
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "starting")
+        #expect(
+            driver.ready(1) == [
+                .report(.workerReady(WorkerID(1), processID: 101)), .send(WorkerID(1), .join(order)),
+            ]
+        )
+    }
+
     @Test func roomsShareAWorkerUpToItsPlaces() {
         var driver = FleetDriver { $0.roomsPerWorker = 2 }
         for name in ["a", "b", "c"] { driver.want(name) }

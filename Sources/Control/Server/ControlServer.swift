@@ -191,7 +191,8 @@ public final class ControlServer: Service {
                 let address = "\(self.configuration.host):\(self.configuration.port)"
                 let message = "Cannot listen on \(address): \(error)"
                 guard [EADDRINUSE, EADDRNOTAVAIL].contains(error.errnoCode) else {
-                    throw ControlServerError(.listen, message)
+                    let isShort = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode)
+                    throw ControlServerError(isShort ? .exhausted : .listen, message)
                 }
                 guard ContinuousClock.now < deadline else { throw ControlServerError(.addressNotFree, message) }
                 if !isTold {

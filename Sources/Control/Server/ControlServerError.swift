@@ -8,10 +8,12 @@ public struct ControlServerError: Error, Sendable, Hashable, CustomStringConvert
         case tokenRequired = "token-required"
         /// The certificate or the key cannot be used.
         case identity
-        /// The address cannot be listened on.
+        /// The address may not be listened on, or is none that can be.
         case listen
         /// Another program listens on the address, or this host does not have it yet: that may pass.
         case addressNotFree = "address-not-free"
+        /// This host has too little left to listen, descriptors for one: that may pass.
+        case exhausted
     }
 
     /// The kind of failure.

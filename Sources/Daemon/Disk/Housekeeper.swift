@@ -4,6 +4,7 @@ import API
 import Basics
 import Catalogue
 import ConfigurationFile
+import FoundationEssentials
 import Logging
 import Observability
 import Rooms
@@ -13,7 +14,7 @@ import Storage
 /// Watches the disk and deletes what is too old or too much.
 ///
 /// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
-/// with room again, recording goes on.
+/// with room again, recording goes on. It asks the disk on a thread of its own.
 actor Housekeeper: Service {
     private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
@@ -26,8 +27,11 @@ actor Housekeeper: Service {
     private var governor: DiskGovernorStateMachine
     private var forecast = DiskForecast()
     private var hasFailed = false
+    private let thread = DiskThread(name: "disk")
     private let start = ContinuousClock.now
     private var uptimeNanoseconds: Int64 { (ContinuousClock.now - self.start).nanoseconds }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
 
     /// A housekeeper for the keeper's storage.
     init(
@@ -67,9 +71,11 @@ actor Housekeeper: Service {
         let settings = await self.supervisor.configuration.storage
         self.governor.minimumChanged(settings.minimumFreeBytes)
         do throws(StorageError) {
-            let space = try DiskSpace.measure(self.keeper.catalogue.storage)
+            let storage = self.keeper.catalogue.storage
+            let space = try DiskSpace.measure(storage)
             self.hasFailed = false
-            await self.measured(space.freeBytes)
+            let isWritable = FileManager.default.isWritableFile(atPath: storage)
+            await self.measured(space.freeBytes, isWritable: isWritable)
         } catch {
             if !self.hasFailed {
                 self.logger.error("disk cannot be measured", metadata: .tagged([.errorMessage: "\(error.message)"]))
@@ -93,15 +99,16 @@ actor Housekeeper: Service {
         }
     }
 
-    private func measured(_ freeBytes: Int64) async {
+    private func measured(_ freeBytes: Int64, isWritable: Bool) async {
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
-        await self.keeper.note(
+        self.keeper.note(
             DiskFigures(
                 freeBytes: freeBytes,
                 minimumFreeBytes: self.governor.minimumFree,
-                secondsUntilFull: seconds
+                secondsUntilFull: seconds,
+                isWritable: isWritable
             )
         )
         let details = ["free_bytes": "\(freeBytes)"]
@@ -148,6 +155,8 @@ struct DiskFigures: Sendable, Hashable {
     /// What should stay free.
     var minimumFreeBytes: Int64 = 0
     var secondsUntilFull: Double?
+    /// Whether the storage directory can be written.
+    var isWritable = true
 }
 
 /// What may be recorded at present, by the room on the disk.

@@ -8,39 +8,52 @@ import Synchronization
 ///
 /// Any thread.
 final class ExportProgress: Sendable {
+    /// An event, a row of the catalogue and a delivery of each webhook: people do not read faster.
+    private static let interval = Duration.seconds(1)
+
     private struct State {
-        var fraction = 0.0
+        var percent = 0
+        /// What was told last, and when.
+        var told: (percent: Int, at: ContinuousClock.Instant)?
         var file: String?
         var error: String?
-        var isRetriable = true
+        var isRetriable: Bool?
     }
 
     private let state = Mutex(State())
 
     var file: String? { self.state.withLock { $0.file } }
     var error: String? { self.state.withLock { $0.error } }
-    /// Whether another try may end otherwise; also for a job that ended without a word.
-    var isRetriable: Bool { self.state.withLock { $0.isRetriable } }
-    var fraction: Double { self.state.withLock { $0.fraction } }
+    /// Whether another try may end otherwise; nil for a job that ended without a word.
+    var isRetriable: Bool? { self.state.withLock { $0.isRetriable } }
 
     /// Takes a line of the job.
     ///
-    /// - Returns: whether it tells of progress.
-    func take(_ line: Data) -> Bool {
-        guard let event = try? WorkerLine.decode(ExportJobEvent.self, from: line) else { return false }
+    /// - Returns: how far it is in percent, if that is to be told: another figure than before, once a second at most.
+    func take(_ line: Data, now: ContinuousClock.Instant = .now) -> Int? {
+        guard let event = try? WorkerLine.decode(ExportJobEvent.self, from: line) else { return nil }
         return self.state.withLock { state in
             switch event {
             case .progress(let done, let total):
-                state.fraction = total == 0 ? 0 : min(Double(done) / Double(total), 1)
-                return true
+                state.percent = total == 0 ? 0 : Int(min(Double(done) / Double(total), 1) * 100)
+                if let told = state.told, now - told.at < Self.interval || told.percent == state.percent { return nil }
+                state.told = (state.percent, now)
+                return state.percent
             case .finished(let result):
                 state.file = result.output
-                return false
+                return nil
             case .failed(let message, let isRetriable):
                 state.error = message
                 state.isRetriable = isRetriable
-                return false
+                return nil
             }
+        }
+    }
+
+    /// How far the job came in percent, if that was not told.
+    var untold: Int? {
+        self.state.withLock { state in
+            (state.told?.percent ?? 0) == state.percent ? nil : state.percent
         }
     }
 }

@@ -11,8 +11,11 @@ import Rooms
 import ServiceLifecycle
 import Storage
 import Supervision
+import Synchronization
 
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
+///
+/// It reads files, on a thread of its own: whoever must not wait for the disk asks for its `figures`.
 actor RecordingKeeper: Service {
     let catalogue: Catalogue
     let bus: EventBus
@@ -21,25 +24,37 @@ actor RecordingKeeper: Service {
     private let exportJobs: Int
     private let metrics: DaemonMetrics
     /// Recordings that go on, and their folders.
-    private(set) var active: [RecordingID: String] = [:]
+    private(set) var active: [RecordingID: String] = [:] {
+        didSet { self.shared.withLock { [count = self.active.count] in $0.figures.activeRecordings = count } }
+    }
     /// The exports that each of them gets.
     private var orders: [RecordingID: [ExportOrder]] = [:]
     /// The exports of what an earlier life recorded, by room.
     private let roomOrders: [String: [ExportOrder]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
-    /// How the disk is, as the housekeeper last measured; nil before it did.
-    private(set) var disk: DiskFigures?
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it.
     private var waitsForSpace: [String: UTCTime] = [:]
-    /// When the next export that waits for a time or for space is due.
-    private var nextDue: UTCTime?
     /// Exports that run.
     private var running: Set<String> = []
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
+    private let thread = DiskThread(name: "recordings")
+    private nonisolated let shared = Mutex(Shared())
+
+    /// What others read and write without waiting for the keeper.
+    private struct Shared {
+        var figures = KeeperFigures()
+        /// When the next export that waits for a time or for space is due.
+        var nextDue: UTCTime?
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
+
+    /// What was last known, from memory: never waits, from any thread.
+    nonisolated var figures: KeeperFigures { self.shared.withLock { $0.figures } }
 
     /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
     private static let knownThatEndTheSearch = 50
@@ -77,9 +92,14 @@ actor RecordingKeeper: Service {
     ///
     /// Exports that wait then are worked on for `shutdownLimit`; what is left is run after the next start.
     func run() async throws {
+        await self.attempt("count exports") {
+            let count = try await self.catalogue.pendingExports().count
+            self.shared.withLock { $0.figures.pendingExports = count }
+        }
         let earlier = await self.recordingsOfEarlierLife()
         await self.repair()
         let held = await self.exportForgotten(earlier)
+        await self.exportTakenOver()
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
         self.wake.yield()
         await withDiscardingTaskGroup { group in
@@ -151,11 +171,13 @@ actor RecordingKeeper: Service {
         }
     }
 
-    /// About once a second.
-    func note(_ figures: DiskFigures) {
-        let isFirst = self.disk == nil
-        self.disk = figures
-        if isFirst || self.nextDue.map({ $0 <= .now() }) == true { self.wake.yield() }
+    /// About once a second; never waits.
+    nonisolated func note(_ disk: DiskFigures) {
+        let isWanted = self.shared.withLock { shared in
+            defer { (shared.figures.disk, shared.figures.measured) = (disk, .now) }
+            return shared.figures.disk == nil || shared.nextDue.map { $0 <= .now() } == true
+        }
+        if isWanted { self.wake.yield() }
     }
 
     // MARK: Deletion
@@ -220,7 +242,7 @@ actor RecordingKeeper: Service {
     ///
     /// - Parameter only: which of them; nil for all.
     func repair(only: Set<RecordingID>? = nil) async {
-        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json"]
+        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json", "--pulse"]
         for id in (only ?? []).sorted(by: { $0.rawValue < $1.rawValue }) { arguments += ["--only", id.rawValue] }
         let failure = await self.jobs.run(arguments) { line in
             await self.noteRepaired(line)
@@ -282,15 +304,30 @@ actor RecordingKeeper: Service {
         return held
     }
 
+    /// Queues the exports of what a catalogue that was made anew found finished.
+    private func exportTakenOver() async {
+        await self.attempt("look for recordings without exports") {
+            for entry in try await self.catalogue.recordingsToExport() where self.active[entry.id] == nil {
+                var areOrdered = true
+                for order in self.orders(of: entry.id, in: entry.room) {
+                    areOrdered = await self.enqueue(entry.id, order) != nil && areOrdered
+                }
+                // A disk that was full is asked again after the next start.
+                if areOrdered { try await self.catalogue.exportsOrdered(of: entry.id) }
+            }
+        }
+    }
+
     /// Takes over what workers that outlived their supervisor are still closing, when they are done or dead.
     private func waitForEarlierWorkers(_ folders: [RecordingFolder]) async {
         var held = folders
         while !held.isEmpty, (try? await Task.sleep(for: .seconds(1))) != nil {
             // A worker of this life tells of its own.
             held.removeAll { self.active[$0.id] != nil }
-            guard held.contains(where: { !$0.isHeld }) else { continue }
-            // For one that died before it was done.
-            await self.repair()
+            let released = held.filter { !$0.isHeld }
+            guard !released.isEmpty else { continue }
+            // For one that died before it was done; others that nobody holds may have a room that goes on with them.
+            await self.repair(only: Set(released.map(\.id)))
             held = await self.exportForgotten(held)
         }
     }
@@ -307,6 +344,7 @@ actor RecordingKeeper: Service {
 
     func enqueue(_ export: ExportEntry) async -> Bool {
         guard await self.attempt("queue an export", { try await self.catalogue.save(export) }) else { return false }
+        self.shared.withLock { $0.figures.pendingExports += 1 }
         self.wake.yield()
         return true
     }
@@ -329,6 +367,7 @@ actor RecordingKeeper: Service {
         var pending: [ExportEntry] = []
         await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
         self.metrics.exportQueue(length: pending.count)
+        self.shared.withLock { [count = pending.count] in $0.figures.pendingExports = count }
         let now = UTCTime.now()
         let ids = Set(pending.map(\.id))
         self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
@@ -343,13 +382,14 @@ actor RecordingKeeper: Service {
                 next.append(export)
             }
         }
-        self.nextDue = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        let due = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        self.shared.withLock { $0.nextDue = due }
         return next
     }
 
     /// Puts an export off if there is no space for it.
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
-        guard let disk = self.disk, let recording = try? await self.catalogue.recording(export.recording) else {
+        guard let disk = self.figures.disk, let recording = try? await self.catalogue.recording(export.recording) else {
             return false
         }
         // The catalogue may not know yet how large it has become.
@@ -396,16 +436,17 @@ actor RecordingKeeper: Service {
             let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage).path
             let progress = ExportProgress()
             let failure = await self.jobs.run(Self.arguments(export, folder)) { line in
-                guard progress.take(line) else { return }
-                await self.note(progress: progress.fraction, of: queued.id, recording, details)
+                guard let percent = progress.take(line) else { return }
+                await self.note(percent, of: queued.id, recording, details)
             }
+            if let percent = progress.untold { await self.note(percent, of: queued.id, recording, details) }
             export = try await self.catalogue.export(queued.id)
             export.finished = .now()
             export.file = progress.file.map { Self.relative($0, to: folder) }
             export.progress = failure == nil ? 1 : export.progress
-            export.error = progress.error ?? failure
+            export.error = progress.error ?? failure?.description
             export.state = .done
-            if failure != nil { self.fail(&export, isRetriable: progress.isRetriable) }
+            if let failure { self.fail(&export, isRetriable: progress.isRetriable ?? failure.isRetriable) }
             try await self.catalogue.save(export)
             await self.refresh(folder, state: .finished)
         } catch {
@@ -444,9 +485,9 @@ actor RecordingKeeper: Service {
         path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
     }
 
-    /// Not the number itself, which may be written with an exponent.
+    /// Not the number itself, which may be written with an exponent; no job takes more than a year.
     private static func milliseconds(_ seconds: Double) -> String {
-        "\(Int64((min(max(seconds, 0), 1e9) * 1000).rounded()))ms"
+        "\(Int64((min(max(seconds, 0), 31_536_000) * 1000).rounded()))ms"
     }
 
     private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
@@ -458,16 +499,16 @@ actor RecordingKeeper: Service {
         return arguments
     }
 
-    private func note(progress: Double, of id: String, _ recording: String, _ details: [String: String]) async {
+    private func note(_ percent: Int, of id: String, _ recording: String, _ details: [String: String]) async {
         await self.attempt("note progress") {
             var export = try await self.catalogue.export(id)
-            export.progress = progress
+            export.progress = Double(percent) / 100
             try await self.catalogue.save(export)
         }
         self.bus.publish(
             .exportProgress,
             recording: recording,
-            details.merging(["progress": "\(Int(progress * 100))"]) { $1 }
+            details.merging(["progress": "\(percent)"]) { $1 }
         )
     }
 

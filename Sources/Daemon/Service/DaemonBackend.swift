@@ -5,6 +5,7 @@ import Basics
 import Catalogue
 import Control
 import Foundation
+import NIOPosix
 import Storage
 import Supervision
 
@@ -16,6 +17,8 @@ struct DaemonBackend: ControlBackend {
     private let dispatcher: WebhookDispatcher
     private let version: String
     private let started = ContinuousClock.now
+    /// The disk is measured every second; one that has said nothing for so long hangs.
+    private static let longestMeasurement = Duration.seconds(10)
 
     /// A backend of a running daemon.
     init(
@@ -82,11 +85,13 @@ struct DaemonBackend: ControlBackend {
         return try await Self.translated {
             var resource = RecordingResource(entry)
             resource.tracks = entry.tracks.map { RecordingResource.Track($0) }
-            resource.files = try folder.files().map {
+            let (files, manifest) = try await Self.onDisk {
+                // A manifest that cannot be read hides nothing else of the recording.
+                (try folder.files(), (try? Manifest.read(folder)) ?? nil)
+            }
+            resource.files = files.map {
                 RecordingResource.File(name: $0.name, bytes: $0.bytes, type: $0.mediaType)
             }
-            // A manifest that cannot be read hides nothing else of the recording.
-            let manifest = (try? Manifest.read(folder)) ?? nil
             resource.certificate = manifest.flatMap { RecordingResource.Certificate($0) }
             return resource
         }
@@ -106,7 +111,7 @@ struct DaemonBackend: ControlBackend {
         var id = entry.id
         var options = request.options
         if request.series {
-            let series = try await Self.translated { try RecordingSeries.find(folder) }
+            let series = try await Self.translated { try await Self.onDisk { try RecordingSeries.find(folder) } }
             guard let first = series?.segments.first?.folder.id else {
                 throw ControlError(.invalid, "the recording \(recording) is not of a series")
             }
@@ -137,7 +142,7 @@ struct DaemonBackend: ControlBackend {
 
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
         let (_, folder) = try await self.found(recording)
-        return try await Self.translated { try folder.path(of: file) }
+        return try await Self.translated { try await Self.onDisk { try folder.path(of: file) } }
     }
 
     func webhooks() async throws(ControlError) -> WebhookOverview {
@@ -186,25 +191,31 @@ struct DaemonBackend: ControlBackend {
         let silence = ContinuousClock.now - (await self.supervisor.lastTurn)
         let isLive = silence < .seconds(10)
         if !isLive { problems.append("the supervisor has not turned for \(silence.components.seconds) s") }
-        let storage = self.keeper.catalogue.storage
-        let isWritable = FileManager.default.isWritableFile(atPath: storage)
+        // As measured: asking the disk may take as long as it likes.
+        let (storage, figures) = (self.keeper.catalogue.storage, self.keeper.figures)
+        let isWritable = figures.disk?.isWritable ?? true
         if !isWritable { problems.append("\(storage) cannot be written") }
+        let age = ContinuousClock.now - figures.measured
+        let answers = figures.disk == nil || age < Self.longestMeasurement
+        if !answers { problems.append("\(storage) has not answered for \(age.components.seconds) s") }
         let isStopping = await self.supervisor.fleet.isStopping
         if isStopping { problems.append("the daemon ends") }
-        return Health(isLive: isLive, isReady: isLive && isWritable && !isStopping, problems: problems)
+        let isReady = isLive && isWritable && answers && !isStopping
+        return Health(isLive: isLive, isReady: isReady, problems: problems)
     }
 
     func overview() async -> Overview {
         let fleet = await self.supervisor.fleet
         let uptime = ContinuousClock.now - self.started
+        let figures = self.keeper.figures
         return Overview(
             version: self.version,
             uptimeSeconds: Double(uptime.components.seconds),
             roomsByPhase: fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 },
-            activeRecordings: await self.keeper.active.count,
-            pendingExports: (try? await self.keeper.catalogue.pendingExports().count) ?? 0,
-            freeBytes: await self.keeper.disk?.freeBytes ?? 0,
-            secondsUntilFull: await self.keeper.disk?.secondsUntilFull,
+            activeRecordings: figures.activeRecordings,
+            pendingExports: figures.pendingExports,
+            freeBytes: figures.disk?.freeBytes ?? 0,
+            secondsUntilFull: figures.disk?.secondsUntilFull,
             workers: fleet.workers.count
         )
     }
@@ -213,7 +224,7 @@ struct DaemonBackend: ControlBackend {
     func occupancy() async -> String {
         let rooms = await self.supervisor.fleet.rooms.values
         let joined = rooms.count { $0.phase.resource == .joined }
-        return "in \(joined) of \(rooms.count) rooms, \(await self.keeper.active.count) recording"
+        return "in \(joined) of \(rooms.count) rooms, \(self.keeper.figures.activeRecordings) recording"
     }
 
     // MARK: Helpers
@@ -228,8 +239,16 @@ struct DaemonBackend: ControlBackend {
     private func found(_ id: String) async throws(ControlError) -> (RecordingEntry, RecordingFolder) {
         let entry = try await self.entry(id)
         return try await Self.translated {
-            (entry, try RecordingFolder.open(entry.folder, in: self.keeper.catalogue.storage))
+            let storage = self.keeper.catalogue.storage
+            return (entry, try await Self.onDisk { try RecordingFolder.open(entry.folder, in: storage) })
         }
+    }
+
+    /// Reads files on a thread that may wait for the disk: the few that all tasks share must not.
+    private static func onDisk<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await NIOThreadPool.singleton.runIfActive(body)
     }
 
     private static func time(_ text: String?, _ name: String) throws(ControlError) -> UTCTime? {

@@ -14,7 +14,7 @@ extension CatalogueError {
         switch self.code {
         case .notFound: .notFound
         case .invalid: .invalid
-        case .storage: .failed
+        case .storage, .denied: .failed
         }
     }
 }

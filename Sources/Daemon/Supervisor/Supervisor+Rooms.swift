@@ -80,19 +80,8 @@ extension Supervisor {
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant), states: [])
-        case .camera(var order):
-            order?.pipelines = self.configuration.pipelines.directory
-            try await self.tell(name, .camera(room: name, order), states: [])
-            self.note(order, of: name)
-        case .changeCamera(let change):
-            guard let order = self.fleet.rooms[name]?.order.send else {
-                throw ControlError(.conflict, "nothing is sent into the room \(name)")
-            }
-            let changed = change.applied(to: order)
-            // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
-            let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
-            try await self.tell(name, .camera(room: name, changed), states: [], mustBeThere: namesCaptures)
-            self.note(changed, of: name)
+        case .camera(let order): try await self.setCamera(order, of: name)
+        case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text), states: [])
         }
@@ -133,6 +122,30 @@ extension Supervisor {
     }
 
     // MARK: Helpers
+
+    private func setCamera(_ order: SendSpec?, of name: String) async throws(ControlError) {
+        try await self.beginCameraTurn(name)
+        defer { self.endCameraTurn(name) }
+        var order = order
+        order?.pipelines = self.configuration.pipelines.directory
+        try await self.tell(name, .camera(room: name, order), states: [])
+        self.note(order, of: name)
+    }
+
+    private func changeCamera(_ change: CameraChange, of name: String) async throws(ControlError) {
+        try await self.beginCameraTurn(name)
+        defer { self.endCameraTurn(name) }
+        guard let order = self.fleet.rooms[name]?.order.send else {
+            throw ControlError(.conflict, "nothing is sent into the room \(name)")
+        }
+        // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
+        let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
+        let command = WorkerCommand.camera(room: name, change.applied(to: order))
+        try await self.tell(name, command, states: [], mustBeThere: namesCaptures)
+        // A reload may have come in between.
+        guard let order = self.fleet.rooms[name]?.order.send else { return }
+        self.note(change.applied(to: order), of: name)
+    }
 
     private func tell(
         _ name: String,

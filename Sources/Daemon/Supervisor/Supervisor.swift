@@ -24,6 +24,8 @@ actor Supervisor: Service {
     private static let longestDelay = Duration.seconds(2)
     /// Requests that wait for workers at a time.
     private static let maximumWaiters = 256
+    /// Changes of one room's camera that wait for each other; each takes as long as its worker's answer.
+    private static let maximumTurns = 16
 
     let bus: EventBus
     let keeper: RecordingKeeper
@@ -43,6 +45,8 @@ actor Supervisor: Service {
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
     /// Small numbers for the metrics of the workers: a series must not begin with each process.
     private var slots: [WorkerID: Int] = [:]
+    /// Rooms whose camera is being changed, and who waits for his turn: a change goes by what the one before made of it.
+    private(set) var cameraTurns: [String: [CheckedContinuation<Void, Never>]] = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
     /// Instant of the last turn of `keepTime`, for the health check.
@@ -351,6 +355,32 @@ actor Supervisor: Service {
         self.metrics.workers(self.fleet.workers.count)
     }
 
+    // MARK: Turns
+
+    /// Waits until nobody else changes the camera of a room; `endCameraTurn` must follow.
+    ///
+    /// Throws `unavailable` if too many wait already.
+    func beginCameraTurn(_ room: String) async throws(ControlError) {
+        guard let waiting = self.cameraTurns[room] else {
+            self.cameraTurns[room] = []
+            return
+        }
+        guard waiting.count < Self.maximumTurns else {
+            throw ControlError(.unavailable, "too many others change the camera of \(room)")
+        }
+        await withCheckedContinuation { self.cameraTurns[room, default: []].append($0) }
+    }
+
+    func endCameraTurn(_ room: String) {
+        guard var waiting = self.cameraTurns[room], !waiting.isEmpty else {
+            self.cameraTurns[room] = nil
+            return
+        }
+        let next = waiting.removeFirst()
+        self.cameraTurns[room] = waiting
+        next.resume()
+    }
+
     // MARK: Questions
 
     /// Sends a command and waits for what the worker says to it.
@@ -363,6 +393,7 @@ actor Supervisor: Service {
             self.nextWaiter += 1
             self.waiters[self.nextWaiter] = Waiter(
                 room: room,
+                command: command.name,
                 question: question,
                 deadline: self.now + limit,
                 continuation: continuation

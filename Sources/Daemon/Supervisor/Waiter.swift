@@ -22,6 +22,8 @@ struct Waiter {
     }
 
     let room: String
+    /// The name of the command that was sent.
+    let command: String
     let question: Question
     let deadline: Duration
     var graphs: [String: String] = [:]
@@ -39,7 +41,7 @@ struct Waiter {
         case (.graph(self.room, let pipeline, let dot), .graphs):
             if self.graphs.count < 64 { self.graphs[pipeline] = dot }
             return nil
-        case (.commandFailed(self.room, _, let reason), _):
+        case (.commandFailed(self.room, self.command, let reason), _):
             return .refused(reason)
         default:
             return nil

@@ -5,6 +5,20 @@ import Subprocess
 import Synchronization
 import SystemPackage
 
+/// How a job ended that did not go well.
+struct JobFailure: Sendable, Hashable, CustomStringConvertible {
+    /// The exit code of a program that does not take its arguments.
+    private static let usage: Int32 = 2
+
+    /// In a few words.
+    var description: String
+    /// The exit code; nil if it did not end by itself.
+    var exitCode: Int32?
+
+    /// Whether another try may end otherwise: arguments that were not taken are our mistake, and the same each time.
+    var isRetriable: Bool { self.exitCode != Self.usage }
+}
+
 /// A program that does one job beside the daemon: an export, a repair.
 ///
 /// Whatever a damaged file makes of it, the daemon lives on.
@@ -28,8 +42,8 @@ struct JobLauncher: Sendable {
 
     /// Runs a job to its end; cancelling the task ends it at once.
     ///
-    /// - Returns: `nil` if it went well, else the reason.
-    func run(_ arguments: [String], onLine: @escaping @Sendable (Data) async -> Void) async -> String? {
+    /// - Returns: `nil` if it went well.
+    func run(_ arguments: [String], onLine: @escaping @Sendable (Data) async -> Void) async -> JobFailure? {
         let watch = Watch()
         do {
             let result = try await Subprocess.run(
@@ -55,12 +69,13 @@ struct JobLauncher: Sendable {
             }
             switch result.terminationStatus {
             case .exited(0): return nil
-            case .exited(let code): return "exit code \(code)"
-            case .signaled where watch.hasEnded: return "ended because it said nothing for \(self.silenceLimit)"
-            case .signaled(let signal): return "ended by signal \(signal)"
+            case .exited(let code): return JobFailure(description: "exit code \(code)", exitCode: code)
+            case .signaled where watch.hasEnded:
+                return JobFailure(description: "ended because it said nothing for \(self.silenceLimit)")
+            case .signaled(let signal): return JobFailure(description: "ended by signal \(signal)")
             }
         } catch {
-            return "could not be run: \(error)"
+            return JobFailure(description: "could not be run: \(error)")
         }
     }
 }

@@ -43,6 +43,7 @@ public struct RenderInput {
 
     /// Opens a recording.
     public init(folder: RecordingFolder, selection: ExportSelection = ExportSelection()) throws(ExportError) {
+        RecordingRepair.completeFiles(of: folder)
         var contents = try RecordingContents(folder, keepsDamaged: false)
         guard !contents.sources.isEmpty else {
             let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")

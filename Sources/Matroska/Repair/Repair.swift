@@ -25,6 +25,13 @@ public struct RepairPlan: Sendable, Hashable {
 
 /// Completes files whose writer died.
 public enum Repair {
+    /// Whether nobody finished the file, so that its Segment states no size; only its head is read.
+    ///
+    /// - Throws: `notMatroska`, `sourceFailed`.
+    public static func isNeeded<S: Source>(_ source: S) throws(MatroskaError) -> Bool {
+        try Reader(source).head.end == nil
+    }
+
     /// Looks at a file and says what would complete it; changes nothing.
     ///
     /// A file whose Segment states a size that is there was finished: its plan is empty, and only its head is read.

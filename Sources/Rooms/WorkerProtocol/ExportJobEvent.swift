@@ -4,7 +4,7 @@
 ///
 /// The last line is `.finished` with exit code 0, or `.failed` with the code of the command's failure.
 public enum ExportJobEvent: Sendable, Hashable, Codable {
-    /// How far it is, at most ten times a second.
+    /// How far it is, at most ten times a second; the same again while it only reads, hashes or remuxes.
     case progress(bytesDone: UInt64, bytesTotal: UInt64)
     /// The file is in its place.
     case finished(ExportJobResult)

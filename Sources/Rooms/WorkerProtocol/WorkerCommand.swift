@@ -34,4 +34,24 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     case graph(room: String)
     /// Finishes every recording, leaves every room, and ends with exit code 0.
     case shutDown
+
+    /// The name that `.commandFailed` calls it by.
+    public var name: String {
+        switch self {
+        case .join: "join"
+        case .leave: "leave"
+        case .record: "record"
+        case .stopRecording: "stopRecording"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .requestKeyframe: "requestKeyframe"
+        case .mark: "mark"
+        case .camera: "camera"
+        case .recordOrder: "recordOrder"
+        case .outputs: "outputs"
+        case .thumbnail: "thumbnail"
+        case .graph: "graph"
+        case .shutDown: "shutDown"
+        }
+    }
 }

@@ -30,6 +30,8 @@ extension Fleet {
             if changes.contains(.outputs) {
                 self.actions.append(.send(worker, .outputs(room: order.name, order.outputs)))
             }
+        } else if room.phase == .starting {
+            // Its worker has not heard of it yet, and will hear of the new order.
         } else if room.worker != nil {
             self.leave(order.name, reason: "the room's definition changed", now)
         } else if room.isWanted, !(room.isKicked && staysKicked) {

@@ -278,24 +278,4 @@ extension WorkerCommand {
         case .shutDown: nil
         }
     }
-
-    /// The name that `.commandFailed` calls it by.
-    var name: String {
-        switch self {
-        case .join: "join"
-        case .leave: "leave"
-        case .record: "record"
-        case .stopRecording: "stopRecording"
-        case .pause: "pause"
-        case .resume: "resume"
-        case .requestKeyframe: "requestKeyframe"
-        case .mark: "mark"
-        case .camera: "camera"
-        case .recordOrder: "recordOrder"
-        case .outputs: "outputs"
-        case .thumbnail: "thumbnail"
-        case .graph: "graph"
-        case .shutDown: "shutDown"
-        }
-    }
 }

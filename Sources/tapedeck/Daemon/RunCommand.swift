@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import ConfigurationFile
-import Control
 import Daemon
 import Foundation
 import GStreamer
@@ -90,10 +89,9 @@ struct RunCommand: AsyncParsableCommand {
                 let started = StartResult(api: "http\(configuration.api.tls == nil ? "" : "s")://\(host):\(port)/")
                 if isJSON { try? Output.json(started) } else { Output.message("interface: \(started.api)") }
             }
-        } catch let error as ControlServerError where error.code == .addressNotFree {
-            throw CommandFailure(.unavailable, "\(error)")
         } catch {
-            throw CommandFailure(.usage, "\(error)")
+            // The service manager starts it again after any code but 2.
+            throw CommandFailure(Daemon.needsChange(after: error) ? .usage : .unavailable, "\(error)")
         }
     }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import API
+import Dispatch
+import Foundation
+import Observability
+import Rooms
+import Storage
+import Synchronization
+import Testing
+
+@testable import Daemon
+
+/// A disk that does not answer: what reads files waits for it, and nothing else does.
+@Suite(.timeLimit(.minutes(5))) struct HangingDiskTests {
+    private let bench: DaemonBench
+
+    init() throws {
+        self.bench = try DaemonBench()
+    }
+
+    /// Work that no disk ends, on the thread of each keeper; more keepers than the machine has processors.
+    private func hanging<Value: Sendable>(
+        _ keepers: [RecordingKeeper],
+        _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let disk = DispatchSemaphore(value: 0)
+        let (hangs, feed) = AsyncStream.makeStream(of: Void.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            for keeper in keepers { group.addTask { await keeper.hang(on: disk) { feed.yield() } } }
+            defer { for _ in keepers { disk.signal() } }
+            var left = keepers.count
+            for await _ in hangs {
+                left -= 1
+                if left == 0 { break }
+            }
+            return try await body()
+        }
+    }
+
+    @Test func theOverviewIsAnswered() async throws {
+        let keeper = try self.bench.keeper()
+        let backend = self.bench.backend(self.bench.supervisor(keeper: keeper), keeper)
+        keeper.note(DiskFigures(freeBytes: 17, minimumFreeBytes: 1))
+        let others = try (0..<64).map { _ in try self.bench.keeper() }
+        let overview = try await self.hanging([keeper] + others) { await backend.overview() }
+        #expect(overview.freeBytes == 17 && overview.activeRecordings == 0 && overview.pendingExports == 0)
+    }
+
+    @Test func theWatchdogIsFed() async throws {
+        let keeper = try self.bench.keeper()
+        let backend = self.bench.backend(self.bench.supervisor(keeper: keeper), keeper)
+        let manager = try ServiceManager()
+        let (listening, listens) = AsyncStream.makeStream(of: Void.self)
+        let signs = LifeSigns(
+            notifier: ServiceNotifier(environment: ["NOTIFY_SOCKET": manager.path]),
+            backend: backend,
+            listening: listening
+        )
+        let others = try (0..<64).map { _ in try self.bench.keeper() }
+        let told = try await self.hanging([keeper] + others) {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await signs.run() }
+                defer { group.cancelAll() }
+                listens.yield()
+                return await manager.receive(until: "WATCHDOG=1")
+            }
+        }
+        #expect(told.contains("READY=1") && told.last == "WATCHDOG=1", "\(told)")
+    }
+
+    @Test func figuresFollowWhatIsKnown() async throws {
+        let keeper = try self.bench.keeper()
+        let folder = try self.bench.makeRecording(isFinished: false)
+        let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
+        await keeper.started(room: "standup", reference, exports: [])
+        #expect(keeper.figures.activeRecordings == 1)
+        await keeper.finished(room: "standup", reference, exports: [ExportOrder(layout: "tracks")])
+        #expect(keeper.figures.activeRecordings == 0 && keeper.figures.pendingExports == 1)
+    }
+}
+
+extension RecordingKeeper {
+    /// Stands for a read that does not come back.
+    fileprivate func hang(on disk: DispatchSemaphore, _ hangs: @Sendable () -> Void) {
+        hangs()
+        disk.wait()
+    }
+}
+
+/// The socket of a service manager.
+private final class ServiceManager: Sendable {
+    let path = "/tmp/tapedeck-manager-\(RecordingID.random())"
+    private let descriptor: Int32
+
+    init() throws {
+        self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: self.path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0)
+    }
+
+    deinit {
+        close(self.descriptor)
+        unlink(self.path)
+    }
+
+    /// The lines that come, up to one; on a thread that may wait.
+    func receive(until last: String) async -> [String] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var lines: [String] = []
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                while lines.last != last {
+                    let count = recv(self.descriptor, &bytes, bytes.count, 0)
+                    guard count > 0 else { break }
+                    let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+                    lines += text.split(separator: "\n").map(String.init)
+                }
+                continuation.resume(returning: lines)
+            }
+        }
+    }
+}
