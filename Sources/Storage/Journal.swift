@@ -79,17 +79,28 @@ public struct Journal: Sendable, Hashable {
         guard let file = try Self.open(folder), file.count >= offset else { return (0, nil) }
         let decoder = JournalDecoder()
         var bytes = offset
-        /// Where the last line is if it was passed over.
-        var passedOver: Range<UInt64>?
+        /// Where the last lines are that were passed over since the last event; some may be damaged.
+        var passedOver: [Range<UInt64>] = []
         let rest = try Self.scan(file, path: file.path, from: offset) { line, end in
-            passedOver = JournalLine.isOfClocks(line) ? bytes..<end : nil
-            if passedOver == nil, let entry = decoder.entry(line) { body(entry) }
+            if JournalLine.isOfClocks(line) {
+                if passedOver.count == Self.mostPassedOver { passedOver.removeFirst() }
+                passedOver.append(bytes..<end)
+            } else if let entry = decoder.entry(line) {
+                passedOver = []
+                body(entry)
+            }
             bytes = end
         }
         if let entry = rest.withUnsafeBufferPointer({ decoder.entry($0) }) { return (bytes, entry) }
-        guard let passedOver, let line = try? file.read(passedOver).dropLast() else { return (bytes, nil) }
-        return (bytes, line.withUnsafeBufferPointer { decoder.entry($0) })
+        for range in passedOver.reversed() {
+            guard let line = try? file.read(range).dropLast() else { continue }
+            if let entry = line.withUnsafeBufferPointer({ decoder.entry($0) }) { return (bytes, entry) }
+        }
+        return (bytes, nil)
     }
+
+    /// A torn or damaged end is a line or two.
+    private static let mostPassedOver = 8
 
     private static func open(_ folder: RecordingFolder) throws(StorageError) -> File? {
         do throws(StorageError) {

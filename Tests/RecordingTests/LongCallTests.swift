@@ -10,14 +10,16 @@ import Timeline
 
 /// Calls of many hours, whose time is the test's.
 @Suite struct LongCallTests {
-    /// A unit every two seconds, each of which begins a cluster, as units of a second do in a call.
-    private static let seconds = stride(from: 0, to: 8 * 3600, by: 2)
+    /// A unit every four seconds, each of which begins a cluster, as the units of a second do in a call.
+    private static let seconds = stride(from: 0, to: 8 * 3600, by: 4)
 
     @Test func whoLeavesAfterEightHoursCostsTheOthersNothing() throws {
         let feed = RecordingFeed()
         let video = feed.open(.vp8, participant: "alice", ssrc: 1)
         let names = ["alice", "bob", "carol", "dave"]
-        let audio = names.enumerated().map { feed.open(.opus, participant: $1, ssrc: UInt32($0) + 2) }
+        let audio = names.enumerated().map { index, name in
+            feed.open(.opus, participant: name, ssrc: UInt32(index) + 2, connection: UInt64(index) + 1)
+        }
         for second in Self.seconds {
             let now = Int64(second) * 1000
             feed.push(video, second == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: now)
@@ -27,7 +29,7 @@ import Timeline
         #expect(before == UInt64(5 * Self.seconds.underestimatedCount))
         feed.isDiskBusy = true
         _ = feed.takeNames()
-        feed.tell { $0.participantLeft("alice", reason: "left") }
+        feed.tell { $0.connectionClosed(1, reason: "left") }
         #expect(feed.completing == ["file": 2])
         for action in feed.actions {
             guard case .complete(let completion) = action, case .file(let end) = completion.work else { continue }

@@ -74,6 +74,7 @@ final class RecordingFeed {
         _ codec: MediaCodec,
         participant: String = "alice",
         ssrc: UInt32 = 7,
+        connection: UInt64 = 1,
         offered milliseconds: Int64? = nil
     ) -> UInt64 {
         self.tracks += 1
@@ -84,7 +85,7 @@ final class RecordingFeed {
             channels: codec.kind == .video ? 0 : 2,
             ssrc: ssrc,
             payloadType: 96,
-            connection: 1,
+            connection: connection,
             offerNanoseconds: milliseconds.map { self.start + $0 * 1_000_000 }
         )
         self.session.trackAppeared(self.tracks, track, source: self.counters)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import FoundationEssentials
+import Foundation
 import Testing
 import Timeline
 
@@ -120,6 +120,19 @@ import Timeline
         #expect(try self.times == [1, 3])
         try writer.append(JournalRecord.anchor(9), monotonicNanoseconds: 4)
         #expect(try self.times == [1, 3, 4])
+    }
+
+    @Test func theLastRecordIsFoundBeforeADamagedEnd() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        try self.mark(writer, at: 1)
+        try writer.append(JournalRecord.anchor(1), monotonicNanoseconds: 2)
+        let file = try FileHandle(forWritingTo: URL(filePath: self.folder.journalPath))
+        for damaged in [#"{"at":3,"kind":"clock-anchor","rtp":"#, "no line of ours"] {
+            try file.seekToEnd()
+            try file.write(contentsOf: Data((damaged + "\n").utf8))
+            #expect(try self.times == [1, 2])
+        }
+        try file.close()
     }
 
     @Test func aRecordingThatGoesOnIsReadOnFromWhereItWas() throws {

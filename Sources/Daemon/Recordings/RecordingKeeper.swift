@@ -150,10 +150,15 @@ actor RecordingKeeper: Service {
 
     /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
     ///
+    /// One whose room was left may still be completed by its worker: its journal is held until then.
+    ///
     /// - Parameter goingOn: ids of those that a worker writes or will write. One that is missing twice is closed.
     func closeAbandoned(except goingOn: Set<String>) async {
         let missing = Set(self.active.keys.filter { !goingOn.contains($0.rawValue) })
-        let abandoned = missing.intersection(self.suspects)
+        let abandoned = missing.intersection(self.suspects).filter { id in
+            guard let path = self.active[id], let folder = try? RecordingFolder.open(path: path) else { return true }
+            return !folder.isHeld
+        }
         self.suspects = missing.subtracting(abandoned)
         guard !abandoned.isEmpty else { return }
         for id in abandoned { self.active[id] = nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-public import Timeline
+internal import Timeline
 
 /// One track of a rendered file.
 public struct RenderedTrack: Sendable {

@@ -2,7 +2,7 @@
 
 public import Basics
 public import Codecs
-public import Matroska
+internal import Matroska
 public import Storage
 import Timeline
 

@@ -92,7 +92,10 @@ extension Fleet {
         guard self.settings.roomsPerWorker > 1, !wantsIsolation else { return nil }
         return self.workers.filter { _, worker in
             switch worker.phase {
-            case .starting, .ready: !worker.isExclusive && worker.rooms.count < self.settings.roomsPerWorker
+            // Nobody comes to a worker that has a room to leave and does not: so it ends some day.
+            case .starting, .ready:
+                !worker.isExclusive && worker.rooms.count < self.settings.roomsPerWorker
+                    && !worker.rooms.contains { self.rooms[$0]?.isOverdue == true }
             case .ending, .killed: false
             }
         }.keys.min()

@@ -232,8 +232,7 @@ extension Fleet {
         guard worker.rooms.contains(where: { self.isWell($0) && $0 != name }) else {
             return self.kill(id, reason: reason)
         }
-        // Silence still ends it. Nobody else comes, so that it ends some day.
-        self.workers[id]?.isExclusive = true
+        // Silence still ends it.
         if self.rooms[name]?.isOverdue == false { self.report(.misbehaved(id, "\(reason): its other rooms go on")) }
         self.rooms[name]?.isOverdue = true
         self.rooms[name]?.phase = .leaving(deadline: now + limit)

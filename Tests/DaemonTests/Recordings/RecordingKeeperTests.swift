@@ -98,6 +98,22 @@ import Timeline
         #expect(repairs.count == 2 && repairs[1].hasSuffix("--only \(held.id)"), "\(repairs)")
     }
 
+    /// A room that was left has a worker no more, and its files may still be completed by the one that it had.
+    @Test func whatIsStillCompletedIsNotAbandoned() async throws {
+        let folder = try self.bench.makeRecording(isFinished: false)
+        let keeper = try self.bench.keeper()
+        var journal: JournalWriter? = try Self.holding(folder)
+        let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
+        await keeper.started(room: "standup", reference, exports: [])
+        for _ in 0..<3 { await keeper.closeAbandoned(except: []) }
+        #expect(await keeper.active.count == 1 && self.repairs().isEmpty)
+        if let journal { try DaemonBench.finish(journal) }
+        journal = nil
+        await keeper.closeAbandoned(except: [])
+        #expect(await keeper.active.isEmpty)
+        #expect(self.repairs().map { $0.hasSuffix("--only \(folder.id)") } == [true])
+    }
+
     @Test func whatARebuiltCatalogueFindsFinishedIsExported() async throws {
         let folder = try self.bench.makeRecording()
         _ = try await self.bench.catalogue.rebuild()
