@@ -25,6 +25,8 @@ final class OpenTrack {
     var restarts = RestartLimit()
     /// A write failed, and none has succeeded since.
     var hasFailed = false
+    /// Its file, or the next one, is among those that its participant may begin.
+    var isAdmitted = false
     /// Units were left out: pictures go on with a keyframe.
     var awaitsKeyframe = false
     /// The newest sender report; a file that begins later begins with it.

@@ -72,7 +72,7 @@ extension RecordingSession {
             track.awaitsKeyframe = false
         }
         let isCutOff = isBehind && self.cross(unit.unit, startsFile: isWholeKeyframe || !track.isVideo, track)
-        if track.writer == nil { self.startFile(track, now) }
+        if track.writer == nil, self.admits(track, now) { self.startFile(track, now) }
         guard let writer = track.writer else { return nil }
         let isFirst = writer.statistics.units == 0
         // A file does not begin with a part of a picture.
@@ -100,12 +100,15 @@ extension RecordingSession {
             case .needsKeyframe, .malformed:
                 return nil
             case .discontinuity:
+                track.isAdmitted = false
+                track.lastReport = nil
                 if let pause = track.restarts.restarted(at: now) {
                     self.pause(track, for: pause, now)
                     return nil
                 }
+                guard self.admits(track, now) else { return nil }
                 // The unit begins the next file: only there its time makes sense.
-                self.startNextFile(track, now, reason: "RTP time jumped", hasNewClock: true)
+                self.startNextFile(track, now, reason: "RTP time jumped")
                 return track.writer?.statistics.units == 0 ? self.write(unit, track) : nil
             }
         } catch {
@@ -123,7 +126,7 @@ extension RecordingSession {
         guard now >= resumesAt else { return false }
         track.resumesAt = nil
         if track.writer?.takesUnits == false {
-            self.startNextFile(track, now, reason: "write failed", hasNewClock: false)
+            self.startNextFile(track, now, reason: "write failed")
         }
         return true
     }
@@ -173,25 +176,32 @@ extension RecordingSession {
     }
 
     /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
-    private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String, hasNewClock: Bool) {
+    private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String) {
         self.endFile(track, reason: reason, now)
         self.remember(track)
-        if hasNewClock { track.lastReport = nil }
         track.writer = nil
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         self.startFile(track, now)
     }
 
-    /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
-    private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
-        self.closeFile(track.id, reason: "RTP time jumps too often", now)
-        track.lastReport = nil
-        track.resumesAt = now + pause.nanoseconds
-        let reason = """
-            the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
-            left out for \(pause.components.seconds) s
-            """
-        self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+    /// Whether a track may begin another file; if not, nothing of it is recorded until its participant may begin one.
+    private mutating func admits(_ track: OpenTrack, _ now: Int64) -> Bool {
+        guard !track.isAdmitted else { return true }
+        let participant = track.received.participant
+        switch self.files.wanted(by: participant, at: now) {
+        case .begins:
+            track.isAdmitted = true
+            return true
+        case .waits(let resumesAt, let pause):
+            self.closeFile(track.id, reason: "too many files of its participant", now)
+            track.resumesAt = resumesAt
+            guard let pause else { return false }
+            let reason = """
+                \(participant) begins too many files: new tracks are left out for \(pause.components.seconds) s
+                """
+            self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+            return false
+        }
     }
 
     /// Counts the packets of a track's file, and has it completed.
@@ -206,6 +216,17 @@ extension RecordingSession {
 
     /// Closes the file of an open track; the track itself stays.
     mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
+    /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
+    private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
+        self.closeFile(track.id, reason: "RTP time jumps too often", now)
+        track.resumesAt = now + pause.nanoseconds
+        let reason = """
+            the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
+            left out for \(pause.components.seconds) s
+            """
+        self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+    }
+
         self.segments?.trackEnded(id)
         guard let track = self.tracks[id], track.writer != nil else { return }
         self.endFile(track, reason: reason, now)

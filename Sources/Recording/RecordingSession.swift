@@ -25,6 +25,8 @@ public struct RecordingSession: ~Copyable {
     /// The folder of the present recording, or of the last one.
     var folder: RecordingFolder?
     var tracks: [UInt64: OpenTrack] = [:]
+    /// How many files each participant may begin.
+    var files = ParticipantFiles()
     var names = ParticipantNames()
     /// What was written before anything is recorded.
     var early = EarlyMessages()

@@ -177,7 +177,7 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
 
 # Each packet is of another source, or names others.
 BY_SOURCE = ("sources", "contributors", "descriptions")
-FLOODS = ("clocks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
+FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
 
 
 @pytest.mark.parametrize("kind", FLOODS)
@@ -190,7 +190,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     daemon.wait_for_recording("standup")
     worker, recording = daemon.worker("standup"), daemon.room("standup")["status"]["recording"]["id"]
     flooder = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180", "--fps", "5", "--bitrate",
-                           "100000", program="flood_peer.py")
+                           "100000", *(["--announce"] if kind == "tracks" else []), program="flood_peer.py")
     sid = flooder.event("joined")["sid"]
     others = daemon.wait_for("tracks of both", lambda: (
         tracks := daemon.room("standup")["status"]["tracks"]) and len([
@@ -242,7 +242,13 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     sound, = (folder / "tracks").glob(f"*-{other}-audio.mka")
     assert len(media.gaps(sound, 0, AUDIO_PACKET)) <= lost.get(mine["audio"], 0) <= A_FEW
     # What the flood leaves on the disk is bounded, whatever the flood is.
-    assert recordings == 1 and len(files) <= MOST_FILES and journal <= MOST_JOURNAL * (1 + length / 60)
+    most_files = MOST_TRACKS if kind == "tracks" else MOST_FILES
+    assert recordings == 1 and len(files) <= most_files and journal <= MOST_JOURNAL * (1 + length / 60)
+    # Who floods is to blame, and not the disk.
+    assert not [line for line in daemon.log("recording.degraded") if "the disk" in line]
+    assert dropped[other] == [0, 0], dropped
+    if kind == "reports":
+        assert dropped[sid][0] > 0, dropped
     if kind in BY_SOURCE:
         assert memory < MOST_MEMORY
         assert refused[other] == 0 < refused[sid], refused
@@ -253,6 +259,8 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
 MOST_FILES = 16
 # What a worker may grow by for sources that it does not know.
 MOST_MEMORY = 60 << 20
+# 48 at once for each participant, four in a minute, and those that were there.
+MOST_TRACKS = 60
 # Bytes a minute, the other one's share included.
 MOST_JOURNAL = 400_000
 
