@@ -19,14 +19,16 @@ final class OpenTrack {
     var recording: RecordingID?
     /// Which units of the file cannot be decoded.
     var damage = TrackDamage()
+    /// What of that is journalled.
+    var damageLines = DamageLines()
     /// After a failed write: when to go on in a new file, on the clock of arrivals.
     var resumesAt: Int64?
     /// How often its clock may start anew.
     var restarts = RestartLimit()
-    /// A write failed, and none has succeeded since.
-    var hasFailed = false
     /// Its file, or the next one, is among those that its participant may begin.
     var isAdmitted = false
+    /// A write failed, and none has succeeded since.
+    var hasFailed = false
     /// Units were left out: pictures go on with a keyframe.
     var awaitsKeyframe = false
     /// The newest sender report; a file that begins later begins with it.

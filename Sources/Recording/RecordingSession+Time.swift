@@ -29,7 +29,10 @@ extension RecordingSession {
         self.synchroniseIfDue(recordings, now)
         if now - self.lastCounted >= Self.countingInterval.nanoseconds {
             self.lastCounted = now
-            for track in self.tracks.values { self.recording(of: track)?.count(track, now) }
+            for track in self.tracks.values {
+                self.note(track.damageLines.takeDue(at: now), of: track)
+                self.recording(of: track)?.count(track, now)
+            }
         }
     }
 

@@ -82,7 +82,7 @@ extension RecordingSession {
             damage = track.damage.beginsDamaged(lostPackets: lostPackets)
         } else if track.isVideo, !isFirst {
             damage = track.damage.unitCame(lostPackets: lostPackets, isWholeKeyframe: isWholeKeyframe)
-            self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit)
+            self.note(damage, unit.unit, track)
         }
         do throws(RecordingError) {
             let result = try writer.write(
@@ -94,7 +94,7 @@ extension RecordingSession {
             switch result {
             case .written(let isKeyframe):
                 if track.isVideo, isKeyframe, !track.damage.isDamaged { track.keyframes.keyframeArrived() }
-                if isCutOff { self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit) }
+                if isCutOff { self.note(damage, unit.unit, track) }
                 self.written(unit, track)
                 return writer.track.number
             case .needsKeyframe, .malformed:
@@ -145,6 +145,17 @@ extension RecordingSession {
         if let recording = self.recording { self.actions.append(.logGoesOn(recording.folder)) }
     }
 
+    /// Journals what a unit means to its track.
+    private func note(_ damage: TrackDamage.OnUnit, _ unit: ReceivedUnit, _ track: OpenTrack) {
+        let lines = track.damageLines.unitCame(damage, rtpTime: unit.rtpTime, at: unit.arrivalNanoseconds)
+        self.note(lines, of: track)
+    }
+
+    func note(_ lines: [DamageLines.Line], of track: OpenTrack) {
+        guard !lines.isEmpty, let number = track.writer?.track.number else { return }
+        self.recording(of: track)?.note(lines, track: number)
+    }
+
     /// The recording that a track's file is in.
     func recording(of track: OpenTrack) -> ActiveRecording? {
         guard let older = self.older, older.folder.id == track.recording else { return self.recording }
@@ -172,6 +183,7 @@ extension RecordingSession {
         track.writer = self.recording?.file(for: track, name: name, now)
         track.recording = self.recording?.folder.id
         track.damage = TrackDamage()
+        track.damageLines = DamageLines()
         track.awaitsKeyframe = false
     }
 
@@ -204,18 +216,6 @@ extension RecordingSession {
         }
     }
 
-    /// Counts the packets of a track's file, and has it completed.
-    mutating func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
-        let recording = self.recording(of: track)
-        recording?.count(track, now)
-        if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
-            self.complete(RecordingCompletion(recording: recording, work: .file(end)))
-        }
-        track.countedBefore = track.counters
-    }
-
-    /// Closes the file of an open track; the track itself stays.
-    mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
     /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
     private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
@@ -227,6 +227,19 @@ extension RecordingSession {
         self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
     }
 
+    /// Counts the packets of a track's file, and has it completed.
+    mutating func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
+        self.note(track.damageLines.takeAll(), of: track)
+        let recording = self.recording(of: track)
+        recording?.count(track, now)
+        if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
+            self.complete(RecordingCompletion(recording: recording, work: .file(end)))
+        }
+        track.countedBefore = track.counters
+    }
+
+    /// Closes the file of an open track; the track itself stays.
+    mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
         self.segments?.trackEnded(id)
         guard let track = self.tracks[id], track.writer != nil else { return }
         self.endFile(track, reason: reason, now)

@@ -61,6 +61,7 @@ public final class TrackFileWriter {
     private let clock: RTPClock
     private var state = State.waiting
     private var sampler: ClockAnchorSampler
+    private var formats = FormatLines()
     private var parameterSets: H264ParameterSets?
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
@@ -211,6 +212,7 @@ public final class TrackFileWriter {
             return nil
         }
         self.state = .closed
+        self.note(self.formats.takeAll())
         return TrackFileEnd(
             file: open.file,
             size: open.writer.offset,
@@ -382,7 +384,9 @@ public final class TrackFileWriter {
                 monotonicNanoseconds: anchor.monotonicNanoseconds
             )
         }
-        guard self.track.media == .video, inspection.isKeyframe else { return }
+        guard self.track.media == .video else { return }
+        self.note(self.formats.takeDue(at: arrivalNanoseconds))
+        guard inspection.isKeyframe else { return }
         let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets
         let hasNewSize =
             inspection.width != nil
@@ -399,10 +403,16 @@ public final class TrackFileWriter {
             height: self.statistics.height,
             parameterSets: hasNewSets && !isFirst
         )
-        self.journal.note(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
+        self.note(self.formats.changed(change, at: arrivalNanoseconds))
+    }
+
+    private func note(_ line: FormatLines.Line?) {
+        guard let line else { return }
+        self.journal.note(.formatChanged(line.change), monotonicNanoseconds: line.arrivalNanoseconds)
     }
 
     private func journalEnd(reason: String, monotonicNanoseconds: Int64) {
+        self.note(self.formats.takeAll())
         self.journal.note(.trackClosed(self.record(ofEnd: reason)), monotonicNanoseconds: monotonicNanoseconds)
     }
 

@@ -239,18 +239,21 @@ public struct FormatChanged: Sendable, Hashable, Codable {
     public var height: Int?
     /// Whether H.264 parameter sets changed.
     public var parameterSets: Bool
+    /// How many changes that followed each other at once this is the last of; `nil` for one.
+    public var changes: Int?
 
     /// A record with each part given.
-    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool) {
+    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool, changes: Int? = nil) {
         self.track = track
         self.rtpTime = rtpTime
         self.width = width
         self.height = height
         self.parameterSets = parameterSets
+        self.changes = changes
     }
 
     private enum CodingKeys: String, CodingKey {
-        case track, width, height
+        case track, width, height, changes
         case rtpTime = "rtp"
         case parameterSets = "parameter_sets"
     }
