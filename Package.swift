@@ -348,8 +348,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage", "Supervision",
-                "Timeline", "Worker", logging,
+                "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage",
+                "Supervision", "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
         ),

@@ -12,10 +12,10 @@ internal import Synchronization
 /// a session that goes on.
 ///
 /// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and tells them to
-/// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something return
-/// at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts. What is
-/// going on is as it was 100 ms ago at most, and is read without waiting for the disk. Files are forced to the disk, and
-/// completed, on threads of their own; only `finish` waits for them.
+/// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something
+/// return at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts:
+/// not on a thread for which others wait. What is going on is as it was 100 ms ago at most, and is read without waiting
+/// for the disk. Files are forced to the disk, and completed, on threads of their own; only `finish` waits for them.
 public final class RecorderThread: Sendable {
     private let exchange = RecorderExchange()
 
