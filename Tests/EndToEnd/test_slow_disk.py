@@ -2,6 +2,7 @@
 """A disk that is slow to synchronise, or to take anything at all, costs no media, and does not stop the rest."""
 
 import json
+import signal
 import time
 
 import media
@@ -21,6 +22,24 @@ def test_a_recording_on_a_slow_disk_is_whole(stage, slow_disk):
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 240)
     interrupted(recorder)
+    assert_whole(exported, recorder, sent)
+
+
+@pytest.mark.media
+def test_a_recording_is_exported_when_the_disk_is_done_with_it(stage, slow_disk):
+    """However long that takes: whoever waits is told, and may interrupt again."""
+    server = stage.room_server(5)
+    hold = stage.folder / "hold"
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(0, hold))
+    peer.wait_for_event("connected")
+    sent = peer.wait_for_figure("framesSent", 120)
+    hold.touch()
+    recorder.signal(signal.SIGINT)
+    recorder.wait_for("what it waits for", lambda: "still completing the recording's files" in recorder.messages)
+    assert not exported.exists()
+    hold.unlink()
+    assert recorder.wait() == 0, recorder.story()
     assert_whole(exported, recorder, sent)
 
 
