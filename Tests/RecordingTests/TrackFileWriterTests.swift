@@ -280,6 +280,28 @@ import Timeline
         #expect(times.last == 100_000_000)
     }
 
+    /// Pictures are sent behind later ones only where their parameter sets say so.
+    @Test(
+        arguments: [
+            (true, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 333, 667, 2000, 1333, 1667]),
+            (false, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 1001, 1002, 2000, 2001, 2002]),
+            // Parts of one picture.
+            (true, [9000, 9000, 9000, 3000, 3000, 6000], [0, 1000, 1001, 1002, 333, 334, 667]),
+        ] as [(Bool, [Int64], [Int64])]
+    )
+    func picturesKeepTheTimesAtWhichTheyAreShown(isMain: Bool, rtpTimes: [Int64], expected: [Int64]) throws {
+        let writer = self.makeWriter(.h264)
+        _ = try writer.write(isMain ? TestUnits.mainKeyframe : TestUnits.h264Keyframe(), rtpTime: 0)
+        let slice = TestUnits.startCode + TestUnits.h264Slice
+        for rtpTime in rtpTimes {
+            #expect(try writer.write(slice, rtpTime: rtpTime) == .written(isKeyframe: false))
+        }
+        // In units of 100 µs, as the file has them.
+        #expect(try self.blocks(writer).map { $0.timeNanoseconds / 100_000 } == expected)
+        #expect(writer.statistics.durationNanoseconds == (expected.max() ?? 0) * 100_000)
+        #expect(try writer.write(slice, rtpTime: (rtpTimes.max() ?? 0) - 68_000) == .discontinuity)
+    }
+
     @Test(arguments: [-80_000, 31 * 90_000, 3600 * 90_000, 90_000 * 100_000, .max, .min] as [Int64])
     func refusesANewTimeline(step: Int64) throws {
         let writer = self.makeWriter(.vp8)

@@ -289,7 +289,7 @@ public struct TrackClosed: Sendable, Hashable, Codable {
     public var bytes: UInt64
     /// Keyframes among the units; every unit of an audio track counts as one.
     public var keyframes: UInt64
-    /// Unwrapped RTP time of the last unit.
+    /// The latest unwrapped RTP time of a unit.
     public var lastRTPTime: Int64
     /// Why, in a word or two.
     public var reason: String
