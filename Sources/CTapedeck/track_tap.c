@@ -101,6 +101,7 @@ CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap) {
 
 void CTapedeck_tap_unref(CTapedeckTap *tap) {
     if (!g_atomic_ref_count_dec(&tap->references)) return;
+    CTapedeck_queue_leave(tap->queue, tap->id);
     CTapedeck_queue_unref(tap->queue);
     sequence_unref(tap->sequence);
     gst_caps_unref(tap->tag);
@@ -338,6 +339,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
         .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
+        .dropped = CTapedeck_queue_dropped_of(tap->queue, tap->id),
         .last_packet_nanoseconds = atomic_load_explicit(&tap->last_packet, memory_order_relaxed),
     };
 }

@@ -36,6 +36,8 @@ final class OpenTrack {
     var firstUnitDelay: Duration?
     /// What had been counted when the file was begun; nothing for the first.
     var countedBefore = PacketCounters()
+    /// How many units it has.
+    var rate: UnitRate
     /// The newest keyframe, kept while somebody wants stills.
     var lastKeyframe: [UInt8]?
 
@@ -43,6 +45,7 @@ final class OpenTrack {
         self.id = id
         self.received = received
         self.source = source
+        self.rate = UnitRate(at: now, source.counters)
         self.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
     }
 

@@ -40,6 +40,8 @@ public struct RecordingSession: ~Copyable {
     var synchronisation = SynchronisationSchedule()
     var lastCounted: Int64 = 0
     var droppedUnits: UInt64 = 0
+    /// Participants of whom it was told, of the present recording, that they send more than can be written.
+    var flooders: Set<String> = []
     var stillsWantedUntil: Int64 = 0
     var lag = RecordingLag()
     var completions = CompletionSchedule()

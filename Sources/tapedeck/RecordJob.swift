@@ -245,7 +245,7 @@ struct RecordJob: Sendable {
         var problems: [String] = []
         if let failure = recorder.status.failure { problems.append(failure.message) }
         if recorder.droppedUnits > 0 {
-            problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow")
+            problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow, or too many came")
         }
         return problems
     }

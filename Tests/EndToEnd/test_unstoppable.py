@@ -208,7 +208,9 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     wait_for_more_units(daemon, "standup", 30)
     memory = resident(worker) - memory
     status = daemon.room("standup")
-    refused = {found["id"]: found.get("refusedPackets", 0) for found in status["status"]["participants"]}
+    participants = {found["id"]: found for found in status["status"]["participants"]}
+    refused = {name: found["refusedPackets"] for name, found in participants.items()}
+    dropped = {name: [found["droppedReports"], found["droppedUnits"]] for name, found in participants.items()}
     warnings = daemon.log("too many sources")
     assert status["worker"]["processID"] == worker and status["restarts"] == 0
     assert status["status"]["recording"]["id"] == recording
@@ -229,7 +231,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     captured = camera.result()["framesCaptured"]
     tell(show="f", flood=kind, packets=flooded["packets"], mbit_per_second=round(
         flooded["bits"] / flooded["seconds"] / 1e6, 1), seconds=flooded["seconds"], connections=flooded["connections"], files=len(files),
-         memory=memory, refused=refused.get(sid),
+         memory=memory, refused=refused.get(sid), dropped=dropped.get(sid),
          bytes=sum(path.stat().st_size for path in files), journal_bytes=journal, recordings=recordings,
          units={record["track"]: record["units"] for record in closed if record["track"] not in mine.values()},
          degraded=len(daemon.log("recording.degraded")), put_out=flooder.event("disconnected") is not None, frames=len(frames), captured=captured, first=counters[0],
@@ -257,10 +259,10 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
 
 # Four new files in a minute for each track, and those that were there.
 MOST_FILES = 16
-# What a worker may grow by for sources that it does not know.
-MOST_MEMORY = 60 << 20
 # 48 at once for each participant, four in a minute, and those that were there.
 MOST_TRACKS = 60
+# What a worker may grow by for sources that it does not know.
+MOST_MEMORY = 60 << 20
 # Bytes a minute, the other one's share included.
 MOST_JOURNAL = 400_000
 

@@ -73,7 +73,8 @@ final class RecordingFeed {
         _ codec: Codec,
         participant: String = "alice",
         ssrc: UInt32 = 7,
-        offered milliseconds: Int64? = nil
+        offered milliseconds: Int64? = nil,
+        counters: Counters? = nil
     ) -> UInt64 {
         self.tracks += 1
         let track = ReceivedTrack(
@@ -86,7 +87,7 @@ final class RecordingFeed {
             connection: 1,
             offerNanoseconds: milliseconds.map { self.start + $0 * 1_000_000 }
         )
-        self.session.trackAppeared(self.tracks, track, source: self.counters)
+        self.session.trackAppeared(self.tracks, track, source: counters ?? self.counters)
         self.perform()
         return self.tracks
     }

@@ -51,8 +51,16 @@ public final class RecorderThread: Sendable {
     /// What is going on.
     public var status: RecordingStatus { self.exchange.published.withLock { $0.status } }
 
-    /// Units dropped because the disk was too slow, over all recordings.
+    /// Units dropped because the disk was too slow, or because somebody sends too many, over all recordings.
     public var droppedUnits: UInt64 { self.queue.droppedItems }
+
+    /// Units of a participant's open tracks that were dropped because the disk was too slow, or he sends too many.
+    public func droppedUnits(of participant: String) -> UInt64 {
+        let taps = self.exchange.tracks.withLock { tracks in
+            tracks.open.values.filter { $0.received.participant == participant }.map(\.tap)
+        }
+        return taps.reduce(0) { $0 &+ $1.counters.droppedUnits }
+    }
 
     /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.
     public func soundLevel(of track: TrackStatus) -> SoundLevel? {
@@ -198,7 +206,9 @@ private struct TapPackets: PacketSource {
             received: counters.packets,
             lost: counters.lostPackets,
             repaired: counters.repairedPackets,
-            lastPacketNanoseconds: counters.lastPacketNanoseconds
+            lastPacketNanoseconds: counters.lastPacketNanoseconds,
+            units: counters.units,
+            droppedUnits: counters.droppedUnits
         )
     }
 }

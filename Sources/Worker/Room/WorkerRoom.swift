@@ -490,7 +490,8 @@ final class WorkerRoom: Sendable {
                     camera,
                     jitter: { session?.jitterMilliseconds(of: $0) },
                     roundTrip: { session?.roundTripMilliseconds(of: $0) },
-                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 }
+                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 },
+                    droppedReports: { session?.droppedReports(of: $0) ?? 0 }
                 )
                 self.send(.status(room: self.plan.spec.name, room))
             }
