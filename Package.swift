@@ -360,9 +360,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Codecs", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling", "Storage",
-                "Supervision",
-                "Timeline", "Worker", logging,
+                "Codecs", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling",
+                "Storage", "Supervision", "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
         ),

@@ -7,20 +7,34 @@
 // Sources whose share is kept while nothing of them waits.
 enum { KEPT_SHARES = 64 };
 
+// An item that waits, in the row of all, and in that of its source, which sender reports have none of.
+typedef struct Node Node;
+struct Node {
+    CTapedeckItem item;
+    Node *before, *after;
+    Node *older, *newer;
+};
+
 // What of one source waits.
 typedef struct {
     uint64_t id;
     uint32_t items;
     size_t bytes;
+    Node *newest;
     // Units that made place for those of others, and that its next unit has to tell as lost.
     uint32_t evicted;
+    // All units that were dropped.
+    uint64_t dropped;
+    // It sends no more.
+    bool is_over;
 } Share;
 
 struct CTapedeckQueue {
     gatomicrefcount references;
     GMutex mutex;
     GCond changed;
-    GQueue items;
+    Node *first, *last;
+    uint32_t length;
     // Of each source of which units wait, or have to be told as lost, and of others that are likely to send.
     GHashTable *shares;
     // Sender reports among the items.
@@ -39,7 +53,6 @@ CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes
     g_atomic_ref_count_init(&queue->references);
     g_mutex_init(&queue->mutex);
     g_cond_init(&queue->changed);
-    g_queue_init(&queue->items);
     queue->shares = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     queue->maximum_items = maximum_items;
     queue->maximum_bytes = maximum_bytes;
@@ -59,15 +72,18 @@ CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue) {
     return queue;
 }
 
-static void free_item(gpointer pointer) {
-    CTapedeckItem *item = pointer;
-    if (item->buffer != NULL) gst_buffer_unref(item->buffer);
-    g_free(item);
+static void free_node(Node *node) {
+    if (node->item.buffer != NULL) gst_buffer_unref(node->item.buffer);
+    g_free(node);
 }
 
 void CTapedeck_queue_unref(CTapedeckQueue *queue) {
     if (!g_atomic_ref_count_dec(&queue->references)) return;
-    g_queue_clear_full(&queue->items, free_item);
+    while (queue->first != NULL) {
+        Node *node = queue->first;
+        queue->first = node->after;
+        free_node(node);
+    }
     g_hash_table_unref(queue->shares);
     g_cond_clear(&queue->changed);
     g_mutex_clear(&queue->mutex);
@@ -76,7 +92,7 @@ void CTapedeck_queue_unref(CTapedeckQueue *queue) {
 
 // The functions up to push: mutex held.
 
-static uint32_t units(const CTapedeckQueue *queue) { return queue->items.length - queue->reports; }
+static uint32_t units(const CTapedeckQueue *queue) { return queue->length - queue->reports; }
 
 static Share *share_of(CTapedeckQueue *queue, uint64_t source) {
     Share *share = g_hash_table_lookup(queue->shares, &source);
@@ -88,26 +104,50 @@ static Share *share_of(CTapedeckQueue *queue, uint64_t source) {
     return share;
 }
 
-// Most sources send again at once: they keep their share until there are many.
+// Most sources send again at once: they keep their share until there are many, and for as long as they send if units
+// were dropped.
 static void forget(CTapedeckQueue *queue, Share *share) {
-    bool is_idle = share->items == 0 && share->evicted == 0;
-    if (is_idle && g_hash_table_size(queue->shares) > KEPT_SHARES) g_hash_table_remove(queue->shares, &share->id);
+    if (share->items > 0) return;
+    bool is_idle = share->evicted == 0 && share->dropped == 0 && g_hash_table_size(queue->shares) > KEPT_SHARES;
+    if (share->is_over || is_idle) g_hash_table_remove(queue->shares, &share->id);
 }
 
-static void leaves(CTapedeckQueue *queue, const CTapedeckItem *item) {
-    if (item->kind != CTAPEDECK_ITEM_UNIT) {
+static void enters(CTapedeckQueue *queue, Node *node, Share *share) {
+    node->before = queue->last;
+    *(queue->last != NULL ? &queue->last->after : &queue->first) = node;
+    queue->last = node;
+    queue->length += 1;
+    if (share == NULL) {
+        queue->reports += 1;
+        return;
+    }
+    node->older = share->newest;
+    if (share->newest != NULL) share->newest->newer = node;
+    share->newest = node;
+    share->items += 1;
+    share->bytes += node->item.size;
+    queue->bytes += node->item.size;
+}
+
+static void leaves(CTapedeckQueue *queue, Node *node) {
+    *(node->before != NULL ? &node->before->after : &queue->first) = node->after;
+    *(node->after != NULL ? &node->after->before : &queue->last) = node->before;
+    queue->length -= 1;
+    if (node->item.kind != CTAPEDECK_ITEM_UNIT) {
         queue->reports -= 1;
         return;
     }
-    Share *share = share_of(queue, item->source);
+    Share *share = share_of(queue, node->item.source);
+    if (node->older != NULL) node->older->newer = node->newer;
+    *(node->newer != NULL ? &node->newer->older : &share->newest) = node->older;
     share->items -= 1;
-    share->bytes -= item->size;
-    queue->bytes -= item->size;
+    share->bytes -= node->item.size;
+    queue->bytes -= node->item.size;
     forget(queue, share);
 }
 
-// Drops the newest unit of the source that has most of what there is too much of. False if no source has more of it than
-// `share` would have then.
+// Drops the newest unit of the source that has most of what there is too much of. False if no source has more of it
+// than `share` would have then. Looks at each source, of which there are few, and at no unit.
 static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedeckItem *item, bool for_bytes) {
     Share *largest = NULL;
     GHashTableIter iterator;
@@ -120,18 +160,14 @@ static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedec
     }
     if (largest == NULL || largest == share) return false;
     if (for_bytes ? largest->bytes <= share->bytes + item->size : largest->items <= share->items + 1) return false;
-    for (GList *link = queue->items.tail; link != NULL; link = link->prev) {
-        CTapedeckItem *victim = link->data;
-        if (victim->kind != CTAPEDECK_ITEM_UNIT || victim->source != largest->id) continue;
-        // What was lost before it is lost before the next as well.
-        largest->evicted += 1 + victim->lost_before;
-        leaves(queue, victim);
-        g_queue_delete_link(&queue->items, link);
-        free_item(victim);
-        queue->dropped += 1;
-        return true;
-    }
-    return false;
+    Node *victim = largest->newest;
+    // What was lost before it is lost before the next as well.
+    largest->evicted += 1 + victim->item.lost_before;
+    largest->dropped += 1;
+    queue->dropped += 1;
+    leaves(queue, victim);
+    free_node(victim);
+    return true;
 }
 
 static bool fits(CTapedeckQueue *queue, const CTapedeckItem *item, Share *share) {
@@ -151,23 +187,18 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
     Share *share = item->kind == CTAPEDECK_ITEM_UNIT ? share_of(queue, item->source) : NULL;
     bool is_taken = fits(queue, item, share);
     if (is_taken) {
-        CTapedeckItem *copy = g_new(CTapedeckItem, 1);
-        *copy = *item;
-        if (copy->buffer != NULL) gst_buffer_ref(copy->buffer);
+        Node *node = g_new0(Node, 1);
+        node->item = *item;
+        if (item->buffer != NULL) gst_buffer_ref(item->buffer);
         if (share != NULL) {
-            copy->lost_before += share->evicted;
+            node->item.lost_before += share->evicted;
             share->evicted = 0;
-            share->items += 1;
-            share->bytes += copy->size;
-            queue->bytes += copy->size;
-        } else {
-            queue->reports += 1;
         }
-        g_queue_push_tail(&queue->items, copy);
+        enters(queue, node, share);
         unlock_and_wake(queue);
     } else {
         queue->dropped += 1;
-        if (share != NULL) forget(queue, share);
+        if (share != NULL) share->dropped += 1;
         g_mutex_unlock(&queue->mutex);
     }
     return is_taken;
@@ -176,18 +207,18 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
 bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds) {
     int64_t deadline = g_get_monotonic_time() + timeout_microseconds;
     g_mutex_lock(&queue->mutex);
-    while (queue->items.length == 0 && !queue->woken) {
+    while (queue->length == 0 && !queue->woken) {
         queue->is_waiting = true;
         if (!g_cond_wait_until(&queue->changed, &queue->mutex, deadline)) break;
     }
     queue->is_waiting = false;
     queue->woken = false;
-    CTapedeckItem *first = g_queue_pop_head(&queue->items);
+    Node *first = queue->first;
     if (first != NULL) leaves(queue, first);
     g_mutex_unlock(&queue->mutex);
     if (first == NULL) return false;
 
-    *item = *first;
+    *item = first->item;
     g_free(first);
     if (item->buffer != NULL) {
         if (gst_buffer_map(item->buffer, &item->map, GST_MAP_READ)) {
@@ -222,4 +253,22 @@ uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue) {
     uint64_t dropped = queue->dropped;
     g_mutex_unlock(&queue->mutex);
     return dropped;
+}
+
+uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source) {
+    g_mutex_lock(&queue->mutex);
+    const Share *share = g_hash_table_lookup(queue->shares, &source);
+    uint64_t dropped = share != NULL ? share->dropped : 0;
+    g_mutex_unlock(&queue->mutex);
+    return dropped;
+}
+
+void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source) {
+    g_mutex_lock(&queue->mutex);
+    Share *share = g_hash_table_lookup(queue->shares, &source);
+    if (share != NULL) {
+        share->is_over = true;
+        forget(queue, share);
+    }
+    g_mutex_unlock(&queue->mutex);
 }

@@ -14,6 +14,7 @@ struct CTapedeckReceiver {
     int64_t base_nanoseconds;
     SenderClock clock;
     atomic_int_fast64_t last_report;
+    atomic_uint_fast64_t dropped;
     // Of the RTCP thread: reports that were passed on in the second that began then.
     int64_t second;
     uint32_t passed;
@@ -78,8 +79,10 @@ static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
                 .arrival_nanoseconds = arrival,
                 .ntp_time = ntp_time,
             };
-            if (is_news && receiver->queue != NULL && may_pass(receiver, now)) {
-                CTapedeck_queue_push(receiver->queue, &item);
+            if (receiver->queue == NULL || ntp_time == 0) {
+                // Nobody records it, or it says nothing.
+            } else if (!is_news || !may_pass(receiver, now) || !CTapedeck_queue_push(receiver->queue, &item)) {
+                atomic_fetch_add_explicit(&receiver->dropped, 1, memory_order_relaxed);
             }
         }
         more = gst_rtcp_packet_move_to_next(&packet);
@@ -99,6 +102,10 @@ void CTapedeck_receiver_watch(CTapedeckReceiver *receiver, gpointer rtp_session)
 
 int64_t CTapedeck_receiver_last_report_nanoseconds(CTapedeckReceiver *receiver) {
     return atomic_load_explicit(&receiver->last_report, memory_order_relaxed);
+}
+
+uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver) {
+    return atomic_load_explicit(&receiver->dropped, memory_order_relaxed);
 }
 
 bool CTapedeck_receiver_sender_clock(CTapedeckReceiver *receiver, uint32_t ssrc, uint64_t *ntp_time,

@@ -63,9 +63,15 @@ struct CTapedeckTap {
     // The newest times of units of which packets are missing. A depayloader may give out such a unit some packets later.
     int64_t truncated[MAXIMUM_TRUNCATED];
     uint32_t truncated_count;
-    // Whether a unit may come in several buffers.
+    // Whether a unit may come in several buffers, and whether there is sound in it.
     bool has_parts;
-    bool knows_parts;
+    bool is_sound;
+    bool knows_format;
+    // The sender ends parts of pictures with the marker that ends a picture elsewhere (RFC 6184 section 5.1).
+    bool marks_parts;
+    // The time of the newest unit; none before the first.
+    int64_t unit_time;
+    bool has_unit;
     // The beginning of a unit whose rest is to come.
     GstBuffer *held;
 
@@ -95,6 +101,7 @@ CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap) {
 
 void CTapedeck_tap_unref(CTapedeckTap *tap) {
     if (!g_atomic_ref_count_dec(&tap->references)) return;
+    CTapedeck_queue_leave(tap->queue, tap->id);
     CTapedeck_queue_unref(tap->queue);
     sequence_unref(tap->sequence);
     gst_caps_unref(tap->tag);
@@ -206,16 +213,20 @@ static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
     return false;
 }
 
-static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, GstReferenceTimestampMeta *tag) {
+static int64_t tagged_time(const GstReferenceTimestampMeta *tag) { return (int64_t)tag->timestamp - RTP_TIME_BIAS; }
+
+static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, bool truncated) {
+    tap->unit_time = time;
+    tap->has_unit = true;
     if (atomic_load_explicit(&tap->closed, memory_order_relaxed)) return;
     CTapedeckItem item = {
         .kind = CTAPEDECK_ITEM_UNIT,
         .source = tap->id,
         .ssrc = tap->ssrc,
-        .rtp_time = (int64_t)tag->timestamp - RTP_TIME_BIAS,
-        .arrival_nanoseconds = (int64_t)tag->duration,
+        .rtp_time = time,
+        .arrival_nanoseconds = arrival,
         .lost_before = tap->lost_since_unit,
-        .truncated = is_truncated(tap, (int64_t)tag->timestamp - RTP_TIME_BIAS),
+        .truncated = truncated || is_truncated(tap, time),
         .size = gst_buffer_get_size(buffer),
         .buffer = buffer,
     };
@@ -228,45 +239,81 @@ static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, GstReferenceTimestam
     }
 }
 
+static void push_tagged(CTapedeckTap *tap, GstBuffer *buffer, const GstReferenceTimestampMeta *tag) {
+    push_unit(tap, buffer, tagged_time(tag), (int64_t)tag->duration, false);
+}
+
 static void push_held(CTapedeckTap *tap) {
     if (tap->held == NULL) return;
     GstBuffer *held = tap->held;
     tap->held = NULL;
-    push_unit(tap, held, gst_buffer_get_reference_timestamp_meta(held, tap->tag));
+    push_tagged(tap, held, gst_buffer_get_reference_timestamp_meta(held, tap->tag));
     gst_buffer_unref(held);
+}
+
+// Whether a buffer without a tag goes on with what is held: it is of the same time, and it does not get too large.
+static bool is_rest_of_held(CTapedeckTap *tap) {
+    if (tap->held == NULL || gst_buffer_get_size(tap->held) > MAXIMUM_HELD) return false;
+    return tagged_time(gst_buffer_get_reference_timestamp_meta(tap->held, tap->tag)) == tap->unwrapped;
+}
+
+// What has no tag does not begin with the first packet of its time.
+static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
+    if (is_rest_of_held(tap)) {
+        tap->held = gst_buffer_append(tap->held, gst_buffer_ref(buffer));
+        if (tap->last_marker && !tap->marks_parts) push_held(tap);
+        return;
+    }
+    push_held(tap);
+    bool is_of_unit = tap->has_unit && tap->unit_time == tap->unwrapped;
+    if (tap->is_sound) {
+        // Two packets of one time.
+        push_unit(tap, buffer, tap->unwrapped, tap->last_arrival, false);
+    } else if (!tap->last_marker) {
+        // It ended with a packet of the next time: its own is not known any more.
+        tap->lost_since_unit += 1;
+    } else if (!is_of_unit) {
+        // The depayloader threw away how it begins.
+        push_unit(tap, buffer, tap->unwrapped, tap->last_arrival, true);
+    } else {
+        // The first part that shows it: what comes from now on is held until the next time begins. The rest of this
+        // picture is lost, which asks for a keyframe.
+        tap->marks_parts = tap->has_parts;
+        tap->lost_since_unit += 1;
+    }
 }
 
 // Streaming thread, the same as on_packet's: there is no queue between the two. Always GST_FLOW_OK: an error would
 // stop every track of the connection.
 //
 // The depayloader of H.264 begins a new buffer wherever it sees parameter sets, which some senders repeat before each
-// slice of a picture: what comes before the packet that ends the picture is held, and the rest of it added.
+// slice of a picture: what comes before the packet that ends the picture is held, and the rest of it added. It also
+// ends one at each marker, which some senders set on each slice: then a picture ends where the next one begins. Of
+// those senders the very last picture is not written.
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     CTapedeckTap *tap = user;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
     GstCaps *caps = gst_sample_get_caps(sample);
-    if (!tap->knows_parts && caps != NULL) {
+    if (!tap->knows_format && caps != NULL) {
         const GstStructure *format = gst_caps_get_structure(caps, 0);
         tap->has_parts = gst_structure_has_name(format, "video/x-h264");
-        tap->knows_parts = true;
+        tap->is_sound = g_str_has_prefix(gst_structure_get_name(format), "audio/");
+        tap->knows_format = true;
     }
     GstBuffer *buffer = gst_sample_get_buffer(sample);
     GstReferenceTimestampMeta *tag =
         buffer != NULL ? gst_buffer_get_reference_timestamp_meta(buffer, tap->tag) : NULL;
     if (tag != NULL) {
         push_held(tap);
-        bool is_last = (int64_t)tag->timestamp - RTP_TIME_BIAS != tap->unwrapped || tap->last_marker || !tap->has_parts;
-        if (is_last) {
-            push_unit(tap, buffer, tag);
+        bool is_over = tagged_time(tag) != tap->unwrapped || (tap->last_marker && !tap->marks_parts);
+        if (is_over || !tap->has_parts) {
+            push_tagged(tap, buffer, tag);
         } else {
             tap->held = gst_buffer_ref(buffer);
         }
-    } else if (tap->held != NULL && buffer != NULL && gst_buffer_get_size(tap->held) <= MAXIMUM_HELD) {
-        tap->held = gst_buffer_append(tap->held, gst_buffer_ref(buffer));
-        if (tap->last_marker) push_held(tap);
     } else if (buffer != NULL) {
-        tap->lost_since_unit += 1;
+        take_untagged(tap, buffer);
     }
     gst_sample_unref(sample);
     return GST_FLOW_OK;
@@ -292,6 +339,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
         .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
+        .dropped = CTapedeck_queue_dropped_of(tap->queue, tap->id),
         .last_packet_nanoseconds = atomic_load_explicit(&tap->last_packet, memory_order_relaxed),
     };
 }

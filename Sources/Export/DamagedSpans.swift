@@ -17,6 +17,8 @@ struct DamagedSpans {
     private var spans: [Span] = []
     /// The span in which or before which the units are that are asked for next.
     private var index = 0
+    /// Whether the unit that was asked for last is in that span: of H.264 the next one may be shown before it.
+    private var isInside = false
     /// Times in files are rounded, so a unit may lie so many ticks before its time in the journal.
     private let tolerance: Int64
 
@@ -63,16 +65,19 @@ struct DamagedSpans {
 
     /// The file is read from its beginning again.
     mutating func rewind() {
-        self.index = 0
+        (self.index, self.isInside) = (0, false)
     }
 
     /// Whether the unit of that RTP time cannot be decoded; asked for in the order of the file.
     mutating func contains(_ rtpTime: Int64) -> Bool {
         while self.index < self.spans.count {
             let span = self.spans[self.index]
-            guard rtpTime &+ self.tolerance >= span.start else { return false }
-            guard let end = span.end, rtpTime &+ self.tolerance >= end else { return true }
-            self.index += 1
+            guard self.isInside || rtpTime &+ self.tolerance >= span.start else { return false }
+            guard let end = span.end, rtpTime &+ self.tolerance >= end else {
+                self.isInside = true
+                return true
+            }
+            (self.index, self.isInside) = (self.index + 1, false)
         }
         return false
     }

@@ -73,14 +73,16 @@ struct TrackExamination {
         let clock = source.opened.map { RTPClock(rateHz: $0.clockRateHz) }
         var damage = (source.number.flatMap { setting.contents.facts.damage[$0] } ?? [])[...]
         var tally = TrackTally(codec: codec)
-        var last = Int64.min
+        // Pictures may be shown in another order than they are sent.
+        let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
+        var last = Int64.min + stepBack
         var (stepsBack, strangers) = (0, 0)
         while let block = try reader.next() {
             guard block.track == source.track.number else {
                 strangers += 1
                 continue
             }
-            stepsBack += block.timeNanoseconds <= last ? 1 : 0
+            stepsBack += block.timeNanoseconds <= last - stepBack ? 1 : 0
             strangers += Self.isUnit(block.payload, codec) ? 0 : 1
             last = max(last, block.timeNanoseconds)
             let time = Self.bounded(source.sessionTime(block.timeNanoseconds) &- zero)

@@ -11,9 +11,16 @@ struct TrackMerge {
     private(set) var tallies: [TrackTally]
     private let scale: Int64
     private var lastTicks: [Int64]
+    private var highestTicks: [Int64]
+    /// The session time of the unit before, of each track.
+    private var lastNanoseconds: [Int64]
+    private let mayReorder: [Bool]
 
     /// 36 years: only a damaged file goes beyond, and sums of such times must not overflow.
     private static let latestNanoseconds: Int64 = 1 << 60
+    /// Pictures that are shown in another order than they are sent are apart by less; what steps back further is
+    /// damage.
+    static let longestStepBackNanoseconds: Int64 = 1_000_000_000
 
     /// Merges tracks that all have a unit; times come out as multiples of `timestampScaleNanoseconds`.
     ///
@@ -23,6 +30,9 @@ struct TrackMerge {
         self.tallies = lanes.map { TrackTally(codec: $0.first.track.codec) }
         self.scale = Int64(timestampScaleNanoseconds)
         self.lastTicks = lanes.map { _ in -1 }
+        self.highestTicks = lanes.map { _ in -1 }
+        self.lastNanoseconds = lanes.map { _ in .min }
+        self.mayReorder = lanes.map { $0.first.track.codec.mayReorder }
         self.startNanoseconds = lanes.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
         self.endNanoseconds = end
     }
@@ -32,7 +42,8 @@ struct TrackMerge {
 
     /// The earliest unit left, the index of its track, and its time in the export; `nil` at the end.
     ///
-    /// Times of one track rise strictly, by a tick at least.
+    /// Times of one track rise strictly, by a tick at least; but pictures that are shown before others that were sent
+    /// before them keep their times.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
         var earliest: (index: Int, sessionNanoseconds: Int64)?
         for (index, lane) in self.lanes.enumerated() {
@@ -45,11 +56,20 @@ struct TrackMerge {
             return nil
         }
         let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
-        let ticks = max(self.lastTicks[index] + 1, elapsed / self.scale)
+        var ticks = elapsed / self.scale
+        if !self.isShownBefore(sessionNanoseconds, ticks, index) { ticks = max(self.lastTicks[index] + 1, ticks) }
         self.lastTicks[index] = ticks
+        self.highestTicks[index] = max(self.highestTicks[index], ticks)
+        self.lastNanoseconds[index] = sessionNanoseconds
         let nanoseconds = ticks * self.scale
         self.tallies[index].note(block, at: nanoseconds)
         try self.lanes[index].advance()
         return (index, nanoseconds, block)
+    }
+
+    /// Whether a unit is shown before the one that was sent before it.
+    private func isShownBefore(_ sessionNanoseconds: Int64, _ ticks: Int64, _ index: Int) -> Bool {
+        self.mayReorder[index] && sessionNanoseconds < self.lastNanoseconds[index] && ticks < self.lastTicks[index]
+            && ticks > self.highestTicks[index] - Self.longestStepBackNanoseconds / self.scale
     }
 }

@@ -10,8 +10,9 @@ struct TrackTally {
     private(set) var bytes: UInt64 = 0
     private(set) var keyframes: UInt64 = 0
     private(set) var firstNanoseconds: Int64 = 0
+    /// The latest time of a unit.
     private(set) var lastNanoseconds: Int64 = 0
-    /// Where the newest unit ends: by its own duration for sound, by the last frame distance for pictures.
+    /// Where the latest unit ends: by its own duration for sound, by the last frame distance for pictures.
     private(set) var endNanoseconds: Int64 = 0
     private(set) var gapCount = 0
     private(set) var gapNanoseconds: Int64 = 0
@@ -20,6 +21,7 @@ struct TrackTally {
     private(set) var observations: TrackObservations
 
     private let codec: MediaCodec
+    private var lastDuration: Int64 = 0
     private var isSilenceAnnounced = false
 
     /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
@@ -35,6 +37,9 @@ struct TrackTally {
         self.observations = TrackObservations(codec: codec)
     }
 
+    /// Whether its units may be shown in another order than they are sent.
+    var mayReorder: Bool { self.codec.mayReorder }
+
     /// Takes the next unit, at its time in the export.
     mutating func note(_ block: Block, at nanoseconds: Int64) {
         if self.units == 0 {
@@ -48,15 +53,18 @@ struct TrackTally {
             duration = block.payload.withUnsafeBytes { Bitstream.inspect(self.codec, $0)?.durationNanoseconds } ?? 0
             self.isSilenceAnnounced = self.codec == .opus && block.payload.count <= 2
         case .video:
-            let distance = self.units == 0 ? 0 : nanoseconds - self.lastNanoseconds
-            duration = distance <= Self.shortestVideoGap ? distance : 0
+            // Of pictures that are sent before others which are shown before them, the nearest of those counts.
+            let distance = self.units == 0 ? 0 : Int64(clamping: (nanoseconds &- self.lastNanoseconds).magnitude)
+            let isLatest = nanoseconds >= self.lastNanoseconds
+            duration = distance > Self.shortestVideoGap ? 0 : isLatest ? distance : min(distance, self.lastDuration)
         }
         self.observations.note(block.payload, isKeyframe: block.isKeyframe, at: nanoseconds)
         self.units += 1
         self.bytes += UInt64(block.payload.count)
         self.keyframes += block.isKeyframe ? 1 : 0
-        self.lastNanoseconds = nanoseconds
-        self.endNanoseconds = nanoseconds + duration
+        self.lastNanoseconds = self.units == 1 ? nanoseconds : max(self.lastNanoseconds, nanoseconds)
+        self.lastDuration = duration
+        self.endNanoseconds = self.lastNanoseconds + duration
     }
 
     private mutating func noteGap(until nanoseconds: Int64) {

@@ -17,10 +17,12 @@ public final class ControlThread: Sendable {
     }
 
     /// Runs `body` on the thread and returns its result.
+    ///
+    /// - Parameter deadline: nil for work that its owner waits for, however long it takes.
     /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`.
     public func run<Result: Sendable>(
         _ what: String,
-        deadline: Duration = .seconds(5),
+        deadline: Duration? = .seconds(5),
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
@@ -28,6 +30,7 @@ public final class ControlThread: Sendable {
             self.queue.async {
                 once.resume(with: Swift.Result { try body() })
             }
+            guard let deadline else { return }
             DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
                 let error = GStreamerError(.timedOut, "\(what) did not return within \(deadline)")
                 once.resume(with: .failure(error))

@@ -296,18 +296,20 @@ struct ActiveRecording: Sendable {
         self.journal.note(.detailsChanged(details), monotonicNanoseconds: now)
     }
 
-    /// Journals what a unit of a track means to those that come after it.
-    func note(_ damage: TrackDamage.OnUnit, track: Int, _ unit: ReceivedUnit) {
-        let record: JournalRecord
-        switch damage {
-        case .unchanged:
-            return
-        case .damaged(let lostPackets):
-            record = .trackDamaged(TrackDamaged(track: track, rtpTime: unit.rtpTime, lostPackets: lostPackets))
-        case .mended(let units):
-            record = .trackMended(TrackMended(track: track, rtpTime: unit.rtpTime, units: units))
+    /// Journals what units of a track meant to those that came after them.
+    func note(_ lines: [DamageLines.Line], track: Int) {
+        for line in lines {
+            let record: JournalRecord
+            switch line.damage {
+            case .unchanged:
+                continue
+            case .damaged(let lostPackets):
+                record = .trackDamaged(TrackDamaged(track: track, rtpTime: line.rtpTime, lostPackets: lostPackets))
+            case .mended(let units):
+                record = .trackMended(TrackMended(track: track, rtpTime: line.rtpTime, units: units))
+            }
+            self.journal.note(record, monotonicNanoseconds: line.arrivalNanoseconds)
         }
-        self.journal.note(record, monotonicNanoseconds: unit.arrivalNanoseconds)
     }
 
     /// Journals the end; every file is closed by then.

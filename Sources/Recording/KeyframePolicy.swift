@@ -3,8 +3,11 @@
 /// Says when to ask the sender of one video track for a keyframe (PLI, RFC 4585 section 6.3.1).
 ///
 /// At once when the track appears, again every 500 ms until the first keyframe; afterwards on loss, at most once a
-/// second, until a keyframe comes. A sender that gives none to ten requests is asked after 2 s, then 5 s, then every 10 s:
-/// each request may cost everybody else in the call a keyframe. Times are nanoseconds of one monotonic clock; one that goes backwards only delays.
+/// second, until a keyframe comes. Where losses go on behind the keyframe, that becomes once in 2 s and then in 4 s,
+/// until there was none for ten seconds. A sender that gives no keyframe to ten requests is asked after 2 s, then 5 s,
+/// then every 10 s: each request may cost everybody else in the call a keyframe. What is told as lost was waited for:
+/// the reorder buffer gives a retransmission 500 ms. Times are nanoseconds of one monotonic clock; one that goes
+/// backwards only delays.
 public struct KeyframePolicy: Sendable, Equatable {
     private enum State: Equatable {
         case awaitingFirst(nextRequest: UInt64)
@@ -17,6 +20,10 @@ public struct KeyframePolicy: Sendable, Equatable {
     /// Least nanoseconds between requests after loss.
     public static let repairInterval: UInt64 = 1_000_000_000
 
+    /// The same on a network that goes on losing packets.
+    private static let longestRepairInterval: UInt64 = 4_000_000_000
+    /// Losses that are further apart have nothing to do with each other.
+    private static let calm: UInt64 = 10_000_000_000
     /// Requests before the waits grow.
     private static let eagerRequests = 10
     /// The waits after those.
@@ -24,6 +31,10 @@ public struct KeyframePolicy: Sendable, Equatable {
 
     private var state: State
     private var lastRequest: UInt64?
+    /// The newest loss since the first keyframe.
+    private var lastLoss: UInt64?
+    /// Nanoseconds between requests after loss.
+    private var interval = Self.repairInterval
     /// Requests since the last keyframe.
     private var unanswered = 0
 
@@ -47,7 +58,7 @@ public struct KeyframePolicy: Sendable, Equatable {
         self.unanswered += 1
         switch self.state {
         case .awaitingFirst: self.state = .awaitingFirst(nextRequest: self.next(now, Self.firstInterval))
-        case .awaitingRepair: self.state = .awaitingRepair(nextRequest: self.next(now, Self.repairInterval))
+        case .awaitingRepair: self.state = .awaitingRepair(nextRequest: self.next(now, self.interval))
         case .running: break
         }
         return true
@@ -57,14 +68,23 @@ public struct KeyframePolicy: Sendable, Equatable {
     private func next(_ now: UInt64, _ interval: UInt64) -> UInt64 {
         let later = self.unanswered - Self.eagerRequests
         guard later > 0 else { return Self.time(now, plus: interval) }
-        return Self.time(now, plus: Self.laterIntervals[min(later, Self.laterIntervals.count) - 1])
+        return Self.time(now, plus: max(interval, Self.laterIntervals[min(later, Self.laterIntervals.count) - 1]))
     }
 
     /// Notes that packets are missing; true if a request has to be sent now, which then counts as sent.
     public mutating func lossDetected(at now: UInt64) -> Bool {
-        if case .running = self.state {
-            let earliest = self.lastRequest.map { Self.time($0, plus: Self.repairInterval) } ?? now
+        switch self.state {
+        case .awaitingFirst:
+            break
+        case .running:
+            // A keyframe came, and it did not help for long.
+            let goesOn = self.lastLoss.map { now < Self.time($0, plus: Self.calm) } ?? false
+            self.interval = goesOn ? min(2 * self.interval, Self.longestRepairInterval) : Self.repairInterval
+            let earliest = self.lastRequest.map { Self.time($0, plus: self.interval) } ?? now
             self.state = .awaitingRepair(nextRequest: max(now, earliest))
+            self.lastLoss = now
+        case .awaitingRepair:
+            self.lastLoss = now
         }
         return self.requestIsDue(at: now)
     }

@@ -20,10 +20,14 @@ final class OpenTrack {
     var recording: RecordingID?
     /// Which units of the file cannot be decoded.
     var damage = TrackDamage()
+    /// What of that is journalled.
+    var damageLines = DamageLines()
     /// After a failed write: when to go on in a new file, on the clock of arrivals.
     var resumesAt: Int64?
     /// How often its clock may start anew.
     var restarts = RestartLimit()
+    /// Its file, or the next one, is among those that its participant may begin.
+    var isAdmitted = false
     /// A write failed, and none has succeeded since.
     var hasFailed = false
     /// Units were left out: pictures go on with a keyframe.
@@ -33,6 +37,8 @@ final class OpenTrack {
     var firstUnitDelay: Duration?
     /// What had been counted when the file was begun; nothing for the first.
     var countedBefore = PacketCounters()
+    /// How many units it has.
+    var rate: UnitRate
     /// The newest keyframe, kept while somebody wants stills.
     var lastKeyframe: [UInt8]?
 
@@ -40,6 +46,7 @@ final class OpenTrack {
         self.id = id
         self.received = received
         self.source = source
+        self.rate = UnitRate(at: now, source.counters)
         self.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
     }
 

@@ -10,13 +10,26 @@ public struct PacketCounters: Sendable, Hashable {
     public var repaired: UInt64
     /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
     public var lastPacketNanoseconds: Int64?
+    /// Units that were taken on their way to the session.
+    public var units: UInt64
+    /// Units that were not, or that made place for those of others, because the session was too slow.
+    public var droppedUnits: UInt64
 
     /// Counters with each part given.
-    public init(received: UInt64 = 0, lost: UInt64 = 0, repaired: UInt64 = 0, lastPacketNanoseconds: Int64? = nil) {
+    public init(
+        received: UInt64 = 0,
+        lost: UInt64 = 0,
+        repaired: UInt64 = 0,
+        lastPacketNanoseconds: Int64? = nil,
+        units: UInt64 = 0,
+        droppedUnits: UInt64 = 0
+    ) {
         self.received = received
         self.lost = lost
         self.repaired = repaired
         self.lastPacketNanoseconds = lastPacketNanoseconds
+        self.units = units
+        self.droppedUnits = droppedUnits
     }
 }
 

@@ -24,6 +24,7 @@ extension RecordingSession {
     /// Makes a recording the present one.
     mutating func took(_ recording: ActiveRecording) {
         self.recording = recording
+        self.flooders = []
         self.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
         self.folder = recording.folder
         let isAutomatic = self.settings.isAutomatic

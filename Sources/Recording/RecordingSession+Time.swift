@@ -19,7 +19,7 @@ extension RecordingSession {
         self.requestDueKeyframes(now)
         if droppedUnits > self.droppedUnits {
             self.droppedUnits = droppedUnits
-            self.degraded("units were lost: the disk is too slow")
+            self.unitsWereDropped(now)
         }
         let recordings = [self.recording, self.older].compactMap { $0 }
         guard !recordings.isEmpty else { return }
@@ -29,8 +29,32 @@ extension RecordingSession {
         self.synchroniseIfDue(recordings, now)
         if now - self.lastCounted >= Self.countingInterval.nanoseconds {
             self.lastCounted = now
-            for track in self.tracks.values { self.recording(of: track)?.count(track, now) }
+            for track in self.tracks.values {
+                self.note(track.damageLines.takeDue(at: now), of: track)
+                self.recording(of: track)?.count(track, now)
+                track.rate.count(at: now, track.counters)
+            }
         }
+    }
+
+    /// Says why: the disk was too slow, unless all that was dropped is of participants who send more than anybody can
+    /// take.
+    private mutating func unitsWereDropped(_ now: Int64) {
+        var flooders: Set<String> = []
+        var isSlow = false
+        for track in self.tracks.values {
+            switch track.rate.look(at: now, track.counters) {
+            case .nothing: break
+            case .few: isSlow = true
+            case .flood: flooders.insert(track.received.participant)
+            }
+        }
+        guard !isSlow, !flooders.isEmpty else { return self.degraded("units were lost: the disk is too slow") }
+        for participant in flooders.subtracting(self.flooders).sorted() {
+            let reason = "\(participant) sends more units than can be written: what is too much is left out"
+            self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+        }
+        self.flooders.formUnion(flooders)
     }
 
     /// The process stood still until now: what was sent meanwhile was taken by nobody.

@@ -73,7 +73,7 @@ extension RecordingSession {
             track.awaitsKeyframe = false
         }
         let isCutOff = isBehind && self.cross(unit.unit, startsFile: isWholeKeyframe || !track.isVideo, track)
-        if track.writer == nil { self.startFile(track, now) }
+        if track.writer == nil, self.admits(track, now) { self.startFile(track, now) }
         guard let writer = track.writer else { return nil }
         let isFirst = writer.statistics.units == 0
         // A file does not begin with a part of a picture.
@@ -83,7 +83,7 @@ extension RecordingSession {
             damage = track.damage.beginsDamaged(lostPackets: lostPackets)
         } else if track.isVideo, !isFirst {
             damage = track.damage.unitCame(lostPackets: lostPackets, isWholeKeyframe: isWholeKeyframe)
-            self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit)
+            self.note(damage, unit.unit, track)
         }
         do throws(RecordingError) {
             let result = try writer.write(
@@ -95,18 +95,21 @@ extension RecordingSession {
             switch result {
             case .written(let isKeyframe):
                 if track.isVideo, isKeyframe, !track.damage.isDamaged { track.keyframes.keyframeArrived() }
-                if isCutOff { self.recording(of: track)?.note(damage, track: writer.track.number, unit.unit) }
+                if isCutOff { self.note(damage, unit.unit, track) }
                 self.written(unit, track)
                 return writer.track.number
             case .needsKeyframe, .malformed:
                 return nil
             case .discontinuity:
+                track.isAdmitted = false
+                track.lastReport = nil
                 if let pause = track.restarts.restarted(at: now) {
                     self.pause(track, for: pause, now)
                     return nil
                 }
+                guard self.admits(track, now) else { return nil }
                 // The unit begins the next file: only there its time makes sense.
-                self.startNextFile(track, now, reason: "RTP time jumped", hasNewClock: true)
+                self.startNextFile(track, now, reason: "RTP time jumped")
                 return track.writer?.statistics.units == 0 ? self.write(unit, track) : nil
             }
         } catch {
@@ -124,7 +127,7 @@ extension RecordingSession {
         guard now >= resumesAt else { return false }
         track.resumesAt = nil
         if track.writer?.takesUnits == false {
-            self.startNextFile(track, now, reason: "write failed", hasNewClock: false)
+            self.startNextFile(track, now, reason: "write failed")
         }
         return true
     }
@@ -141,6 +144,17 @@ extension RecordingSession {
         // The next failure is told again.
         self.recording?.isDegraded = false
         if let recording = self.recording { self.actions.append(.logGoesOn(recording.folder)) }
+    }
+
+    /// Journals what a unit means to its track.
+    private func note(_ damage: TrackDamage.OnUnit, _ unit: ReceivedUnit, _ track: OpenTrack) {
+        let lines = track.damageLines.unitCame(damage, rtpTime: unit.rtpTime, at: unit.arrivalNanoseconds)
+        self.note(lines, of: track)
+    }
+
+    func note(_ lines: [DamageLines.Line], of track: OpenTrack) {
+        guard !lines.isEmpty, let number = track.writer?.track.number else { return }
+        self.recording(of: track)?.note(lines, track: number)
     }
 
     /// The recording that a track's file is in.
@@ -170,23 +184,42 @@ extension RecordingSession {
         track.writer = self.recording?.file(for: track, name: name, now)
         track.recording = self.recording?.folder.id
         track.damage = TrackDamage()
+        track.damageLines = DamageLines()
         track.awaitsKeyframe = false
     }
 
     /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
-    private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String, hasNewClock: Bool) {
+    private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String) {
         self.endFile(track, reason: reason, now)
         self.remember(track)
-        if hasNewClock { track.lastReport = nil }
         track.writer = nil
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         self.startFile(track, now)
     }
 
+    /// Whether a track may begin another file; if not, nothing of it is recorded until its participant may begin one.
+    private mutating func admits(_ track: OpenTrack, _ now: Int64) -> Bool {
+        guard !track.isAdmitted else { return true }
+        let participant = track.received.participant
+        switch self.files.wanted(by: participant, at: now) {
+        case .begins:
+            track.isAdmitted = true
+            return true
+        case .waits(let resumesAt, let pause):
+            self.closeFile(track.id, reason: "too many files of its participant", now)
+            track.resumesAt = resumesAt
+            guard let pause else { return false }
+            let reason = """
+                \(participant) begins too many files: new tracks are left out for \(pause.components.seconds) s
+                """
+            self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+            return false
+        }
+    }
+
     /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
     private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
-        track.lastReport = nil
         track.resumesAt = now + pause.nanoseconds
         let reason = """
             the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
@@ -197,6 +230,7 @@ extension RecordingSession {
 
     /// Counts the packets of a track's file, and has it completed.
     mutating func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
+        self.note(track.damageLines.takeAll(), of: track)
         let recording = self.recording(of: track)
         recording?.count(track, now)
         if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {

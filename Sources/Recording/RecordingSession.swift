@@ -26,6 +26,8 @@ public struct RecordingSession: ~Copyable {
     /// The folder of the present recording, or of the last one.
     var folder: RecordingFolder?
     var tracks: [UInt64: OpenTrack] = [:]
+    /// How many files each participant may begin.
+    var files = ParticipantFiles()
     var names = ParticipantNames()
     /// What was written before anything is recorded.
     var early = EarlyMessages()
@@ -39,6 +41,8 @@ public struct RecordingSession: ~Copyable {
     var synchronisation = SynchronisationSchedule()
     var lastCounted: Int64 = 0
     var droppedUnits: UInt64 = 0
+    /// Participants of whom it was told, of the present recording, that they send more than can be written.
+    var flooders: Set<String> = []
     var stillsWantedUntil: Int64 = 0
     var lag = RecordingLag()
     var completions = CompletionSchedule()

@@ -1,27 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many files a sender can make us begin by starting the RTP clock of one track anew.
+/// How many files a sender can make us begin by starting the RTP clock of one track anew, or by sending ever new
+/// tracks.
 ///
-/// Four within a minute; after that the track pauses for 10 s, and twice as long each time that this is not enough, for
-/// ten minutes at most. A sender whose clock is sound for ten minutes begins with a clean record. Pure; instants are
-/// nanoseconds of one monotonic clock.
+/// Four within a minute, besides those that may come at once; after that comes a pause of 10 s, and one twice as long
+/// each time that this is not enough, of ten minutes at most. A sender who is sound for ten minutes begins with a clean
+/// record. Pure; instants are nanoseconds of one monotonic clock.
 struct RestartLimit: Sendable, Hashable {
     private static let restartsPerMinute = 4
     private static let minute: Int64 = 60_000_000_000
     private static let firstPause: Int64 = 10_000_000_000
     private static let longestPause: Int64 = 600_000_000_000
 
-    /// When the newest files were begun.
+    /// Files that may be begun at any rate.
+    private let atOnce: Int
+    /// How many of those were begun.
+    private var begun = 0
+    /// When the newest files beyond those were begun.
     private var restarts: [Int64] = []
     private var pause = Self.firstPause
     private var latest: Int64?
 
-    /// The clock started anew.
+    /// A limit for a sender of whom nothing is known.
     ///
-    /// - Returns: how long nothing of the track is recorded; nil if its next file begins now.
+    /// - Parameter atOnce: how many files may be begun at any rate.
+    init(atOnce: Int = 0) {
+        self.atOnce = atOnce
+    }
+
+    /// Whether a sender begins with a clean record.
+    func isForgotten(at now: Int64) -> Bool {
+        self.latest.map { now - $0 >= Self.longestPause + self.pause } ?? true
+    }
+
+    /// Another file is wanted.
+    ///
+    /// - Returns: how long nothing is recorded in place of it; nil if it begins now.
     mutating func restarted(at now: Int64) -> Duration? {
-        if let latest = self.latest, now - latest >= Self.longestPause + self.pause { self = RestartLimit() }
+        if self.isForgotten(at: now) { self = RestartLimit(atOnce: self.atOnce) }
         self.latest = now
+        guard self.begun >= self.atOnce else {
+            self.begun += 1
+            return nil
+        }
         self.restarts.removeAll { now - $0 >= Self.minute }
         guard self.restarts.count >= Self.restartsPerMinute else {
             self.restarts.append(now)

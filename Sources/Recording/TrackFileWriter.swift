@@ -9,8 +9,9 @@ internal import Timeline
 /// Writes one received track to its own Matroska file, and what concerns it to the journal.
 ///
 /// Each unit goes to the kernel with one gathering write before `write` returns: `kill -9` loses at most the unit being
-/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs. A change of size or of
-/// parameter sets does not end the file. For one thread at a time; calls block for the time of a system call.
+/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs; they rise, but for pictures
+/// of H.264 that are shown in another order than they are sent. A change of size or of parameter sets does not end the
+/// file. For one thread at a time; calls block for the time of a system call.
 public final class TrackFileWriter {
     /// What became of a unit.
     public enum WriteResult: Sendable, Hashable {
@@ -28,8 +29,10 @@ public final class TrackFileWriter {
     private static let maximumUnitSize = 32 << 20
     /// Bytes that are free beside a file's first unit where a file begins.
     private static let leastFree: Int64 = 1 << 16
-    /// Pictures are sent out of the order in which they are shown by less: as much as a file's times cannot go back.
+    /// Pictures are sent out of the order in which they are shown by less, from the latest on.
     private static let longestStepBackNanoseconds: Int64 = 750_000_000
+    /// Parts of one picture are apart by less, and pictures by more.
+    private static let leastStepBackTicks: Int64 = 10
     /// A unit that waited in a queue is late by less when the next one, that did not, comes.
     private static let longestStepAheadNanoseconds: Int64 = 30_000_000_000
     private static let longestPauseNanoseconds: Int64 = 86_400_000_000_000
@@ -62,7 +65,10 @@ public final class TrackFileWriter {
     private let clock: RTPClock
     private var state = State.waiting
     private var sampler: ClockAnchorSampler
+    private var formats = FormatLines()
     private var parameterSets: H264ParameterSets?
+    /// Whether they say that pictures may be shown in another order than they are sent.
+    private var mayReorder = false
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
     /// H.264 parameter sets that came in access units of their own, before the keyframe that needs them.
@@ -102,6 +108,7 @@ public final class TrackFileWriter {
             height: other.statistics.height ?? other.inherited?.height,
             parameterSets: other.parameterSets ?? other.inherited?.parameterSets
         )
+        self.mayReorder = other.mayReorder
     }
 
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
@@ -212,6 +219,7 @@ public final class TrackFileWriter {
             return nil
         }
         self.state = .closed
+        self.note(self.formats.takeAll())
         return TrackFileEnd(
             file: open.file,
             size: open.writer.offset,
@@ -340,7 +348,7 @@ public final class TrackFileWriter {
         let scale = Int64(TrackDescription.timestampScaleNanoseconds)
         let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
         open.lastArrivalNanoseconds = max(open.lastArrivalNanoseconds, arrivalNanoseconds)
-        let ticks = max(open.lastTicks + 1, (max(0, fileTime) + scale / 2) / scale)
+        let ticks = self.ticks((max(0, fileTime) + scale / 2) / scale, after: open.lastTicks)
         let end = open.writer.offset
         let head: [UInt8]
         do throws(MatroskaError) {
@@ -370,8 +378,13 @@ public final class TrackFileWriter {
         self.statistics.units += 1
         self.statistics.bytes += UInt64(payload.count)
         self.statistics.keyframes += isKeyframe ? 1 : 0
-        self.statistics.lastRTPTime = rtpTime
-        self.statistics.durationNanoseconds = ticks * scale
+        self.statistics.lastRTPTime = max(self.statistics.lastRTPTime ?? rtpTime, rtpTime)
+        self.statistics.durationNanoseconds = max(self.statistics.durationNanoseconds, ticks * scale)
+    }
+
+    /// The time of a block, in ticks of the file.
+    private func ticks(_ ticks: Int64, after last: Int64) -> Int64 {
+        self.mayReorder && ticks <= last - Self.leastStepBackTicks ? ticks : max(last + 1, ticks)
     }
 
     /// Journals what a unit that is in the file tells.
@@ -383,7 +396,9 @@ public final class TrackFileWriter {
                 monotonicNanoseconds: anchor.monotonicNanoseconds
             )
         }
-        guard self.track.media == .video, inspection.isKeyframe else { return }
+        guard self.track.media == .video else { return }
+        self.note(self.formats.takeDue(at: arrivalNanoseconds))
+        guard inspection.isKeyframe else { return }
         let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets
         let hasNewSize =
             inspection.width != nil
@@ -391,6 +406,7 @@ public final class TrackFileWriter {
         guard hasNewSets || hasNewSize else { return }
         let isFirst = self.statistics.width == nil && self.inherited == nil
         self.parameterSets = inspection.parameterSets ?? self.parameterSets
+        if hasNewSets { self.mayReorder = self.parameterSets?.mayReorder ?? false }
         self.statistics.width = inspection.width ?? self.statistics.width
         self.statistics.height = inspection.height ?? self.statistics.height
         let change = FormatChanged(
@@ -400,10 +416,16 @@ public final class TrackFileWriter {
             height: self.statistics.height,
             parameterSets: hasNewSets && !isFirst
         )
-        self.journal.note(.formatChanged(change), monotonicNanoseconds: arrivalNanoseconds)
+        self.note(self.formats.changed(change, at: arrivalNanoseconds))
+    }
+
+    private func note(_ line: FormatLines.Line?) {
+        guard let line else { return }
+        self.journal.note(.formatChanged(line.change), monotonicNanoseconds: line.arrivalNanoseconds)
     }
 
     private func journalEnd(reason: String, monotonicNanoseconds: Int64) {
+        self.note(self.formats.takeAll())
         self.journal.note(.trackClosed(self.record(ofEnd: reason)), monotonicNanoseconds: monotonicNanoseconds)
     }
 

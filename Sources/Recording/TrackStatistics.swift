@@ -16,8 +16,8 @@ public struct TrackStatistics: Sendable, Hashable {
     public var height: Int?
     /// Unwrapped RTP time of the first unit.
     public var firstRTPTime: Int64?
-    /// Unwrapped RTP time of the newest unit.
+    /// The latest unwrapped RTP time of a unit.
     public var lastRTPTime: Int64?
-    /// From the first unit's time to the newest one's, in nanoseconds.
+    /// From the first unit's time to the latest one's, in nanoseconds.
     public var durationNanoseconds: Int64 = 0
 }

@@ -16,6 +16,10 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var roundTripMilliseconds: Double?
         /// Packets that were dropped because they are of more sources than a connection may have.
         public var refusedPackets: UInt64
+        /// Sender reports that were left out, because there are too many of them.
+        public var droppedReports: UInt64
+        /// Units that were not written, because the disk was too slow or there are too many of them.
+        public var droppedUnits: UInt64
 
         /// A participant with each part given.
         public init(
@@ -24,7 +28,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             isConnected: Bool,
             path: Path? = nil,
             roundTripMilliseconds: Double? = nil,
-            refusedPackets: UInt64 = 0
+            refusedPackets: UInt64 = 0,
+            droppedReports: UInt64 = 0,
+            droppedUnits: UInt64 = 0
         ) {
             self.id = id
             self.name = name
@@ -32,11 +38,13 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             self.path = path
             self.roundTripMilliseconds = roundTripMilliseconds
             self.refusedPackets = refusedPackets
+            self.droppedReports = droppedReports
+            self.droppedUnits = droppedUnits
         }
 
         private enum CodingKeys: String, CodingKey {
             case id, name, isConnected = "connected", path, roundTripMilliseconds
-            case refusedPackets
+            case refusedPackets, droppedReports, droppedUnits
         }
     }
 

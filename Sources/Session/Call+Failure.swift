@@ -16,11 +16,12 @@ extension Call {
     /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
     /// the room, so in a room with other calls we offer to this one peer instead.
     mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
+        let role = self.connection?.role ?? .answerer
         self.endFailed(reason: reason, isClosed: isClosed, &context)
         _ = self.held.takeAll()
         guard context.isJoined else { return }
         guard self.resets < context.configuration.maximumResets else {
-            self.phase = .givenUp
+            self.phase = .givenUp(role)
             return context.report(
                 self.isPublishPoint
                     ? .publishingFailed(self.peer, reason: reason) : .peerGivenUp(self.peer, reason: reason)
@@ -63,11 +64,15 @@ extension Call {
         }
     }
 
-    /// The window of a peer's failures ended.
+    /// The window of a peer's failures ended: whoever offered before offers again, and waits for nobody.
     private mutating func resetsForgotten(_ context: inout CallContext) {
-        let wasGivenUp = if case .givenUp = self.phase { true } else { false }
+        let phase = self.phase
         self.forgetResets(&context)
-        if wasGivenUp, self.isPublishPoint { self.askForReset(&context) }
+        guard case .givenUp(let role) = phase else { return }
+        if self.isPublishPoint { return self.askForReset(&context) }
+        guard role == .offerer, self.isAnnounced else { return }
+        _ = self.held.takeAll()
+        self.open(.offer, &context)
     }
 
     /// A peer did not come back after a reset: it is gone, but its failures stay counted.

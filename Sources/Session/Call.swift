@@ -14,7 +14,7 @@ import Signalling
 ///    ▲  ▲              │ │ ▲                                 │
 ///    │  └── call reset ┘ │ └──────────── timer, open ────────┘
 ///    │                   ▼ resets used up
-///    └── timer, return ─ givenUp
+///    └── timer, return ─ givenUp ── timer, where we offered: open
 /// ```
 struct Call {
     /// Where the call stands.
@@ -25,8 +25,8 @@ struct Call {
         case waiting(TimerID, Plan)
         /// One connection.
         case live(Connection)
-        /// No connection, and offers are ignored.
-        case givenUp
+        /// No connection, and offers are ignored; who offered last offers again after that.
+        case givenUp(CallRole)
     }
 
     /// What a new connection begins with.

@@ -155,9 +155,7 @@ struct RecordJob: Sendable {
         try await control.run("stopping the camera") { camera?.stop() }
         let sentOn = outputs?.status.map { OutputResult($0) }
         try await control.run("ending the outputs") { outputs?.finish() }
-        try await control.run("finishing the recording", deadline: .seconds(60)) {
-            recorder.finish(reason: "\(end)")
-        }
+        try await self.finish(recorder, reason: "\(end)")
         feed.finish()
         let earlierProblems = try await earlier
         let recorded = recorder.status
@@ -175,6 +173,30 @@ struct RecordJob: Sendable {
         )
         result.outputs = sentOn
         return result
+    }
+
+    private static let patience = Duration.seconds(5)
+
+    /// Completes every file, however long the disk takes: the export is what the command is for.
+    ///
+    /// Says that it waits, so that who cannot wait interrupts it; `tapedeck export` goes on from there.
+    private func finish(_ recorder: RecorderThread, reason: String) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await ControlThread(name: "files").run("finishing the recording", deadline: nil) {
+                    recorder.finish(reason: reason)
+                }
+            }
+            group.addTask {
+                // Ends with the wait only.
+                while true {
+                    try await Task.sleep(for: Self.patience)
+                    self.stay.logger.notice("the disk is slow: still completing the recording's files")
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
     }
 
     /// Runs the session until something ends the recording.
@@ -224,7 +246,7 @@ struct RecordJob: Sendable {
         var problems: [String] = []
         if let failure = recorder.status.failure { problems.append(failure.message) }
         if recorder.droppedUnits > 0 {
-            problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow")
+            problems.append("\(recorder.droppedUnits) units were lost: the disk was too slow, or too many came")
         }
         return problems
     }

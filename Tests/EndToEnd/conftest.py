@@ -60,12 +60,16 @@ def lossy(net):
 
 @pytest.fixture(scope="session")
 def slow_disk(tmp_path_factory):
-    """Variables for a program on a disk whose every fdatasync takes so many milliseconds, and as long as a file is there."""
+    """Variables for a program on a disk whose fdatasync takes so many milliseconds, and as long as `hold` is there.
+
+    Writes to files whose path has the text of the file `writes` in it wait for as long as that is there.
+    """
     library = tmp_path_factory.mktemp("disk") / "slow_disk.so"
     source = ROOT / "Tests" / "Disk" / "slow_disk.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return lambda milliseconds, hold="": {"LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds),
-                                          **({"SLOW_DISK_HOLD": str(hold)} if hold else {})}
+    return lambda milliseconds, hold="", writes="": {
+        "LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds),
+        **({"SLOW_DISK_HOLD": str(hold)} if hold else {}), **({"SLOW_DISK_HOLD_WRITES": str(writes)} if writes else {})}
 
 
 @pytest.fixture

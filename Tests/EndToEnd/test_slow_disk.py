@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is slow to synchronise costs no media, and does not stop the rest."""
+"""A disk that is slow to synchronise, or to take anything at all, costs no media, and does not stop the rest."""
 
+import json
+import signal
+import time
+
+import media
 import pytest
-from daemon import Daemon
-from figures import assert_whole
+from daemon import WHOLE, Daemon
+from figures import AUDIO_PACKET, assert_whole
 from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
@@ -17,6 +22,24 @@ def test_a_recording_on_a_slow_disk_is_whole(stage, slow_disk):
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 240)
     interrupted(recorder)
+    assert_whole(exported, recorder, sent)
+
+
+@pytest.mark.media
+def test_a_recording_is_exported_when_the_disk_is_done_with_it(stage, slow_disk):
+    """However long that takes: whoever waits is told, and may interrupt again."""
+    server = stage.room_server(5)
+    hold = stage.folder / "hold"
+    peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(0, hold))
+    peer.wait_for_event("connected")
+    sent = peer.wait_for_figure("framesSent", 120)
+    hold.touch()
+    recorder.signal(signal.SIGINT)
+    recorder.wait_for("what it waits for", lambda: "still completing the recording's files" in recorder.messages)
+    assert not exported.exists()
+    hold.unlink()
+    assert recorder.wait() == 0, recorder.story()
     assert_whole(exported, recorder, sent)
 
 
@@ -78,3 +101,53 @@ def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_di
     # The worker that goes on for the other completes it all the same.
     daemon.wait_for("the end of the recording", lambda: "recording-finished" in journal.read_text())
     assert daemon.worker("quick") == worker and daemon.room("quick")["restarts"] == 0
+
+
+@pytest.mark.media
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stage, slow_disk, monkeypatch):
+    """For longer than a worker may be silent, while somebody has its dashboard open and wants keyframes."""
+    server = stage.serve("--room-size", "4")
+    hold = stage.folder / "hold"
+    with monkeypatch.context() as patch:
+        for name, value in slow_disk(0, writes=hold).items():
+            patch.setenv(name, value)
+        daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}}, workers={"hang_limit": "5s"})
+    daemon.wait_for_phase("standup", "joined")
+    peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180")
+    sid = peer.event("joined")["sid"]
+    daemon.wait_for_recording("standup")
+    worker, recording = daemon.worker("standup"), daemon.room("standup")["status"]["recording"]["id"]
+    aside = stage.folder / "hold.new"
+    aside.write_text("/recordings/standup/")
+    aside.rename(hold)
+    daemon.wait_for("a write that waits", lambda: list(stage.folder.glob("hold.*")))
+    until = time.monotonic() + HELD
+    while time.monotonic() < until:
+        daemon.request("GET", f"/v1/rooms/standup/participants/{sid}/thumbnail.jpg")
+        daemon.request("POST", "/v1/rooms/standup/keyframe")
+        assert daemon.worker("standup") == worker, daemon.process.story()
+    hold.unlink()
+    wait_for_more(daemon.process, daemon.storage)
+    status = daemon.room("standup")
+    assert status["worker"]["processID"] == worker and status["restarts"] == 0
+    assert status["status"]["recording"]["id"] == recording
+    assert not daemon.log("worker is ended") and not daemon.log("recording.degraded"), daemon.process.story()
+    assert daemon.log("rooms hang") == [] and len(daemon.log("recording.started")) == 1
+    peer.end()
+    daemon.post("/v1/rooms/standup/stop")
+    folder, = daemon.wait_for_export("standup")
+    certificate = json.loads((folder / "manifest.json").read_text())["certificate"]
+    assert certificate["verdict"] in WHOLE, certificate
+    for track in certificate["tracks"]:
+        # All that came is there, and what came while nothing was taken has its own time.
+        lost = track.get("packets_lost") or 0
+        if track["media"] == "video":
+            assert sum(count for _, count in media.lost_frames(media.frames(folder / track["file"]))) <= lost, track
+        else:
+            assert len(media.gaps(folder / track["file"], 0, AUDIO_PACKET)) <= lost, track
+
+
+# Longer than a room may hang (20 s), and its worker be silent after that.
+HELD = 35

@@ -183,7 +183,7 @@ MOST_MILLISECONDS = 100
 
 # Each packet is of another source, or names others.
 BY_SOURCE = ("sources", "contributors", "descriptions")
-FLOODS = ("clocks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
+FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
 
 
 @pytest.mark.parametrize("kind", FLOODS)
@@ -196,7 +196,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     daemon.wait_for_recording("standup")
     worker, recording = daemon.worker("standup"), daemon.room("standup")["status"]["recording"]["id"]
     flooder = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180", "--fps", "5", "--bitrate",
-                           "100000", program="flood_peer.py")
+                           "100000", *(["--announce"] if kind == "tracks" else []), program="flood_peer.py")
     sid = flooder.event("joined")["sid"]
     others = daemon.wait_for("tracks of both", lambda: (
         tracks := daemon.room("standup")["status"]["tracks"]) and len([
@@ -214,7 +214,9 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     wait_for_more_units(daemon, "standup", 30)
     memory = resident(worker) - memory
     status = daemon.room("standup")
-    refused = {found["id"]: found.get("refusedPackets", 0) for found in status["status"]["participants"]}
+    participants = {found["id"]: found for found in status["status"]["participants"]}
+    refused = {name: found["refusedPackets"] for name, found in participants.items()}
+    dropped = {name: [found["droppedReports"], found["droppedUnits"]] for name, found in participants.items()}
     warnings = daemon.log("too many sources")
     assert status["worker"]["processID"] == worker and status["restarts"] == 0
     assert status["status"]["recording"]["id"] == recording
@@ -235,7 +237,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     captured = camera.result()["framesCaptured"]
     tell(show="f", flood=kind, packets=flooded["packets"], mbit_per_second=round(
         flooded["bits"] / flooded["seconds"] / 1e6, 1), seconds=flooded["seconds"], connections=flooded["connections"], files=len(files),
-         memory=memory, refused=refused.get(sid),
+         memory=memory, refused=refused.get(sid), dropped=dropped.get(sid),
          bytes=sum(path.stat().st_size for path in files), journal_bytes=journal, recordings=recordings,
          units={record["track"]: record["units"] for record in closed if record["track"] not in mine.values()},
          degraded=len(daemon.log("recording.degraded")), put_out=flooder.event("disconnected") is not None, frames=len(frames), captured=captured, first=counters[0],
@@ -248,7 +250,13 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     sound, = (folder / "tracks").glob(f"*-{other}-audio.mka")
     assert len(media.gaps(sound, 0, AUDIO_PACKET)) <= lost.get(mine["audio"], 0) <= A_FEW
     # What the flood leaves on the disk is bounded, whatever the flood is.
-    assert recordings == 1 and len(files) <= MOST_FILES and journal <= MOST_JOURNAL * (1 + length / 60)
+    most_files = MOST_TRACKS if kind == "tracks" else MOST_FILES
+    assert recordings == 1 and len(files) <= most_files and journal <= MOST_JOURNAL * (1 + length / 60)
+    # Who floods is to blame, and not the disk.
+    assert not [line for line in daemon.log("recording.degraded") if "the disk" in line]
+    assert dropped[other] == [0, 0], dropped
+    if kind == "reports":
+        assert dropped[sid][0] > 0, dropped
     if kind in BY_SOURCE:
         assert memory < MOST_MEMORY
         assert refused[other] == 0 < refused[sid], refused
@@ -257,6 +265,8 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
 
 # Four new files in a minute for each track, and those that were there.
 MOST_FILES = 16
+# 48 at once for each participant, four in a minute, and those that were there.
+MOST_TRACKS = 60
 # What a worker may grow by for sources that it does not know.
 MOST_MEMORY = 60 << 20
 # Bytes a minute, the other one's share included.

@@ -11,6 +11,10 @@ struct EncodedMedia: Sendable {
     var vp9: [[UInt8]]
     /// Access units in Annex B; 320x240 for the first half, then 640x360.
     var h264: [[UInt8]]
+    /// Access units of the main profile, with pictures that are sent behind later ones.
+    var reordered: [[UInt8]]
+    /// When each of those is shown, in pictures from the first.
+    var reorderedPlaces: [Int]
     /// 20 ms each, stereo.
     var opus: [[UInt8]]
 
@@ -55,6 +59,16 @@ struct EncodedMedia: Sendable {
             + Self.accessUnits(
                 try encode("testsrc2=s=640x360:r=30", seconds: Self.seconds / 2, x264, "large.h264")
             )
+        let main = [
+            "-c:v", "libx264", "-profile:v", "main", "-preset", "ultrafast", "-g", "30",
+            "-x264-params", "aud=1:bframes=2:b-adapt=0:scenecut=0",
+        ]
+        self.reordered = Self.accessUnits(try encode(picture, seconds: Self.seconds, main, "main.h264"))
+        // The same once more, in a file that has times.
+        _ = try encode(picture, seconds: Self.seconds, main, "main.mkv")
+        self.reorderedPlaces = try Probe(directory + "/main.mkv").times(0).map { Int(($0 * 30).rounded()) }
+        try #require(self.reordered.count == self.reorderedPlaces.count)
+        try #require(zip(self.reorderedPlaces, self.reorderedPlaces.dropFirst()).contains { $0 > $1 })
         self.opus = Self.ogg(
             try encode("sine=440:r=48000", seconds: Self.seconds, ["-ac", "2", "-c:a", "libopus"], "tone.ogg")
         )

@@ -57,6 +57,31 @@ import Timeline
         #expect(merged.status == 0, "\(merged.text)")
     }
 
+    /// Pictures that are sent behind later ones keep the times at which they are shown.
+    @Test func picturesThatComeInAnotherOrderKeepTheirTimes() throws {
+        let media = try EncodedMedia.shared.get()
+        var plan = Plan.video("bob", .h264, media.reordered)
+        plan.places = media.reorderedPlaces
+        // The encoder waits for what it refers to.
+        plan.delayNanoseconds = 140_000_000
+        let recording = try SimulatedRecording([plan, .audio("bob", media.opus)])
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.isComplete && report.verdict == .complete, "\(report.warnings)")
+        #expect(report.tracks[0].units == 120 && report.tracks[0].gapCount == 0)
+        #expect(abs(report.tracks[0].durationNanoseconds - 4_000_000_000) < 2_000_000)
+        #expect(try Command.complaints(about: report.output).isEmpty)
+        for path in recording.files.prefix(1) + [report.output] {
+            let times = try Probe(path).times(0)
+            let first = try #require(times.first)
+            try #require(times.count == 120)
+            for (time, place) in zip(times, media.reorderedPlaces) {
+                #expect(abs(time - first - Double(place) / 30) < 0.0021, "\(path): \(time) of place \(place)")
+            }
+        }
+        let merged = try Command.run("mkvmerge", ["-o", recording.storagePath + "/again.mkv", report.output])
+        #expect(merged.status == 0, "\(merged.text)")
+    }
+
     @Test func reportsTheTracks() throws {
         let recording = try SimulatedRecording(try Self.call())
         var fractions: [Double] = []

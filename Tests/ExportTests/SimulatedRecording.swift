@@ -29,6 +29,8 @@ final class SimulatedRecording {
         var firstReportNanoseconds: Int64? = 500_000_000
         /// Units that do not come.
         var missing: Range<Int> = 0..<0
+        /// When each unit is shown, in steps from the first; in the order in which they come if absent.
+        var places: [Int]?
 
         static func video(
             _ participant: String,
@@ -218,11 +220,12 @@ final class SimulatedRecording {
                 )
                 report = due + 1_000_000_000
             }
+            let shown = plan.places.map { Int64($0[index]) * plan.step } ?? ticks
             let result = try unit.withUnsafeBytes {
                 try writer.write(
                     $0,
                     Bitstream.inspect(plan.codec, $0),
-                    rtpTime: plan.firstRTPTime + ticks,
+                    rtpTime: plan.firstRTPTime + shown,
                     arrivalNanoseconds: start + captured + plan.delayNanoseconds
                 )
             }

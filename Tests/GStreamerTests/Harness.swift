@@ -194,8 +194,14 @@ final class PacketFeed: Sendable {
         self.feed.push(packet + [0xBE, 0xDE, 0, 1, extensionID << 4, value, 0, 0, 1, 2, 3, 4])
     }
 
-    static func packet(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8]) -> [UInt8] {
-        [0x80, 0, UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)]
+    static func packet(
+        _ sequence: UInt16,
+        _ timestamp: UInt32,
+        payload: [UInt8],
+        isH264: Bool = false,
+        isMarked: Bool = false
+    ) -> [UInt8] {
+        [0x80, (isH264 ? 96 : 0) | (isMarked ? 0x80 : 0), UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)]
             + (0..<4).map { UInt8(truncatingIfNeeded: timestamp >> (24 - 8 * UInt32($0))) } + [0, 0, 0, 7] + payload
     }
 

@@ -210,6 +210,98 @@ extension AllGStreamer {
             }
         }
 
+        /// A camera that ends each slice with the marker that ends a picture: from the second picture on all of it is
+        /// there.
+        @Test
+        func slicesThatAllHaveTheMarkerAreOnePicture() throws {
+            let queue = UnitQueue()
+            let feed = try HandFeed(
+                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
+                    + "appsink name=units sync=false max-buffers=8",
+                into: "depay",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { feed.stop() }
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            // Parameter sets and the first slice of a keyframe, then the others; no byte is a zero.
+            let pictures = (UInt8(0)..<6).map { picture in
+                (UInt8(0)..<3).map { slice in [picture == 0 ? 0x65 : 0x41, 0x80 + slice, 0x40 + picture] + [1, 2, 3] }
+            }
+            var sequence = 100 as UInt16
+            for (index, slices) in pictures.enumerated() {
+                let time = UInt32(index) * 3000
+                if index == 0 {
+                    for set in [[0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04], [0x68, 0xCB, 0x83, 0xCB, 0x20]] as [[UInt8]] {
+                        feed.push(PacketFeed.packet(sequence, time, payload: set, isH264: true))
+                        sequence += 1
+                    }
+                }
+                for slice in slices {
+                    feed.push(PacketFeed.packet(sequence, time, payload: slice, isH264: true, isMarked: true))
+                    sequence += 1
+                }
+            }
+            let units = queue.drain()
+            // The last one waits for the next.
+            #expect(units.map(\.unit.rtpTime) == (0..<5).map { $0 * 3000 })
+            // What of the first picture came too late is told as lost, so that a keyframe is asked for.
+            #expect(units.map(\.unit.lostPackets) == [0, 2, 0, 0, 0])
+            #expect(units.allSatisfy { !$0.unit.isTruncated })
+            #expect(tap.counters.units == 5)
+            #expect(tap.counters.lostPackets == 0)
+            for (unit, slices) in zip(units, pictures).dropFirst() {
+                #expect(unit.bytes == slices.flatMap { [0, 0, 0, 1] + $0 })
+            }
+        }
+
+        /// What is left of a picture whose first packets came without its beginning is written, as a part.
+        @Test
+        func slicesBehindALostBeginningAreWritten() throws {
+            let queue = UnitQueue()
+            let feed = try HandFeed(
+                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
+                    + "appsink name=units sync=false max-buffers=8",
+                into: "depay",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { feed.stop() }
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            func push(_ sequence: UInt16, _ time: UInt32, _ payload: [UInt8], isMarked: Bool) {
+                feed.push(PacketFeed.packet(sequence, time, payload: payload, isH264: true, isMarked: isMarked))
+            }
+            push(1, 0, [0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04], isMarked: false)
+            push(2, 0, [0x68, 0xCB, 0x83, 0xCB, 0x20], isMarked: false)
+            push(3, 0, [0x65, 0x88, 1, 2], isMarked: true)
+            // The end of a fragmented slice (RFC 6184 section 5.8) of which packet 4 was the beginning, and another
+            // slice.
+            push(5, 3000, [0x5C, 0x41, 5, 6], isMarked: false)
+            push(6, 3000, [0x41, 0x9A, 7, 8], isMarked: true)
+            push(7, 6000, [0x41, 0x9B, 9, 9], isMarked: true)
+            let units = queue.drain()
+            #expect(units.map(\.unit.rtpTime) == [0, 3000, 6000])
+            #expect(units.map(\.unit.lostPackets) == [0, 1, 0])
+            #expect(units.map(\.unit.isTruncated) == [false, true, false])
+        }
+
+        /// Two packets of sound that have one time are two units.
+        @Test
+        func soundThatHasOneTimeTwiceIsWrittenTwice() throws {
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            for (sequence, time) in [(1, 160), (2, 320), (3, 320), (4, 480)] as [(UInt16, UInt32)] {
+                feed.push(sequence, time)
+            }
+            let units = queue.drain().map(\.unit)
+            #expect(units.map(\.rtpTime) == [160, 320, 320, 480])
+            #expect(units.allSatisfy { $0.lostPackets == 0 })
+            #expect(feed.tap.counters.units == 4)
+        }
+
         @Test(arguments: [Track.vp8, .h264, .opus])
         func aFullQueueIsNoError(track: Track) async throws {
             let queue = UnitQueue(maximumItems: 1)

@@ -46,6 +46,8 @@ extension AllGStreamer {
             #expect(queue.droppedItems == 12)
             for number in UInt16(0)..<3 { other.push(number, UInt32(number) * 160) }
             #expect(queue.droppedItems == 15)
+            #expect(flood.tap.counters.droppedUnits == 15)
+            #expect(other.tap.counters.droppedUnits == 0)
             let units = queue.drain()
             #expect(units.map(\.unit.tap) == [1, 1, 1, 1, 1, 2, 2, 2])
             #expect(units.map(\.unit.rtpTime) == [0, 160, 320, 480, 640, 0, 160, 320])
@@ -57,6 +59,44 @@ extension AllGStreamer {
             for number in UInt16(21)..<31 { flood.push(number, UInt32(number) * 160) }
             for number in UInt16(4)..<14 { other.push(number, UInt32(number) * 160) }
             #expect(queue.drain().map(\.unit.tap) == [1, 1, 1, 1, 2, 2, 2, 2])
+        }
+
+        /// Rows of several sources that are full, cut at their ends and read from their beginnings, in any order.
+        @Test
+        func whatWasMadePlaceForKeepsItsOrder() throws {
+            let queue = UnitQueue(maximumItems: 12)
+            let feeds = try (0..<3).map { try PacketFeed(id: UInt64($0), queue: queue) }
+            defer { for feed in feeds { feed.stop() } }
+            var pushed = [0, 0, 0]
+            var read: [[Int64]] = [[], [], []]
+            var lost = [0, 0, 0]
+            var random = SystemRandomNumberGenerator()
+            for step in 0..<3000 {
+                // The first sends most, and is cut most.
+                let index = [0, 0, 0, 1, 1, 2][Int(random.next() % 6)]
+                feeds[index].push(UInt16(pushed[index]), UInt32(pushed[index]) * 160)
+                pushed[index] += 1
+                for _ in 0..<(step % 5 == 0 ? 3 : 0) {
+                    _ = queue.next(timeout: .zero) { item, _ in
+                        guard case .unit(let unit) = item else { return }
+                        read[Int(unit.tap)].append(unit.rtpTime / 160)
+                        lost[Int(unit.tap)] += unit.lostPackets
+                    }
+                }
+            }
+            for unit in queue.drain().map(\.unit) {
+                read[Int(unit.tap)].append(unit.rtpTime / 160)
+                lost[Int(unit.tap)] += unit.lostPackets
+            }
+            var dropped: UInt64 = 0
+            for (index, feed) in feeds.enumerated() {
+                #expect(read[index] == read[index].sorted())
+                // Each is there, or told as lost before the next that is.
+                #expect(read[index].last.map { Int($0) + 1 == read[index].count + lost[index] } ?? true)
+                #expect(feed.tap.counters.droppedUnits == UInt64(pushed[index] - read[index].count))
+                dropped += feed.tap.counters.droppedUnits
+            }
+            #expect(queue.droppedItems == dropped && dropped > 0)
         }
 
         @Test

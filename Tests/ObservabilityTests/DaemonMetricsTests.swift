@@ -123,6 +123,19 @@ import Testing
         #expect(self.value("room_refused_packets_total{room=\"r\"}") == "10")
     }
 
+    @Test func whatOfEveryParticipantWasDroppedIsCounted() {
+        func update(reports: [String: UInt64], units: [String: UInt64]) {
+            var measurement = RoomMeasurement(participants: reports.count, isRecording: false)
+            (measurement.droppedReports, measurement.droppedUnits) = (reports, units)
+            self.metrics.update(room: "r", measurement)
+        }
+        update(reports: ["a": 0], units: ["a": 0])
+        update(reports: ["a": 2, "b": 1], units: ["a": 0, "b": 7])
+        update(reports: ["a": 5, "b": 1], units: ["a": 0, "b": 9])
+        #expect(self.value("room_dropped_reports_total{room=\"r\"}") == "6")
+        #expect(self.value("room_dropped_units_total{room=\"r\"}") == "9")
+    }
+
     @Test func rateFallsToZeroWithoutMedia() {
         let now = ContinuousClock.now
         var measurement = RoomMeasurement(participants: 1, isRecording: true)

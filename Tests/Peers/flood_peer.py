@@ -26,6 +26,8 @@ TICKS = 960
 OPUS = bytes([0xF8])
 LARGE, SMALL = OPUS + bytes(399), OPUS + bytes(59)
 SENDER_REPORT, RECEIVER_REPORT, DESCRIPTIONS, PICTURE_LOSS = 200, 201, 202, 206
+# Sources that the description of our sound names beside its own; each is a track.
+ANNOUNCED = [0x7A000000 + number for number in range(200)]
 # How many fit into one datagram.
 REPORTS, REQUESTS = 42, 90
 BATCH = 32
@@ -75,6 +77,13 @@ def sources(kind, source, sequence, ticks):
         yield rtp(kind, random.getrandbits(16), random.getrandbits(32), random.getrandbits(32), LARGE)
 
 
+def tracks(kind, source, sequence, ticks):
+    """Each packet is of another of the sources that were announced, all of which are sound."""
+    for number in itertools.count():
+        turn, index = divmod(number, len(ANNOUNCED))
+        yield rtp(kind, turn, turn * TICKS, ANNOUNCED[index], LARGE)
+
+
 def contributors(kind, source, sequence, ticks):
     """Each packet has fifteen other contributing sources."""
     for number in itertools.count(1):
@@ -107,7 +116,20 @@ def requests(kind, source, sequence, ticks):
 
 
 KINDS = {each.__name__: each for each in (
-    clocks, sequences, units, sources, contributors, descriptions, reports, requests)}
+    clocks, sequences, units, sources, tracks, contributors, descriptions, reports, requests)}
+
+
+class FloodingConnection(aiortc_peer.Connection):
+    """One whose descriptions name more sources of sound than it has, where --announce wants them."""
+
+    def local_description(self):
+        description = super().local_description()
+        if self.options.announce:
+            # Only sound has a codec of this name.
+            named = "".join(f"a=ssrc:{source} cname:flood\r\n" for source in ANNOUNCED)
+            description["sdp"] = re.sub(
+                r"(a=rtpmap:\d+ opus/.*\r\n)", lambda line: line[1] + named, description["sdp"], count=1)
+        return description
 
 
 class FloodingPeer(aiortc_peer.Peer):
@@ -122,6 +144,11 @@ class FloodingPeer(aiortc_peer.Peer):
             self.flood_task = asyncio.create_task(self.flood(kind, float(seconds)))
         else:
             super().obey(command)
+
+    async def replace_connection(self, member):
+        await self.drop_connection(member)
+        self.connections[member] = FloodingConnection(self.options)
+        return self.connections[member]
 
     @property
     def victim(self):
@@ -194,6 +221,7 @@ class FloodingPeer(aiortc_peer.Peer):
 
 def add(parser):
     parser.add_argument("--flood-rate", type=float, default=10e6, help="bit/s")
+    parser.add_argument("--announce", action="store_true", help="the sources of the flood `tracks`, from the beginning")
 
 
 if __name__ == "__main__":

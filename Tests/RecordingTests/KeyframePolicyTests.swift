@@ -56,10 +56,48 @@ import Testing
         #expect(requests == [3000, 4000, 5000])
         policy.keyframeArrived()
         #expect(policy.lossDetected(at: 5_500 * Self.millisecond) == false)
-        #expect(policy.nextRequest == 6_000 * Self.millisecond)
-        #expect(policy.requestIsDue(at: 5_999 * Self.millisecond) == false)
-        let late = policy.requestIsDue(at: 6_000 * Self.millisecond)
+        #expect(policy.nextRequest == 7_000 * Self.millisecond)
+        #expect(policy.requestIsDue(at: 6_999 * Self.millisecond) == false)
+        let late = policy.requestIsDue(at: 7_000 * Self.millisecond)
         #expect(late)
+    }
+
+    /// Losses from the first to the last of these instants; each keyframe comes 200 ms after it is asked for.
+    struct LossyUplink: Sendable, CustomTestStringConvertible {
+        var losses: [ClosedRange<UInt64>]
+        var every: UInt64 = 100
+        var requests: [UInt64]
+        var testDescription: String { "\(self.losses) every \(self.every) ms" }
+    }
+
+    @Test(arguments: [
+        LossyUplink(losses: [0...20_000], requests: [0, 2_000, 6_000, 10_000, 14_000, 18_000, 22_000]),
+        // What is asked for 300 ms after the loss before has a loss behind it for ever.
+        LossyUplink(losses: [0...20_000], every: 1_000, requests: [0, 2_000, 6_000, 10_000, 14_000, 18_000, 22_000]),
+        // Seconds apart, but not over.
+        LossyUplink(losses: [0...60_000], every: 9_000, requests: [0, 9_000, 18_000, 27_000, 36_000, 45_000, 54_000]),
+        // Whoever had ten seconds without a loss is asked as eagerly as before.
+        LossyUplink(losses: [0...7_000, 30_000...30_500], requests: [0, 2_000, 6_000, 10_000, 30_000, 32_000]),
+        LossyUplink(losses: [0...0, 5_000...5_000], requests: [0, 5_000]),
+    ])
+    func asksLessOftenWhereLossesGoOnBehindKeyframes(uplink: LossyUplink) {
+        var policy = KeyframePolicy(trackAppearedAt: 0)
+        policy.keyframeArrived()
+        var requests: [UInt64] = []
+        var keyframeAt: UInt64?
+        for step in stride(from: UInt64(0), through: 80_000, by: 100) {
+            if step == keyframeAt { policy.keyframeArrived() }
+            let now = step * Self.millisecond
+            let isLost = uplink.losses.contains { $0.contains(step) } && step % uplink.every == 0
+            var asks = false
+            if isLost { asks = policy.lossDetected(at: now) }
+            if !asks { asks = policy.requestIsDue(at: now) }
+            if asks {
+                requests.append(step)
+                keyframeAt = step + 200
+            }
+        }
+        #expect(requests == uplink.requests)
     }
 
     @Test func asksAgainAfterLossWithoutFurtherLoss() {

@@ -75,7 +75,8 @@ final class RecordingFeed {
         participant: String = "alice",
         ssrc: UInt32 = 7,
         connection: UInt64 = 1,
-        offered milliseconds: Int64? = nil
+        offered milliseconds: Int64? = nil,
+        counters: Counters? = nil
     ) -> UInt64 {
         self.tracks += 1
         let track = ReceivedTrack(
@@ -88,7 +89,7 @@ final class RecordingFeed {
             connection: connection,
             offerNanoseconds: milliseconds.map { self.start + $0 * 1_000_000 }
         )
-        self.session.trackAppeared(self.tracks, track, source: self.counters)
+        self.session.trackAppeared(self.tracks, track, source: counters ?? self.counters)
         self.perform()
         return self.tracks
     }

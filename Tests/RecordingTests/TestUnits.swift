@@ -33,6 +33,15 @@ enum TestUnits {
         ]
     }
 
+    /// 64x48, main profile, pictures in any order.
+    static let mainParameters: [UInt8] = [0x67, 0x4D, 0x00, 0x0A, 0xF4, 0x23, 0xC8]
+
+    static var mainKeyframe: [UInt8] {
+        startCode + self.mainParameters + startCode + self.pictureParameters + startCode + [
+            0x65, 0x88, 0x84, 0x3A, 0xFF,
+        ]
+    }
+
     /// 20 ms of CELT, stereo.
     static let opusPacket: [UInt8] = [0xFC, 1, 2, 3, 4, 5, 6, 7]
 }

@@ -226,14 +226,48 @@ import Timeline
         #expect(writer.statistics.keyframes == 3)
     }
 
+    private func changes() throws -> [FormatChanged] {
+        try self.records().compactMap { if case .formatChanged(let change) = $0 { change } else { nil } }
+    }
+
     @Test func journalsNewParameterSets() throws {
         let writer = self.makeWriter(.h264)
         _ = try writer.write(TestUnits.h264Keyframe(), rtpTime: 0)
         _ = try writer.write(TestUnits.h264Keyframe(), rtpTime: 3000)
-        _ = try writer.write(TestUnits.h264Keyframe(pictureParameters: [0x68, 0xCE, 0x3C, 0x80]), rtpTime: 6000)
-        let changes = try self.records().compactMap { if case .formatChanged(let change) = $0 { change } else { nil } }
-        #expect(changes.map(\.rtpTime) == [0, 6000])
-        #expect(changes.map(\.parameterSets) == [false, true])
+        let others = TestUnits.h264Keyframe(pictureParameters: [0x68, 0xCE, 0x3C, 0x80])
+        _ = try writer.write(others, rtpTime: 27_000, arrival: 300_000_000)
+        #expect(try self.changes().map(\.rtpTime) == [0, 27_000])
+        #expect(try self.changes().map(\.parameterSets) == [false, true])
+    }
+
+    /// A line in 200 ms, however often the format changes; the last says how it is in the end, and all are counted.
+    @Test func journalsChangesOfFormatNowAndThen() throws {
+        let writer = self.makeWriter(.vp8)
+        for index in 0..<100 {
+            let unit = TestUnits.vp8Keyframe(width: 320 + 2 * index, height: 240)
+            _ = try writer.write(unit, rtpTime: Int64(index) * 900, arrival: Int64(index) * 10_000_000)
+        }
+        let whileItLasts = try self.changes()
+        #expect(whileItLasts.map(\.rtpTime) == [0, 19, 39, 59, 79].map { $0 * 900 })
+        try writer.close(reason: "end", monotonicNanoseconds: 1_000_000_000)
+        let changes = try self.changes()
+        #expect(changes.dropLast() == whileItLasts[...])
+        #expect(changes.last?.width == 518)
+        #expect(changes.reduce(0) { $0 + ($1.changes ?? 1) } == 100)
+    }
+
+    /// The last of many changes is journalled with whatever unit comes next.
+    @Test func journalsTheLastChangeOfFormatSoon() throws {
+        let writer = self.makeWriter(.vp8)
+        for index in 0..<3 {
+            let unit = TestUnits.vp8Keyframe(width: 320 + 2 * index, height: 240)
+            _ = try writer.write(unit, rtpTime: Int64(index) * 900, arrival: Int64(index) * 10_000_000)
+        }
+        _ = try writer.write(TestUnits.vp8Frame(), rtpTime: 18_000, arrival: 199_000_000)
+        #expect(try self.changes().map(\.width) == [320])
+        _ = try writer.write(TestUnits.vp8Frame(), rtpTime: 18_900, arrival: 210_000_000)
+        #expect(try self.changes().map(\.width) == [320, 324])
+        #expect(try self.changes().map(\.rtpTime) == [0, 1800])
     }
 
     @Test func timesRiseWhateverTheRTPTimesDo() throws {
@@ -245,6 +279,28 @@ import Timeline
         let times = try self.blocks(writer).map(\.timeNanoseconds)
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
         #expect(times.last == 100_000_000)
+    }
+
+    /// Pictures are sent behind later ones only where their parameter sets say so.
+    @Test(
+        arguments: [
+            (true, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 333, 667, 2000, 1333, 1667]),
+            (false, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 1001, 1002, 2000, 2001, 2002]),
+            // Parts of one picture.
+            (true, [9000, 9000, 9000, 3000, 3000, 6000], [0, 1000, 1001, 1002, 333, 334, 667]),
+        ] as [(Bool, [Int64], [Int64])]
+    )
+    func picturesKeepTheTimesAtWhichTheyAreShown(isMain: Bool, rtpTimes: [Int64], expected: [Int64]) throws {
+        let writer = self.makeWriter(.h264)
+        _ = try writer.write(isMain ? TestUnits.mainKeyframe : TestUnits.h264Keyframe(), rtpTime: 0)
+        let slice = TestUnits.startCode + TestUnits.h264Slice
+        for rtpTime in rtpTimes {
+            #expect(try writer.write(slice, rtpTime: rtpTime) == .written(isKeyframe: false))
+        }
+        // In units of 100 µs, as the file has them.
+        #expect(try self.blocks(writer).map { $0.timeNanoseconds / 100_000 } == expected)
+        #expect(writer.statistics.durationNanoseconds == (expected.max() ?? 0) * 100_000)
+        #expect(try writer.write(slice, rtpTime: (rtpTimes.max() ?? 0) - 68_000) == .discontinuity)
     }
 
     @Test(arguments: [-80_000, 31 * 90_000, 3600 * 90_000, 90_000 * 100_000, .max, .min] as [Int64])

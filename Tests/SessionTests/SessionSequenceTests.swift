@@ -327,6 +327,48 @@ import Testing
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "13"))).contains("open 3"))
     }
 
+    /// What follows when the window ends of a peer who was given up.
+    struct GivenUp: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// Whether it was us who offered on the last connection; the other one is in the room beside it.
+        var weOffered: Bool
+        var meanwhile: [RoomEvent] = []
+        var words: String
+    }
+
+    @Test(arguments: [
+        GivenUp(testDescription: "we offered", weOffered: true, words: "open 6 offerer, start connect, createOffer 6"),
+        GivenUp(testDescription: "it offered", weOffered: false, words: ""),
+        GivenUp(
+            testDescription: "we are not in the room",
+            weOffered: true,
+            meanwhile: [.signallingLost(reason: "test")],
+            words: "ignored notJoined"
+        ),
+        GivenUp(testDescription: "it left", weOffered: true, meanwhile: [.peerLeft(Self.givenUp)], words: ""),
+    ])
+    func whoOfferedToAPeerGivenUpOffersAgainWhenTheWindowEnds(_ row: GivenUp) {
+        var harness = self.connected()
+        let peer = Self.givenUp
+        harness.room(.peerArrived(peer))
+        // In a room with others a call that failed begins with our offer, unless the peer comes before it.
+        for number in UInt64(2)...5 {
+            let isLast = number == 5
+            let words = harness.connection(number, .iceFailed)
+            #expect(words.hasSuffix(isLast ? "failed, givenUp" : "start backOff"), "\(number): \(words)")
+            guard !isLast else { break }
+            harness.fire(.burst)
+            if number == 4, !row.weOffered {
+                harness.room(.offerReceived(from: peer, sdp: Harness.sdp(session: "77")))
+            }
+            harness.fire(.backOff)
+        }
+        for event in row.meanwhile { harness.room(event) }
+        #expect(harness.fire(.resets) == row.words)
+    }
+
+    private static let givenUp = PeerID("given up")
+
     @Test func aPeerThatVanishesIsStaleThenClosedThenReset() {
         var harness = self.connected()
         #expect(harness.connection(1, .mediaSilent) == "start stale, stale")

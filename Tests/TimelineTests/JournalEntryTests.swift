@@ -30,7 +30,7 @@ import Timeline
         ),
         .senderReport(SenderReport(track: 1, ssrc: .max, rtpTimestamp: .max, ntpTime: .max)),
         .clockAnchor(ClockAnchor(track: 1, rtpTime: .max)),
-        .formatChanged(FormatChanged(track: 1, rtpTime: 9, width: 640, height: nil, parameterSets: true)),
+        .formatChanged(FormatChanged(track: 1, rtpTime: 9, width: 640, height: nil, parameterSets: true, changes: 3)),
         .packetsCounted(PacketsCounted(track: 1, received: .max, lost: -3)),
         .trackClosed(TrackClosed(track: 1, units: 3, bytes: 4, keyframes: 1, lastRTPTime: 5, reason: "left")),
         .recordingStarted(

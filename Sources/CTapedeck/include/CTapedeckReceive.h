@@ -68,6 +68,10 @@ void CTapedeck_item_release(CTapedeckItem *item);
 void CTapedeck_queue_wake(CTapedeckQueue *queue);
 /// Units dropped because the reader was too slow.
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue);
+/// Units of one source that were dropped, until it leaves. Any thread.
+uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source);
+/// The source pushes no more; what of it waits stays. Any thread.
+void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source);
 
 /// Counters of one tap; a consistent-enough copy, any thread.
 typedef struct {
@@ -76,6 +80,7 @@ typedef struct {
     uint64_t lost;
     uint64_t repaired;
     uint64_t units;
+    uint64_t dropped;
     /// CLOCK_MONOTONIC in nanoseconds of the last packet; 0 before the first.
     int64_t last_packet_nanoseconds;
 } CTapedeckTapCounters;
@@ -112,6 +117,8 @@ void CTapedeck_receiver_unref(CTapedeckReceiver *receiver);
 void CTapedeck_receiver_watch(CTapedeckReceiver *receiver, gpointer rtp_session);
 /// CLOCK_MONOTONIC in nanoseconds of the last RTCP packet; 0 before the first. Any thread.
 int64_t CTapedeck_receiver_last_report_nanoseconds(CTapedeckReceiver *receiver);
+/// Sender reports that were not passed on: too many, or too soon after one of the same source. Any thread.
+uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver);
 
 /// Lets packets go around the queue between webrtcbin's socket and its decryption.
 ///

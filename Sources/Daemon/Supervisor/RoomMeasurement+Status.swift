@@ -15,6 +15,14 @@ extension RoomMeasurement {
                 status.participants.map { ($0.id, $0.refusedPackets) },
                 uniquingKeysWith: max
             ),
+            droppedReports: Dictionary(
+                status.participants.map { ($0.id, $0.droppedReports) },
+                uniquingKeysWith: max
+            ),
+            droppedUnits: Dictionary(
+                status.participants.map { ($0.id, $0.droppedUnits) },
+                uniquingKeysWith: max
+            ),
             cameraSound: status.camera?.sound.map(Sound.init),
             cameraBitsPerSecond: status.cameraBitsPerSecond,
             cameraReductions: status.cameraReductions,

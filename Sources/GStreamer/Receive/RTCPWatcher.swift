@@ -29,4 +29,7 @@ final class RTCPWatcher: @unchecked Sendable {
         let time = CTapedeck_receiver_last_report_nanoseconds(self.pointer)
         return time == 0 ? nil : time
     }
+
+    /// Sender reports that were left out, because there are too many of them.
+    var droppedReports: UInt64 { CTapedeck_receiver_dropped_reports(self.pointer) }
 }

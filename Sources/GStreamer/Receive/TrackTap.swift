@@ -15,6 +15,8 @@ public struct TapCounters: Sendable, Hashable {
     public var repairedPackets: UInt64
     /// Units handed to the queue.
     public var units: UInt64
+    /// Units that the queue had no place for, or not for long enough.
+    public var droppedUnits: UInt64
     /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
     public var lastPacketNanoseconds: Int64?
 }
@@ -75,6 +77,7 @@ public final class TrackTap: @unchecked Sendable {
             lostPackets: counters.lost,
             repairedPackets: counters.repaired,
             units: counters.units,
+            droppedUnits: counters.dropped,
             lastPacketNanoseconds: counters.last_packet_nanoseconds == 0 ? nil : counters.last_packet_nanoseconds
         )
     }

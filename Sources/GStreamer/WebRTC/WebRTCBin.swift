@@ -206,6 +206,11 @@ public final class WebRTCBin: Sendable {
         self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
     }
 
+    /// Sender reports that were left out, because there are too many of them.
+    ///
+    /// Any thread.
+    public var droppedReports: UInt64 { self.watcher.droppedReports }
+
     /// Interarrival jitter in milliseconds (RFC 3550, 6.4.1); nil for a source that nothing came from.
     ///
     /// Control thread.

@@ -12,6 +12,11 @@ public struct H264ParameterSets: Sendable, Hashable {
         self.sequence = sequence
         self.picture = picture
     }
+
+    /// Whether pictures may be shown in another order than that in which they are sent.
+    public var mayReorder: Bool {
+        self.sequence.contains { set in set.withUnsafeBytes { H264SequenceParameters($0)?.mayReorder == true } }
+    }
 }
 
 /// What recording needs to know of H.264 access units.

@@ -18,6 +18,9 @@ public struct H264SequenceParameters: Sendable, Hashable {
     public var width: Int
     /// Height after cropping, in pixels.
     public var height: Int
+    /// Whether pictures may be shown in another order than that in which they are sent: there are no such pictures in
+    /// the baseline profile (H.264 section A.2.1), and none where their order is that of decoding (section 8.2.1.3).
+    public var mayReorder: Bool
 
     /// Pictures wider or higher than this are taken for nonsense; level 6.2 allows 16 880.
     static let maximumDimension = 32_768
@@ -36,6 +39,7 @@ public struct H264SequenceParameters: Sendable, Hashable {
         self.chromaBitDepth = 8
         self.width = 0
         self.height = 0
+        self.mayReorder = self.profile != 66
         let payload = Self.withoutEmulationPrevention(unit)
         guard payload.withUnsafeBytes({ self.parse($0) }) else { return nil }
     }
@@ -77,7 +81,7 @@ public struct H264SequenceParameters: Sendable, Hashable {
                 guard Self.skipScalingLists(&bits, count: format == 3 ? 12 : 8) else { return false }
             }
         }
-        guard bits.readUnsignedExpGolomb() != nil, Self.skipPictureOrder(&bits),
+        guard bits.readUnsignedExpGolomb() != nil, self.parsePictureOrder(&bits),
             bits.readUnsignedExpGolomb() != nil, bits.skip(1)  // max_num_ref_frames, gaps allowed
         else { return false }
         return self.parseSize(&bits, chromaArrayType: hasSeparatePlanes ? 0 : self.chromaFormat)
@@ -112,8 +116,8 @@ public struct H264SequenceParameters: Sendable, Hashable {
         return true
     }
 
-    /// Passes over pic_order_cnt_type and what follows it.
-    private static func skipPictureOrder(_ bits: inout BitReader) -> Bool {
+    /// Reads pic_order_cnt_type, and passes over what follows it.
+    private mutating func parsePictureOrder(_ bits: inout BitReader) -> Bool {
         switch bits.readUnsignedExpGolomb() {
         case 0: return bits.readUnsignedExpGolomb() != nil
         case 1:
@@ -122,7 +126,9 @@ public struct H264SequenceParameters: Sendable, Hashable {
             else { return false }
             for _ in 0..<count where bits.readSignedExpGolomb() == nil { return false }
             return true
-        case 2: return true
+        case 2:
+            self.mayReorder = false
+            return true
         default: return false
         }
     }

@@ -3,6 +3,9 @@
 public import Codecs
 
 extension MediaCodec {
+    /// Whether there are senders of which pictures come in another order than they are shown.
+    public var mayReorder: Bool { self == .h264 }
+
     /// The CodecID of the track entry (Matroska codec registry).
     ///
     /// Both G.711 laws share one and differ in CodecPrivate.

@@ -287,6 +287,11 @@ public final class PeerConnection: Sendable {
     /// Any thread.
     var refusedPackets: UInt64 { self.bin?.refusedPackets ?? 0 }
 
+    /// Sender reports of which there were too many.
+    ///
+    /// Any thread.
+    var droppedReports: UInt64 { self.bin?.droppedReports ?? 0 }
+
     /// The pipeline's name and its graph in the DOT language; nil while there is none.
     ///
     /// Control thread.

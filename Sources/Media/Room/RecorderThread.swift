@@ -13,10 +13,10 @@ internal import Synchronization
 /// a session that goes on.
 ///
 /// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and tells them to
-/// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something return
-/// at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts. What is
-/// going on is as it was 100 ms ago at most, and is read without waiting for the disk. Files are forced to the disk, and
-/// completed, on threads of their own; only `finish` waits for them.
+/// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something
+/// return at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts:
+/// not on a thread for which others wait. What is going on is as it was 100 ms ago at most, and is read without waiting
+/// for the disk. Files are forced to the disk, and completed, on threads of their own; only `finish` waits for them.
 public final class RecorderThread: Sendable {
     private let exchange = RecorderExchange()
 
@@ -52,8 +52,16 @@ public final class RecorderThread: Sendable {
     /// What is going on.
     public var status: RecordingStatus { self.exchange.published.withLock { $0.status } }
 
-    /// Units dropped because the disk was too slow, over all recordings.
+    /// Units dropped because the disk was too slow, or because somebody sends too many, over all recordings.
     public var droppedUnits: UInt64 { self.queue.droppedItems }
+
+    /// Units of a participant's open tracks that were dropped because the disk was too slow, or he sends too many.
+    public func droppedUnits(of participant: String) -> UInt64 {
+        let taps = self.exchange.tracks.withLock { tracks in
+            tracks.open.values.filter { $0.received.participant == participant }.map(\.tap)
+        }
+        return taps.reduce(0) { $0 &+ $1.counters.droppedUnits }
+    }
 
     /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.
     public func soundLevel(of track: TrackStatus) -> SoundLevel? {
@@ -199,7 +207,9 @@ private struct TapPackets: PacketSource {
             received: counters.packets,
             lost: counters.lostPackets,
             repaired: counters.repairedPackets,
-            lastPacketNanoseconds: counters.lastPacketNanoseconds
+            lastPacketNanoseconds: counters.lastPacketNanoseconds,
+            units: counters.units,
+            droppedUnits: counters.droppedUnits
         )
     }
 }

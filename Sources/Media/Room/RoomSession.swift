@@ -112,6 +112,13 @@ public final class RoomSession: Sendable {
         self.connections.filter { $0.peer == peer }.reduce(0) { $0 &+ $1.refusedPackets }
     }
 
+    /// Sender reports of a peer that were left out, because there are too many of them.
+    ///
+    /// Any thread.
+    public func droppedReports(of peer: PeerID) -> UInt64 {
+        self.connections.filter { $0.peer == peer }.reduce(0) { $0 &+ $1.droppedReports }
+    }
+
     /// Those that are there now, in no order.
     var connections: [PeerConnection] { self.state.withLock { $0.connections.values.map(\.connection) } }
 

@@ -51,6 +51,16 @@ public enum DaemonMetric {
         help: "Packets that were dropped because their participant sends from too many sources.",
         [.room]
     )
+    static let droppedReports = counter(
+        "room_dropped_reports_total",
+        help: "Sender reports that were left out because their participant sends too many.",
+        [.room]
+    )
+    static let droppedUnits = counter(
+        "room_dropped_units_total",
+        help: "Units that were not written: the disk was too slow, or their participant sends too many.",
+        [.room]
+    )
     static let cameraTarget = gauge(
         "room_camera_target_bytes_per_second",
         .bytesPerSecond,
@@ -202,8 +212,8 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        refusedPackets, cameraTarget, cameraReductions, keyframeRequests, soundLevel, silentTracks, cameraLevel,
-        cameraSilence,
+        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, keyframeRequests, soundLevel,
+        silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors, workerObjects,

@@ -11,6 +11,8 @@ public final class DaemonMetrics: Sendable {
         var growth = RoomGrowth()
         var outputs = OutputGrowth()
         var refusals = RefusalGrowth()
+        var droppedReports = RefusalGrowth()
+        var droppedUnits = RefusalGrowth()
         var cameraReductions: UInt64 = 0
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
@@ -41,6 +43,8 @@ public final class DaemonMetrics: Sendable {
     private let receivedRate: GaugeFamily
     private let lostPackets: CounterFamily
     private let refusedPackets: CounterFamily
+    private let droppedReports: CounterFamily
+    private let droppedUnits: CounterFamily
     private let jitter: GaugeFamily
     private let roundTrip: GaugeFamily
     private let cameraTarget: GaugeFamily
@@ -95,6 +99,8 @@ public final class DaemonMetrics: Sendable {
         self.receivedRate = registry.gauge(DaemonMetric.receivedRate)
         self.lostPackets = registry.counter(DaemonMetric.lostPackets)
         self.refusedPackets = registry.counter(DaemonMetric.refusedPackets)
+        self.droppedReports = registry.counter(DaemonMetric.droppedReports)
+        self.droppedUnits = registry.counter(DaemonMetric.droppedUnits)
         self.jitter = registry.gauge(DaemonMetric.jitter)
         self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
         self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
@@ -160,11 +166,13 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, sent, refused, reductions, before, shown) = self.measured.withLock { rooms in
+        let (growth, sent, refused, reports, units, reductions, before, shown) = self.measured.withLock { rooms in
             var state = rooms[room] ?? Room(rateSince: now)
             let growth = state.growth.advance(to: measurement.tracks)
             let sent = state.outputs.advance(to: measurement.outputs)
             let refused = state.refusals.advance(to: measurement.refusedPackets)
+            let reports = state.droppedReports.advance(to: measurement.droppedReports)
+            let units = state.droppedUnits.advance(to: measurement.droppedUnits)
             let reductions = measurement.cameraReductions.map { now in
                 now >= state.cameraReductions ? now - state.cameraReductions : now
             }
@@ -176,7 +184,7 @@ public final class DaemonMetrics: Sendable {
                 state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
             }
             rooms[room] = state
-            return (growth, sent, refused, reductions, before, state.shown)
+            return (growth, sent, refused, reports, units, reductions, before, state.shown)
         }
         for (group, counts) in growth {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
@@ -184,6 +192,8 @@ public final class DaemonMetrics: Sendable {
             self.keyframeRequests.add(Double(counts.keyframeRequests), room)
         }
         self.refusedPackets.add(Double(refused), room)
+        self.droppedReports.add(Double(reports), room)
+        self.droppedUnits.add(Double(units), room)
         // Rooms without a camera show none.
         if let reductions { self.cameraReductions.add(Double(reductions), room) }
         // Rooms without outputs show none of these.

@@ -98,6 +98,10 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var roundTripSeconds: Double?
     /// Packets of more sources than a connection may have, by participant.
     public var refusedPackets: [String: UInt64]
+    /// Sender reports that were left out because there were too many, by participant.
+    public var droppedReports: [String: UInt64]
+    /// Units that were not written because the disk was too slow or there were too many, by participant.
+    public var droppedUnits: [String: UInt64]
     /// What we send ourselves; `nil` while nobody takes it.
     public var cameraSound: Sound?
     /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
@@ -116,6 +120,8 @@ public struct RoomMeasurement: Sendable, Hashable {
         recordingLagSeconds: Double? = nil,
         roundTripSeconds: Double? = nil,
         refusedPackets: [String: UInt64] = [:],
+        droppedReports: [String: UInt64] = [:],
+        droppedUnits: [String: UInt64] = [:],
         cameraSound: Sound? = nil,
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
@@ -127,6 +133,8 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.recordingLagSeconds = recordingLagSeconds
         self.roundTripSeconds = roundTripSeconds
         self.refusedPackets = refusedPackets
+        self.droppedReports = droppedReports
+        self.droppedUnits = droppedUnits
         self.cameraSound = cameraSound
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions

@@ -232,18 +232,21 @@ public struct FormatChanged: Sendable, Hashable, Codable {
     public var height: Int?
     /// Whether H.264 parameter sets changed.
     public var parameterSets: Bool
+    /// How many changes that followed each other at once this is the last of; `nil` for one.
+    public var changes: Int?
 
     /// A record with each part given.
-    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool) {
+    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool, changes: Int? = nil) {
         self.track = track
         self.rtpTime = rtpTime
         self.width = width
         self.height = height
         self.parameterSets = parameterSets
+        self.changes = changes
     }
 
     private enum CodingKeys: String, CodingKey {
-        case track, width, height
+        case track, width, height, changes
         case rtpTime = "rtp"
         case parameterSets = "parameter_sets"
     }
@@ -279,7 +282,7 @@ public struct TrackClosed: Sendable, Hashable, Codable {
     public var bytes: UInt64
     /// Keyframes among the units; every unit of an audio track counts as one.
     public var keyframes: UInt64
-    /// Unwrapped RTP time of the last unit.
+    /// The latest unwrapped RTP time of a unit.
     public var lastRTPTime: Int64
     /// Why, in a word or two.
     public var reason: String

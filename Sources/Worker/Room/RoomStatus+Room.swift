@@ -25,7 +25,8 @@ extension RoomStatus {
         _ camera: CameraSource?,
         jitter: (TrackStatus) -> Double?,
         roundTrip: (PeerID) -> Double?,
-        refusedPackets: (PeerID) -> UInt64
+        refusedPackets: (PeerID) -> UInt64,
+        droppedReports: (PeerID) -> UInt64
     ) {
         self.init()
         let recorded = recorder.status
@@ -49,7 +50,9 @@ extension RoomStatus {
                 isConnected: isConnected,
                 path: isConnected ? session.paths[peer].map(Path.init) : nil,
                 roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
-                refusedPackets: isConnected ? refusedPackets(peer) : 0
+                refusedPackets: isConnected ? refusedPackets(peer) : 0,
+                droppedReports: isConnected ? droppedReports(peer) : 0,
+                droppedUnits: isConnected ? recorder.droppedUnits(of: peer.rawValue) : 0
             )
         }
         let isRecording = self.recording != nil

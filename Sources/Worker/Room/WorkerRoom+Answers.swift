@@ -28,7 +28,7 @@ extension WorkerRoom {
     private func keyframe(of participant: String) async throws -> (MediaCodec, [UInt8])? {
         let deadline = ContinuousClock.now + Self.keyframeLimit
         while true {
-            let found = try await self.control.run("reading a keyframe") {
+            let found = try await self.orders.run("reading a keyframe") {
                 self.recorder.lastKeyframe(participant: participant)
             }
             if let found { return found }

@@ -24,6 +24,8 @@ final class WorkerRoom: Sendable {
     private static let maximumStills = 4
     /// Longest time for what the recorder's thread does between two units.
     private static let orderLimit = Duration.seconds(60)
+    /// Longest time for a look into files that are to be sent.
+    private static let trialLimit = Duration.seconds(40)
 
     let plan: RoomPlan
     private let recorderSettings: RecorderSettings
@@ -32,8 +34,12 @@ final class WorkerRoom: Sendable {
     let control: ControlThread
     /// Decodes stills: nothing of a call waits for it.
     let stills: ControlThread
+    /// Waits for what the recorder answers, which may wait for its disk: nothing of GStreamer waits for it.
+    let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
     private let files: ControlThread
+    /// Looks into what is to be sent, which may be on a slow disk: nothing of a call waits for it.
+    private let trials: ControlThread
     private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
@@ -88,7 +94,9 @@ final class WorkerRoom: Sendable {
         self.send = send
         self.control = ControlThread(name: "control")
         self.stills = ControlThread(name: "stills")
+        self.orders = ControlThread(name: "orders")
         self.files = ControlThread(name: "files")
+        self.trials = ControlThread(name: "trials")
         self.filesLimit = filesLimit
         let (spec, name) = (plan.spec, plan.spec.name)
         self.recorderSettings = plan.recorder(host: host)
@@ -199,7 +207,8 @@ final class WorkerRoom: Sendable {
             let logger = self.logger
             let name = self.plan.spec.displayName
             do {
-                camera = try await self.control.run("looking into what is sent", deadline: .seconds(40)) {
+                // Nobody else has it yet.
+                camera = try await self.trials.run("looking into what is sent", deadline: Self.trialLimit) {
                     let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
                     let usable = try sends.reconciled(from: pipelines, logger: logger)
                     let camera = CameraSource(settings: usable, name: name, pipelines: pipelines, logger: logger)
@@ -347,10 +356,12 @@ final class WorkerRoom: Sendable {
             case .resume:
                 return try await self.order { $0.resume() }
             case .mark(_, let text):
-                let isMarked = try await self.control.run("marking") { self.recorder.mark(text: text) }
+                let isMarked = try await self.orders.run("marking", deadline: Self.orderLimit) {
+                    self.recorder.mark(text: text)
+                }
                 return isMarked ? nil : "nothing is recorded"
             case .requestKeyframe(_, let participant):
-                let count = try await self.control.run("requesting keyframes") {
+                let count = try await self.orders.run("requesting keyframes") {
                     self.recorder.requestKeyframes(participant: participant)
                 }
                 return count > 0 ? nil : "nobody sends pictures"
@@ -374,7 +385,7 @@ final class WorkerRoom: Sendable {
         _ body: @escaping @Sendable (RecorderThread) -> RecordingStateMachine.OnOrder
     ) async throws -> String? {
         let recorder = self.recorder
-        switch try await self.control.run("an order for the recorder", deadline: Self.orderLimit, { body(recorder) }) {
+        switch try await self.orders.run("an order for the recorder", deadline: Self.orderLimit, { body(recorder) }) {
         case .done, .finish, .alreadySo: return nil
         case .nothingRecorded: return "nothing is recorded"
         }
@@ -413,15 +424,18 @@ final class WorkerRoom: Sendable {
         if let order {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
             let logger = self.logger
-            let isSwitched = try await self.control.run("opening what is to be sent", deadline: .seconds(40)) {
-                // What cannot be sent at all changes nothing.
-                let pipelines = try PipelineCatalogue.load(directory: order.pipelines)
-                let usable = try order.reconciled(from: pipelines, logger: logger)
-                // A camera for a camera: nobody has to be told.
-                guard let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
-                    old.pipelines == order.pipelines
-                else { return false }
-                return try camera.capture(usable)
+            // What cannot be sent at all changes nothing.
+            let usable = try await self.trials.run("looking into what is to be sent", deadline: Self.trialLimit) {
+                try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
+            }
+            // A camera for a camera: nobody has to be told.
+            var isSwitched = false
+            if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
+                old.pipelines == order.pipelines
+            {
+                isSwitched = try await self.control.run("opening what is to be sent", deadline: Self.trialLimit) {
+                    try camera.capture(usable)
+                }
             }
             if isSwitched { self.state.withLock { $0.sends = order } }
         }
@@ -476,7 +490,8 @@ final class WorkerRoom: Sendable {
                     camera,
                     jitter: { session?.jitterMilliseconds(of: $0) },
                     roundTrip: { session?.roundTripMilliseconds(of: $0) },
-                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 }
+                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 },
+                    droppedReports: { session?.droppedReports(of: $0) ?? 0 }
                 )
                 self.send(.status(room: self.plan.spec.name, room))
             }

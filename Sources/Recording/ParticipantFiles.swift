@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+
+/// How many files each participant can make us begin: a recording has room for as many tracks as an export takes, and
+/// who fills it would end it for everybody.
+///
+/// Pure; instants are nanoseconds of one monotonic clock.
+struct ParticipantFiles: Sendable {
+    /// More than anybody shares in a meeting, and less than half of what a recording has room for.
+    static let atOnce = 48
+    /// Participants of whom files are known before those are forgotten who began none for long.
+    private static let fewParticipants = 64
+
+    /// Whether a participant's next file begins.
+    enum OnFile: Sendable, Hashable {
+        /// It begins now.
+        case begins
+        /// It begins at this instant at the earliest; `pause` is how long that is, where it was decided now.
+        case waits(until: Int64, pause: Duration?)
+    }
+
+    private struct Entry: Sendable {
+        var limit = RestartLimit(atOnce: ParticipantFiles.atOnce)
+        var resumesAt: Int64?
+    }
+
+    private var entries: [String: Entry] = [:]
+
+    /// Participants of whom files are known.
+    var count: Int { self.entries.count }
+
+    /// A participant's track needs a file, because it is new or because its clock started anew.
+    mutating func wanted(by participant: String, at now: Int64) -> OnFile {
+        if self.entries[participant] == nil, self.entries.count >= Self.fewParticipants {
+            self.entries = self.entries.filter { !$0.value.limit.isForgotten(at: now) }
+        }
+        var entry = self.entries[participant] ?? Entry()
+        defer { self.entries[participant] = entry }
+        if let resumesAt = entry.resumesAt, now < resumesAt { return .waits(until: resumesAt, pause: nil) }
+        entry.resumesAt = nil
+        guard let pause = entry.limit.restarted(at: now) else { return .begins }
+        let resumesAt = now + pause.nanoseconds
+        entry.resumesAt = resumesAt
+        return .waits(until: resumesAt, pause: pause)
+    }
+}

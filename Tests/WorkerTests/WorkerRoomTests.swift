@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Foundation
+import GStreamer
+import Glibc
+import Logging
+import Rooms
+import Synchronization
+import Testing
+
+@testable import Worker
+
+/// What waits for a disk does not hold the thread by which a worker tells that it lives.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerRoomTests {
+    /// A room, what it says, and a folder that is there for as long as the test is.
+    private final class Stage: Sendable {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        /// For as long as this is not signalled, the thread that says the first thing stands still.
+        let release = DispatchSemaphore(value: 0)
+        private let events = Mutex<[WorkerEvent]>([])
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: self.storage, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: self.storage) }
+
+        func note(_ event: WorkerEvent) { self.events.withLock { $0.append(event) } }
+
+        func failures(of command: String) -> [String] {
+            self.events.withLock { events in
+                events.compactMap { event in
+                    guard case .commandFailed(_, command, let reason) = event else { return nil }
+                    return reason
+                }
+            }
+        }
+
+        func room(
+            _ change: (inout RoomSpec) -> Void = { _ in },
+            onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+        ) throws -> WorkerRoom {
+            var spec = RoomSpec(name: "room", url: "socketio+http://127.0.0.1:1/room", storage: self.storage)
+            change(&spec)
+            return WorkerRoom(
+                try RoomPlan(spec),
+                host: "here",
+                makeSignaller: { _, _, _ in FakeSignaller() },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                send: { [self] event in
+                    self.note(event)
+                    onEvent(event)
+                }
+            )
+        }
+
+        func eventually(_ condition: () -> Bool) async -> Bool {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !condition() {
+                guard ContinuousClock.now < deadline else { return false }
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            return true
+        }
+    }
+
+    /// Whether the control thread, by which the worker's heartbeat goes, does something within the usual time.
+    private func answers(_ room: WorkerRoom) async -> Bool {
+        (try? await room.control.run("nothing") { true }) == true
+    }
+
+    @Test func aRecorderThatWaitsForItsDiskHoldsNothingElse() async throws {
+        let stage = try Stage()
+        // What cannot go on is said on the recorder's thread, which stands still in saying so.
+        let room = try stage.room({ $0.continues = stage.storage + "/recordings/room/nothing" }) { event in
+            if case .commandFailed(_, "join", _) = event { stage.release.wait() }
+        }
+        async let ended = room.run()
+        #expect(await stage.eventually { !stage.failures(of: "join").isEmpty })
+        for _ in 0..<2 { #expect(room.perform(.thumbnail(room: "room", participant: "alice"))) }
+        #expect(room.perform(.requestKeyframe(room: "room", participant: nil)))
+        #expect(await stage.eventually { stage.failures(of: "thumbnail").count == 2 })
+        #expect(await stage.eventually { !stage.failures(of: "requestKeyframe").isEmpty })
+        for command in ["thumbnail", "requestKeyframe"] {
+            #expect(stage.failures(of: command).allSatisfy { $0.contains("did not return") }, "\(command)")
+        }
+        #expect(room.perform(.mark(room: "room", text: "x")))
+        #expect(await self.answers(room))
+        stage.release.signal()
+        #expect(await stage.eventually { stage.failures(of: "mark") == ["nothing is recorded"] })
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
+    enum Look: CaseIterable {
+        case whenJoining, whenChanging
+    }
+
+    @Test(arguments: Look.allCases)
+    func aLookIntoWhatIsSentHoldsNothingElse(when look: Look) async throws {
+        let stage = try Stage()
+        // A file that gives nothing for as long as somebody has it open for writing.
+        let path = stage.storage + "/pipe"
+        try #require(mkfifo(path, 0o600) == 0)
+        let slow = SendSpec(video: .file(path), audio: nil)
+        let room = try stage.room { if look == .whenJoining { $0.send = slow } }
+        async let ended = room.run()
+        if look == .whenChanging { #expect(room.perform(.camera(room: "room", slow))) }
+        // It can be opened so when somebody reads it.
+        var writer: Int32 = -1
+        let isRead = await stage.eventually {
+            writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return writer >= 0
+        }
+        #expect(isRead)
+        #expect(await self.answers(room))
+        // A second look finds nothing.
+        unlink(path)
+        close(writer)
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+}
