@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Codecs
+
 @testable import Matroska
 
 /// A file as the writer's caller would have it on disk.

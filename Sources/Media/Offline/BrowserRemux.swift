@@ -4,7 +4,6 @@ internal import Basics
 public import Codecs
 internal import Dispatch
 public import GStreamer
-public import Matroska
 internal import Synchronization
 
 /// Puts the tracks of a Matroska file into MP4 or WebM, without coding pictures anew; G.711 becomes Opus.

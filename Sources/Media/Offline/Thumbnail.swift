@@ -2,7 +2,6 @@
 
 public import Codecs
 internal import GStreamer
-public import Matroska
 
 /// A small JPEG image of a keyframe.
 public enum Thumbnail {

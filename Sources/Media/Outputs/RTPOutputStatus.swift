@@ -2,7 +2,6 @@
 
 public import Codecs
 public import GStreamer
-public import Matroska
 
 /// How an output is at present.
 public struct RTPOutputStatus: Sendable, Hashable {

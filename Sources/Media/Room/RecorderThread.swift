@@ -4,7 +4,6 @@ public import Codecs
 internal import Foundation
 public import GStreamer
 public import Logging
-public import Matroska
 public import Observability
 public import Recording
 internal import Synchronization
