@@ -385,6 +385,7 @@ let package = Package(
             name: "ExportTests",
             dependencies: [
                 "Basics", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision", "Timeline",
+                "Worker",
             ],
             swiftSettings: settings
         ),

@@ -105,7 +105,7 @@ struct NeededElements: Sendable, Hashable {
                 "gstreamer1.0-plugins-good": [
                     "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux",
                 ],
-                "gstreamer1.0-plugins-bad": ["h264parse", "openh264dec", "opusparse"],
+                "gstreamer1.0-plugins-bad": ["h264parse", "h264timestamper", "openh264dec", "opusparse"],
                 "gstreamer1.0-plugins-base": ["videoconvertscale"],
                 "libgstreamer1.0-0": ["filesink"],
             ]
