@@ -400,7 +400,7 @@ let package = Package(
             name: "ExportTests",
             dependencies: [
                 "Basics", "Codecs", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision",
-                "Timeline",
+                "Timeline", "Worker",
             ],
             swiftSettings: settings
         ),

@@ -7,6 +7,7 @@ import Matroska
 import Storage
 import Testing
 import Timeline
+import Worker
 
 @Suite(.timeLimit(.minutes(5))) struct ExporterTests {
     private typealias Plan = SimulatedRecording.TrackPlan
@@ -80,6 +81,18 @@ import Timeline
         }
         let merged = try Command.run("mkvmerge", ["-o", recording.storagePath + "/again.mkv", report.output])
         #expect(merged.status == 0, "\(merged.text)")
+        // MP4 also has when each is decoded.
+        let mp4 = try TracksExport.run(
+            .recording(recording.folder),
+            options: ExportOptions(container: .mp4, program: "test")
+        )
+        #expect(try Command.complaints(about: mp4.output).isEmpty)
+        let times = try Probe(mp4.output).times(0)
+        try #require(times.count == 120)
+        let first = times[0]
+        for (time, place) in zip(times, media.reorderedPlaces) {
+            #expect(abs(time - first - Double(place) / 30) < 0.0021, "\(time) of place \(place)")
+        }
     }
 
     @Test func reportsTheTracks() throws {

@@ -7,7 +7,8 @@ enum DebianPackage {
         "gstreamer1.0-libav": ["avdec_h264"],
         "gstreamer1.0-nice": ["nicesink", "nicesrc"],
         "gstreamer1.0-plugins-bad": [
-            "dtlsdec", "dtlsenc", "dtlssrtpdec", "dtlssrtpenc", "h264parse", "hlssink2", "mpegtsmux", "nvh264enc",
+            "dtlsdec", "dtlsenc", "dtlssrtpdec", "dtlssrtpenc", "h264parse", "h264timestamper", "hlssink2", "mpegtsmux",
+            "nvh264enc",
             "openh264dec", "openh264enc", "opusparse", "rtmp2sink", "sctpdec", "sdpdemux", "shmsink", "srtpdec",
             "srtpenc",
             "srtsink", "vah264enc", "voaacenc", "vp9parse", "webrtcbin",

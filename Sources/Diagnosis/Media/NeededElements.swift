@@ -55,7 +55,7 @@ struct NeededElements: Sendable, Hashable {
             "the dashboard shows no stills of rooms, or plays no recordings",
             [
                 "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux", "h264parse",
-                "openh264dec", "opusparse", "vp9parse", "videoconvertscale", "filesink", "filesrc",
+                "h264timestamper", "openh264dec", "opusparse", "vp9parse", "videoconvertscale", "filesink", "filesrc",
             ]
         ),
         NeededElements(

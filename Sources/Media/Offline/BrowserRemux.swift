@@ -62,9 +62,9 @@ public enum BrowserRemux {
             let pad = "\(codec.kind.rawValue)_\(codecs[..<index].filter { $0.kind == codec.kind }.count)"
             switch codec {
             case .h264:
-                // Parameter sets stay in band: they may change in the middle.
+                // Parameter sets stay in band: they may change in the middle. MP4 says when pictures are decoded, too.
                 let caps = "video/x-h264,stream-format=avc3,alignment=au"
-                branches.append("demux.\(pad) ! \(queue) ! h264parse ! \(caps) ! mux.")
+                branches.append("demux.\(pad) ! \(queue) ! h264timestamper ! h264parse ! \(caps) ! mux.")
             case .vp9 where asMP4: branches.append("demux.\(pad) ! \(queue) ! vp9parse ! mux.")
             case .vp8, .vp9: branches.append("demux.\(pad) ! \(queue) ! mux.")
             case .opus: branches.append("demux.\(pad) ! \(queue) ! opusparse ! mux.")
