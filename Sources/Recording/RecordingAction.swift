@@ -14,8 +14,8 @@ public enum RecordingAction: Sendable {
     case tellStarted(RecordingFolder, part: Int)
     /// Tell that a recording is over, and every file of it complete as far as it will ever be.
     case tellFinished(RecordingFolder, part: Int, reason: String)
-    /// Tell that media are being lost on this side; nil while no recording goes on.
-    case tellDegraded(RecordingFolder?, part: Int, reason: String)
+    /// Tell that media are being lost on this side, by the disk or otherwise; nil while no recording goes on.
+    case tellDegraded(RecordingFolder?, part: Int, reason: String, byDisk: Bool)
     /// Tell that the first unit of a track is in its file.
     case tellFirstUnit(track: UInt64, nanoseconds: Int64)
     /// Tell that the session cannot go on with the recording that it was to go on with: the next media begin another.

@@ -84,13 +84,13 @@ extension RecordingSession {
         if isFirst || other != nil { self.actions.append(.logIncomplete(error, other?.folder)) }
     }
 
-    /// Media were lost on this side, of the present recording or of another one; said once for the present one.
+    /// The disk lost media, of the present recording or of another one; said once for the present one.
     mutating func degraded(_ reason: String, of other: ActiveRecording? = nil) {
         if other == nil {
             guard self.recording?.isDegraded != true else { return }
             self.recording?.isDegraded = true
         }
         let recording = other ?? self.recording
-        self.actions.append(.tellDegraded(recording?.folder, part: recording?.part ?? 0, reason: reason))
+        self.actions.append(.tellDegraded(recording?.folder, part: recording?.part ?? 0, reason: reason, byDisk: true))
     }
 }

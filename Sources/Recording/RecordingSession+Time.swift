@@ -52,7 +52,7 @@ extension RecordingSession {
         guard !isSlow, !flooders.isEmpty else { return self.degraded("units were lost: the disk is too slow") }
         for participant in flooders.subtracting(self.flooders).sorted() {
             let reason = "\(participant) sends more units than can be written: what is too much is left out"
-            self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+            self.tellLeftOut(reason)
         }
         self.flooders.formUnion(flooders)
     }
@@ -67,7 +67,7 @@ extension RecordingSession {
         let reason = """
             the recorder stood still for \(tenths / 10).\(tenths % 10) s: what was sent meanwhile is missing
             """
-        self.actions.append(.tellDegraded(recording.folder, part: recording.part, reason: reason))
+        self.actions.append(.tellDegraded(recording.folder, part: recording.part, reason: reason, byDisk: false))
     }
 
     private mutating func synchroniseIfDue(_ recordings: [ActiveRecording], _ now: Int64) {

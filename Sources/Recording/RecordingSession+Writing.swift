@@ -212,9 +212,15 @@ extension RecordingSession {
             let reason = """
                 \(participant) begins too many files: new tracks are left out for \(pause.components.seconds) s
                 """
-            self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+            self.tellLeftOut(reason)
             return false
         }
+    }
+
+    /// Tells that media of a participant are left out for what he does.
+    mutating func tellLeftOut(_ reason: String) {
+        let (folder, part) = (self.recording?.folder, self.recording?.part ?? 0)
+        self.actions.append(.tellDegraded(folder, part: part, reason: reason, byDisk: false))
     }
 
     /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
@@ -225,7 +231,7 @@ extension RecordingSession {
             the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
             left out for \(pause.components.seconds) s
             """
-        self.actions.append(.tellDegraded(self.recording?.folder, part: self.recording?.part ?? 0, reason: reason))
+        self.tellLeftOut(reason)
     }
 
     /// Counts the packets of a track's file, and has it completed.

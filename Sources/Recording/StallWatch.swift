@@ -17,6 +17,11 @@ public struct StallWatch: Sendable, Hashable {
         self.lastSign = now
     }
 
+    /// The process did something until an instant, however long that took: a disk that stops it is no stall.
+    public mutating func wasAwake(at instant: Int64) {
+        self.lastSign = max(self.lastSign, instant)
+    }
+
     /// Something was taken that arrived at an instant, or there was nothing until then.
     ///
     /// - Returns: how long the process stood still before; nil if it did not.

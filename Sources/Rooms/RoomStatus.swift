@@ -46,6 +46,22 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             case id, name, isConnected = "connected", path, roundTripMilliseconds
             case refusedPackets, droppedReports, droppedUnits
         }
+
+        /// Counts may be missing: a command of this version asks a daemon of an earlier one until it is restarted.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            func count(_ key: CodingKeys) throws -> UInt64 { try values.decodeIfPresent(UInt64.self, forKey: key) ?? 0 }
+            self.init(
+                id: try values.decode(String.self, forKey: .id),
+                name: try values.decodeIfPresent(String.self, forKey: .name),
+                isConnected: try values.decode(Bool.self, forKey: .isConnected),
+                path: try values.decodeIfPresent(Path.self, forKey: .path),
+                roundTripMilliseconds: try values.decodeIfPresent(Double.self, forKey: .roundTripMilliseconds),
+                refusedPackets: try count(.refusedPackets),
+                droppedReports: try count(.droppedReports),
+                droppedUnits: try count(.droppedUnits)
+            )
+        }
     }
 
     /// The way that media take, as ICE chose it (RFC 8445).

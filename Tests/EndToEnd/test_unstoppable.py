@@ -64,7 +64,7 @@ def finished(daemon, name, order=True):
 
 @pytest.mark.parametrize("who", ["supervisor", "all"])
 def test_a_stall_of_a_minute_ends_no_worker_and_no_recording(stage, who):
-    """As on a machine that sleeps: nobody is killed for what nobody could do, and what is missing is told."""
+    """As on a machine that swaps: nobody is killed for what nobody could do, and what is missing is told."""
     stall = seconds("STALL", 60)
     server = stage.serve()
     names = ["one", "two"]

@@ -218,10 +218,10 @@ final class RecordingFeed {
         self.actions.count { if case .synchronise = $0 { true } else { false } }
     }
 
-    /// What was degraded, and why.
-    var degraded: [(folder: RecordingFolder?, reason: String)] {
+    /// What was degraded, why, and whether by the disk.
+    var degraded: [(folder: RecordingFolder?, reason: String, byDisk: Bool)] {
         self.actions.compactMap {
-            if case .tellDegraded(let folder, _, let reason) = $0 { (folder, reason) } else { nil }
+            if case .tellDegraded(let folder, _, let reason, let byDisk) = $0 { (folder, reason, byDisk) } else { nil }
         }
     }
 

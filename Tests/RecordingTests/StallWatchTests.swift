@@ -28,6 +28,17 @@ import Timeline
         #expect(watch.seen(at: 61 * Self.second) == nil)
     }
 
+    /// Everybody is muted, and a line of the journal waits for the disk.
+    @Test func aDiskThatStopsUsWhileNothingComesIsNoStall() {
+        var watch = StallWatch(at: 0)
+        #expect(watch.seen(at: Self.second) == nil)
+        watch.wasAwake(at: 20 * Self.second)
+        #expect(watch.seen(at: 20 * Self.second + 100_000_000) == nil)
+        // What arrived meanwhile and is taken now.
+        #expect(watch.seen(at: 10 * Self.second) == nil)
+        #expect(watch.seen(at: 26 * Self.second) == .nanoseconds(5_900_000_000))
+    }
+
     @Test func survivesNonsense() {
         var watch = StallWatch(at: .max)
         #expect(watch.seen(at: .min) == nil)
@@ -49,7 +60,7 @@ import Timeline
         feed.tell { $0.stoodStill(for: .seconds(20)) }
         feed.end()
         let told = feed.actions.compactMap { action -> String? in
-            if case .tellDegraded(_, part: 1, let reason) = action { reason } else { nil }
+            if case .tellDegraded(_, part: 1, let reason, byDisk: false) = action { reason } else { nil }
         }
         #expect(told == ["the recorder stood still for 61.5 s: what was sent meanwhile is missing"])
         let recording = try ReadRecording(try #require(feed.folders.first))

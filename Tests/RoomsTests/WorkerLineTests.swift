@@ -72,6 +72,12 @@ import Testing
         #expect(throws: DecodingError.self) { try WorkerLine.decode(WorkerCommand.self, from: wrong) }
     }
 
+    @Test func countsThatAnEarlierDaemonDoesNotTellAreZero() throws {
+        let text = Data(#"{"id":"p","connected":true}"#.utf8)
+        let participant = try JSONDecoder().decode(RoomStatus.Participant.self, from: text)
+        #expect(participant == RoomStatus.Participant(id: "p", isConnected: true))
+    }
+
     @Test(arguments: [
         WorkerEvent.ready(protocolVersion: 1, processID: 7),
         .heartbeat(WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4)),
@@ -82,7 +88,7 @@ import Testing
         .left(room: "a", .failed(message: "x", retriable: true)), .left(room: "a", .removed(message: "x")),
         .status(room: "a", RoomStatus()),
         .recordingStarted(room: "a", recording), .recordingFinished(room: "a", recording, reason: "empty"),
-        .recordingDegraded(room: "a", recording, reason: "disk"), .participantJoined(room: "a", participant: "p"),
+        .recordingDegraded(room: "a", recording, reason: "disk", byDisk: true), .participantJoined(room: "a", participant: "p"),
         .participantLeft(room: "a", participant: "p", reason: "left"),
         .peerRefused(room: "a", participant: "p", reason: "x"),
         .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25, parts: ["answer": 1, "file": 0.25]),

@@ -244,8 +244,9 @@ actor Supervisor: Service {
         case .recordingFinished(let room, let reference, let reason):
             self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
             self.keeperFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))
-        case .recordingDegraded(let room, let reference, let reason):
+        case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
+            guard byDisk else { return }
             self.failureFeed.yield(WriteFailure(room: room, reason: reason))
         case .participantJoined(let room, let participant):
             self.bus.publish(.participantJoined, room: room, ["participant": participant])

@@ -80,7 +80,7 @@ public final class MeasuredWorker: Sendable {
             case .success(.heartbeat(let vitals)): state.vitals = (vitals, at: .now)
             case .success(.status(let room, let status)): state.statuses[room] = status
             case .success(.notJoined(let room, let reason)): state.failure = "\(room) cannot be joined: \(reason)"
-            case .success(.recordingDegraded(_, _, let reason)): state.failure = "nothing can be recorded: \(reason)"
+            case .success(.recordingDegraded(_, _, let reason, _)): state.failure = "nothing can be recorded: \(reason)"
             case .success: break
             case .failure(let error): state.failure = "the worker cannot be understood: \(error)"
             }

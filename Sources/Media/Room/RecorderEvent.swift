@@ -15,7 +15,7 @@ public enum RecorderEvent: Sendable, Hashable {
     /// Every file is closed.
     case finished(RecordingFolder, part: Int, reason: String)
     /// Media are being lost on this side; said once for each recording.
-    case degraded(RecordingFolder?, part: Int, reason: String)
+    case degraded(RecordingFolder?, part: Int, reason: String, byDisk: Bool)
     /// The first unit of a track is in its file, so long after the offer; `parts` are the steps of that.
     case firstUnit(participant: String, kind: MediaKind, delay: Duration, parts: [SetupPart: Duration])
 }

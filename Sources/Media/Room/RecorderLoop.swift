@@ -83,6 +83,8 @@ struct RecorderLoop: ~Copyable {
         self.session.tick(droppedUnits: queue.droppedItems)
         self.performActions()
         if now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
+        // Nothing came, so nothing waits that would tell a disk which stopped us from a process that stood still.
+        if !came { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
         return came
     }
 
@@ -183,8 +185,8 @@ struct RecorderLoop: ~Copyable {
         case .tellFinished(let folder, let part, let reason):
             self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(folder.path)"]))
             self.onEvent(.finished(folder, part: part, reason: reason))
-        case .tellDegraded(let folder, let part, let reason):
-            self.onEvent(.degraded(folder, part: part, reason: reason))
+        case .tellDegraded(let folder, let part, let reason, let byDisk):
+            self.onEvent(.degraded(folder, part: part, reason: reason, byDisk: byDisk))
         case .tellFirstUnit(let track, let nanoseconds):
             self.tellFirstUnit(track, nanoseconds)
         case .logIncomplete(let error, let folder):

@@ -20,8 +20,9 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case recordingStarted(room: String, RecordingReference)
     /// Every file of a recording is closed; it can be exported.
     case recordingFinished(room: String, RecordingReference, reason: String)
-    /// Media are being lost on this side: the disk is full, broken or too slow.
-    case recordingDegraded(room: String, RecordingReference, reason: String)
+    /// Media are being lost on this side: the disk is full, broken or too slow, or, if not `byDisk`, a participant sends
+    /// what cannot be recorded, or the worker stood still.
+    case recordingDegraded(room: String, RecordingReference, reason: String, byDisk: Bool)
     /// Somebody came.
     case participantJoined(room: String, participant: String)
     /// Somebody went.

@@ -23,12 +23,13 @@ extension WorkerEvent {
                 command: "join",
                 reason: "the recording does not go on, the next media start another: \(reason)"
             )
-        case .degraded(let folder, let part, let reason):
+        case .degraded(let folder, let part, let reason, let byDisk):
             let reference = folder.map { RecordingReference($0, part: part) }
             self = .recordingDegraded(
                 room: room,
                 reference ?? RecordingReference(id: "", folder: "", part: 0),
-                reason: reason
+                reason: reason,
+                byDisk: byDisk
             )
         case .firstUnit(let participant, let kind, let delay, let parts):
             self = .firstUnit(
