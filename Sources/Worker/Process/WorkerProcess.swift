@@ -246,15 +246,24 @@ public final class WorkerProcess: Sendable {
 
     private func beat(_ rooms: [String: WorkerRoom], _ output: EventOutput) {
         let hanging = rooms.filter { $0.value.hangs(for: Self.hangLimit) }
-        let isLeft = hanging.values.allSatisfy(\.isLeft)
-        // A room that is being left has a time limit of its own, while there are others that a kill would end.
-        guard hanging.isEmpty || isLeft && hanging.count < rooms.count else {
+        guard Self.isWell(hangingRoomsAreLeft: hanging.values.map(\.isLeft), rooms: rooms.count) else {
             return self.logger.critical(
                 "rooms hang: no heartbeat",
                 metadata: .tagged([.detail: "\(hanging.keys.sorted().joined(separator: ", "))"])
             )
         }
         output.send(.heartbeat(.now(countsObjects: self.countsObjects)))
+    }
+
+    /// Whether a worker is well although rooms of it hang.
+    ///
+    /// A room that is being left has a time limit of its own, while there is another that a kill would end.
+    ///
+    /// - Parameters:
+    ///   - hangingRoomsAreLeft: of each room that hangs, whether it is being left.
+    ///   - rooms: how many rooms there are.
+    static func isWell(hangingRoomsAreLeft: [Bool], rooms: Int) -> Bool {
+        hangingRoomsAreLeft.isEmpty || hangingRoomsAreLeft.allSatisfy(\.self) && hangingRoomsAreLeft.count < rooms
     }
 
     private static func clock(_ onTick: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
