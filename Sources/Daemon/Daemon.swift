@@ -81,7 +81,7 @@ public struct Daemon: Sendable {
             logger: self.logger,
             listeners: [{ events.publish($0) }, { webhooks.dispatch($0) }]
         )
-        let keeper = RecordingKeeper(
+        let store = RecordingStore(
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
@@ -108,7 +108,7 @@ public struct Daemon: Sendable {
                     + self.workerArguments,
                 environment: environment
             ),
-            keeper: keeper,
+            store: store,
             rtsp: rtsp,
             bus: bus,
             metrics: metrics,
@@ -129,7 +129,7 @@ public struct Daemon: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let backend = DaemonBackend(
             supervisor: supervisor,
-            keeper: keeper,
+            store: store,
             reloader: reloader,
             dispatcher: webhooks,
             version: self.version
@@ -150,9 +150,9 @@ public struct Daemon: Sendable {
         await reloader.serve(control)
         // Before the interface listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
-        let housekeeper = Housekeeper(
+        let janitor = Janitor(
             supervisor: supervisor,
-            keeper: keeper,
+            store: store,
             storage: self.configuration.storage,
             bus: bus,
             metrics: metrics,
@@ -163,10 +163,10 @@ public struct Daemon: Sendable {
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
-                    .init(service: control), .init(service: keeper), .init(service: rtsp),
+                    .init(service: control), .init(service: store), .init(service: rtsp),
                     .init(service: supervisor),
-                    .init(service: housekeeper), .init(service: reloader), .init(service: IdlePages()),
-                    .init(service: LifeSigns(notifier: notifier, backend: backend, listening: listening)),
+                    .init(service: janitor), .init(service: reloader), .init(service: IdlePages()),
+                    .init(service: ServiceWatchdog(notifier: notifier, backend: backend, listening: listening)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger

@@ -15,8 +15,8 @@ extension ProbeReport {
         case .loss:
             let packets = self.sound.packets + self.sound.lost
             let frames = "\(self.frames.lost) of \(self.frames.expected) frames (\(Self.percent(self.lostFrameShare)))"
-            guard packets > 0 else { return "\(frames), no sound" }
-            return "\(frames), \(self.sound.lost) of \(packets) packets of sound (\(Self.percent(self.lostSoundShare)))"
+            guard packets > 0 else { return "\(frames), no audio" }
+            return "\(frames), \(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
         case .lateness:
             let share = Self.percent(self.lateShare)
             return "\(self.frames.late) of \(self.frames.received) frames late by 200 ms (\(share))"

@@ -19,9 +19,9 @@ public struct RTSPProcess: ~Copyable {
     private let output: Int32
     private let logger: Logger
     private var server: RTSPServer?
-    private var wanted: [RTSPMountOrder] = []
-    private var mounts: [RTSPMountOrder: RTSPMount] = [:]
-    private var refused: Set<RTSPMountOrder> = []
+    private var wanted: [RTSPMountSpec] = []
+    private var mounts: [RTSPMountSpec: RTSPMount] = [:]
+    private var refused: Set<RTSPMountSpec> = []
     private var isOver = false
 
     /// A process that has not begun; the descriptors stay the caller's.

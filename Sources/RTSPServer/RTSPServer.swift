@@ -17,7 +17,7 @@ public final class RTSPServer: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     /// Listens.
-    public init(_ order: RTSPServerOrder) throws(RTSPServerError) {
+    public init(_ order: RTSPServerSpec) throws(RTSPServerError) {
         var error: UnsafeMutablePointer<CChar>?
         var settings = CTapedeckRTSPSettings()
         settings.port = order.port
@@ -57,7 +57,7 @@ public final class RTSPServer: @unchecked Sendable {
     public var answers: Bool { CTapedeck_rtsp_server_answers(self.pointer) }
 
     /// Lets clients in to what a worker sends.
-    public func mount(_ order: RTSPMountOrder) throws(RTSPServerError) -> RTSPMount {
+    public func mount(_ order: RTSPMountSpec) throws(RTSPServerError) -> RTSPMount {
         var error: UnsafeMutablePointer<CChar>?
         var settings = CTapedeckRTSPMountSettings()
         let strings = CStrings()

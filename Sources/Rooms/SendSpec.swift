@@ -99,7 +99,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
         /// One sentence for a person.
         public var description: String {
             switch self {
-            case .nothing: "the camera has neither picture nor sound"
+            case .nothing: "the camera has neither video nor audio"
             case .size: "the picture takes \(PictureSize.sendable)"
             case .range(let problem): problem.description
             case .minimum(let bits):

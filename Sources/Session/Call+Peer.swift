@@ -117,7 +117,7 @@ extension Call {
             context.ignore(.refusedPeer, self.peer, "answer")
             return self.endFailed(reason: "the peer's fingerprint failed before", &context)
         }
-        guard !context.isTwin(answer.identity) else { return self.meetTwin(yields: false, &context) }
+        guard !context.isOtherRecorder(answer.identity) else { return self.meetOtherRecorder(yields: false, &context) }
         self.greet(&context)
         self.apply(answer: answer, on: connection.id, &context)
     }
@@ -135,10 +135,10 @@ extension Call {
     }
 
     /// Ends the call with another recorder; the one that came later answered, and makes place where there is little.
-    mutating func meetTwin(yields: Bool, _ context: inout CallContext) {
+    mutating func meetOtherRecorder(yields: Bool, _ context: inout CallContext) {
         self.end(reason: "it is a recorder like us", &context)
         self.isAnnounced = false
-        context.report(.twinFound(self.peer))
+        context.report(.otherRecorderFound(self.peer))
         if yields { context.emit(.send(.yield)) }
     }
 
@@ -211,7 +211,7 @@ extension Call {
 
 extension CallContext {
     /// Whether nothing would flow between the writer and us, because both are recorders.
-    func isTwin(_ identity: DescriptionIdentity) -> Bool { !self.configuration.sends && identity.isOfRecorder }
+    func isOtherRecorder(_ identity: DescriptionIdentity) -> Bool { !self.configuration.sends && identity.isOfRecorder }
 }
 
 extension DescriptionIdentity {

@@ -44,7 +44,7 @@ struct CallContext {
     }
 
     /// Reports a fact.
-    mutating func report(_ fact: SessionFact) {
+    mutating func report(_ fact: SessionEvent) {
         self.actions.append(.report(fact))
     }
 

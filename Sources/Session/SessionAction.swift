@@ -28,7 +28,7 @@ public enum SessionAction: Equatable, Sendable {
     /// Stops a timer; it does no harm if it fires all the same.
     case cancelTimer(TimerID)
     /// Logs and counts a fact.
-    case report(SessionFact)
+    case report(SessionEvent)
     /// The session is over: the last action of all.
     case finished(SessionOutcome)
 }

@@ -18,7 +18,7 @@ import Worker
 struct CameraCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "camera",
-        abstract: "Is a camera peer: sends a picture and sound to everybody in a room.",
+        abstract: "Is a camera peer: sends video and audio to everybody in a room.",
         discussion: """
             The test picture carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
             A file is repeated until the end; bars keep the shape of its pictures. A device that fails or gives nothing is \

@@ -112,7 +112,7 @@ enum CaptureArgument {
             for (media, path) in [(MediaKind.video, \SendSpec.video), (.audio, \SendSpec.audio)]
             where file.gives[media] != nil {
                 guard settings[keyPath: path] == nil else {
-                    throw ValidationError("--send takes one source of pictures and one of sound")
+                    throw ValidationError("--send takes one source of video and one of audio")
                 }
                 settings[keyPath: path] = source
             }

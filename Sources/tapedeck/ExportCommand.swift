@@ -12,7 +12,7 @@ import Worker
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Makes one file of a recording: every track as it came, everybody in one picture, or the sound.",
+        abstract: "Makes one file of a recording: every track as it came, everybody in one picture, or the audio.",
         discussion: """
             Works on any recording, also on one that was cut off by a crash or still goes on. The layout "tracks" puts
             every track on one clock and transcodes nothing; "grid" and "audio" decode and encode. Its file is MKV, with a
@@ -34,7 +34,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Storage directory in which an id is looked up.")
     var directory = "."
 
-    @Option(help: "What is made: tracks (all, nothing transcoded), grid (everybody in one picture), audio (one sound).")
+    @Option(help: "What is made: tracks (all, nothing transcoded), grid (everybody in one picture), audio (one mix).")
     var layout: ExportLayout = .tracks
 
     @Flag(help: "The whole series of which the recording is a segment, on one clock: call-series.mkv beside the first.")

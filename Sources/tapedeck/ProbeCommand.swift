@@ -16,7 +16,7 @@ import Storage
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Measures a room with a test camera: what arrives, how late, and how picture and sound fit.",
+        abstract: "Measures a room with a test camera: what arrives, how late, and how video and audio fit.",
         discussion: """
             Joins twice, as a camera and as somebody who receives it, or with --echo once in a room in which somebody sends \
             back what we send. Prints a score from 0 to 100, which is that of the weakest part: start, loss, \

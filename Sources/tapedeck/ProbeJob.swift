@@ -173,7 +173,7 @@ struct ProbeJob: Sendable {
             throw self.stay.nothingCame(
                 [stage.receiver.status, stage.sender.status],
                 media: "picture",
-                silence: "nobody sent pictures"
+                silence: "nobody sent video"
             )
         }
         let observations = try TestSending.read(folder, written: written).map { sending in

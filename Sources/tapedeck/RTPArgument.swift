@@ -8,7 +8,7 @@ import Rooms
 /// An RTP output on the command line: `HOST:PORT`, then options behind commas.
 struct RTPArgument: ExpressibleByArgument, Sendable {
     static let help = ArgumentHelp(
-        "Send tracks on as RTP: HOST:PORT for pictures, sound two ports higher; may be given several times.",
+        "Send tracks on as RTP: HOST:PORT for video, audio two ports higher; may be given several times.",
         discussion: """
             Behind commas: sdp=FILE (writes the session description), audio=PORT or audio=none, video=none, \
             participants=N (four ports further for each, and {place} in FILE), participant=NAME, ttl=N, \

@@ -48,7 +48,7 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "What to send: none, or captures as `camera --video` takes them, such as test, file:PATH or alsa:default.",
-            discussion: "May be given twice, once for pictures and once for sound."
+            discussion: "May be given twice, once for video and once for audio."
         )
     )
     var send: [SourceArgument] = []

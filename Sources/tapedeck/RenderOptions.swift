@@ -22,7 +22,7 @@ struct RenderOptions: ParsableArguments {
     // The value begins with a minus sign.
     @Option(
         parsing: .unconditional,
-        help: "What the sound is brought to, in LUFS: -16 for audio, as it was for a grid, if left out."
+        help: "What the audio is brought to, in LUFS: -16 for audio, as it was for a grid, if left out."
     )
     var loudness: Double?
 

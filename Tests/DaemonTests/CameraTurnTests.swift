@@ -54,8 +54,8 @@ import Testing
         let configuration = try DaemonConfiguration.parse(
             text: "rooms: { a: { url: 'socketio+http://192.0.2.1/a', send: { capture: test, audio: test } } }"
         )
-        let keeper = try self.bench.keeper()
-        let supervisor = self.bench.supervisor(configuration, keeper: keeper, workers: try self.worker())
+        let store = try self.bench.store()
+        let supervisor = self.bench.supervisor(configuration, store: store, workers: try self.worker())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await supervisor.run() }
             defer { group.cancelAll() }

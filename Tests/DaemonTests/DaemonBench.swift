@@ -42,15 +42,15 @@ final class DaemonBench: Sendable {
         return nil
     }
 
-    /// A keeper whose exports run a script; repairs do nothing, and are noted in the file `repairs`.
-    func keeper(exports script: String = "exit 0", exportJobs: Int = 1) throws -> RecordingKeeper {
+    /// A store whose exports run a script; repairs do nothing, and are noted in the file `repairs`.
+    func store(exports script: String = "exit 0", exportJobs: Int = 1) throws -> RecordingStore {
         let text = """
             if [ "$1" = repair ]; then echo "$@" >> \(self.storage)/repairs; exit 0; fi
             \(script)
 
             """
         try Data(text.utf8).write(to: URL(filePath: self.storage + "/job"))
-        return RecordingKeeper(
+        return RecordingStore(
             catalogue: self.catalogue,
             jobs: JobLauncher(
                 executable: FilePath(URL(filePath: #filePath).deletingLastPathComponent().path + "/job.sh"),
@@ -68,7 +68,7 @@ final class DaemonBench: Sendable {
     /// A supervisor whose workers run a script.
     func supervisor(
         _ configuration: DaemonConfiguration = DaemonConfiguration(),
-        keeper: RecordingKeeper,
+        store: RecordingStore,
         workers script: String = "exit 1"
     ) -> Supervisor {
         let launcher = WorkerLauncher(
@@ -79,7 +79,7 @@ final class DaemonBench: Sendable {
         return Supervisor(
             configuration: configuration,
             launcher: launcher,
-            keeper: keeper,
+            store: store,
             rtsp: RTSPKeeper(configuration: nil, launcher: launcher, logger: self.logger),
             bus: self.bus,
             metrics: self.metrics,
@@ -87,7 +87,7 @@ final class DaemonBench: Sendable {
         )
     }
 
-    func backend(_ supervisor: Supervisor, _ keeper: RecordingKeeper) -> DaemonBackend {
+    func backend(_ supervisor: Supervisor, _ store: RecordingStore) -> DaemonBackend {
         let configuration = DaemonConfiguration()
         let dispatcher = WebhookDispatcher(
             catalogue: self.catalogue,
@@ -108,7 +108,7 @@ final class DaemonBench: Sendable {
         )
         return DaemonBackend(
             supervisor: supervisor,
-            keeper: keeper,
+            store: store,
             reloader: reloader,
             dispatcher: dispatcher,
             version: "test"
@@ -134,8 +134,8 @@ final class DaemonBench: Sendable {
     }
 }
 
-extension RecordingKeeper {
-    /// Runs the keeper for as long as the body takes.
+extension RecordingStore {
+    /// Runs the store for as long as the body takes.
     nonisolated func running<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.run() }

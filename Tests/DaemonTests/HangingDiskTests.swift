@@ -19,17 +19,17 @@ import Testing
         self.bench = try DaemonBench()
     }
 
-    /// Work that no disk ends, on the thread of each keeper; more keepers than the machine has processors.
+    /// Work that no disk ends, on the thread of each store; more stores than the machine has processors.
     private func hanging<Value: Sendable>(
-        _ keepers: [RecordingKeeper],
+        _ stores: [RecordingStore],
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         let disk = DispatchSemaphore(value: 0)
         let (hangs, feed) = AsyncStream.makeStream(of: Void.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            for keeper in keepers { group.addTask { await keeper.hang(on: disk) { feed.yield() } } }
-            defer { for _ in keepers { disk.signal() } }
-            var left = keepers.count
+            for store in stores { group.addTask { await store.hang(on: disk) { feed.yield() } } }
+            defer { for _ in stores { disk.signal() } }
+            var left = stores.count
             for await _ in hangs {
                 left -= 1
                 if left == 0 { break }
@@ -39,26 +39,26 @@ import Testing
     }
 
     @Test func theOverviewIsAnswered() async throws {
-        let keeper = try self.bench.keeper()
-        let backend = self.bench.backend(self.bench.supervisor(keeper: keeper), keeper)
-        keeper.note(DiskFigures(freeBytes: 17, minimumFreeBytes: 1))
-        let others = try (0..<64).map { _ in try self.bench.keeper() }
-        let overview = try await self.hanging([keeper] + others) { await backend.overview() }
+        let store = try self.bench.store()
+        let backend = self.bench.backend(self.bench.supervisor(store: store), store)
+        store.note(DiskUsage(freeBytes: 17, minimumFreeBytes: 1))
+        let others = try (0..<64).map { _ in try self.bench.store() }
+        let overview = try await self.hanging([store] + others) { await backend.overview() }
         #expect(overview.freeBytes == 17 && overview.activeRecordings == 0 && overview.pendingExports == 0)
     }
 
     @Test func theWatchdogIsFed() async throws {
-        let keeper = try self.bench.keeper()
-        let backend = self.bench.backend(self.bench.supervisor(keeper: keeper), keeper)
+        let store = try self.bench.store()
+        let backend = self.bench.backend(self.bench.supervisor(store: store), store)
         let manager = try ServiceManager()
         let (listening, listens) = AsyncStream.makeStream(of: Void.self)
-        let signs = LifeSigns(
+        let signs = ServiceWatchdog(
             notifier: ServiceNotifier(environment: ["NOTIFY_SOCKET": manager.path]),
             backend: backend,
             listening: listening
         )
-        let others = try (0..<64).map { _ in try self.bench.keeper() }
-        let told = try await self.hanging([keeper] + others) {
+        let others = try (0..<64).map { _ in try self.bench.store() }
+        let told = try await self.hanging([store] + others) {
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await signs.run() }
                 defer { group.cancelAll() }
@@ -70,17 +70,17 @@ import Testing
     }
 
     @Test func figuresFollowWhatIsKnown() async throws {
-        let keeper = try self.bench.keeper()
+        let store = try self.bench.store()
         let folder = try self.bench.makeRecording(isFinished: false)
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
-        await keeper.started(room: "standup", reference, exports: [])
-        #expect(keeper.figures.activeRecordings == 1)
-        await keeper.finished(room: "standup", reference, exports: [ExportOrder(layout: "tracks")])
-        #expect(keeper.figures.activeRecordings == 0 && keeper.figures.pendingExports == 1)
+        await store.started(room: "standup", reference, exports: [])
+        #expect(store.figures.activeRecordings == 1)
+        await store.finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
+        #expect(store.figures.activeRecordings == 0 && store.figures.pendingExports == 1)
     }
 }
 
-extension RecordingKeeper {
+extension RecordingStore {
     /// Stands for a read that does not come back.
     fileprivate func hang(on disk: DispatchSemaphore, _ hangs: @Sendable () -> Void) {
         hangs()

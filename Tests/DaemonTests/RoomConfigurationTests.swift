@@ -27,12 +27,12 @@ import Testing
 
     @Test func exportsTakeWhatTheirLayoutTakes() {
         var export = ExportConfiguration()
-        #expect(export.orders == [ExportOrder(layout: "tracks")])
+        #expect(export.orders == [ExportSpec(layout: "tracks")])
         export.layouts = [.grid, .tracks]
         (export.container, export.keepsDamaged, export.writesProject) = (.webm, true, true)
         let options = ["container": "webm", "keep-damaged": "true", "project": "true"]
         #expect(
-            export.orders == [ExportOrder(layout: "grid"), ExportOrder(layout: "tracks", options: options)]
+            export.orders == [ExportSpec(layout: "grid"), ExportSpec(layout: "tracks", options: options)]
         )
     }
 

@@ -108,4 +108,4 @@ def test_how_loud_tracks_are_is_told(stage):
     daemon.wait_for("metrics", lambda: {
         'tapedeck_room_silent_tracks{room="standup"} 0', 'tapedeck_room_camera_sound_decibels{room="standup"} -127',
     } <= set(daemon.request("GET", "/metrics")[2].decode().splitlines()), LIMIT)
-    daemon.wait_for("a warning", lambda: daemon.log("nothing is to be heard of our own sound"), LIMIT)
+    daemon.wait_for("a warning", lambda: daemon.log("our own audio is silent"), LIMIT)

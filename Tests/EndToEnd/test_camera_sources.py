@@ -149,7 +149,7 @@ def test_what_a_file_does_not_have_is_not_sent(stage, clips):
     source = f"file:{clips['silent']}"
     exported, recorder, camera = record_camera(stage, 4, *camera_flags(source, source), files=1)
     assert media.streams(exported, "video") and not media.streams(exported, "audio"), recorder.story()
-    assert "no sound" in camera.messages, camera.story()
+    assert "no audio" in camera.messages, camera.story()
 
 
 def test_a_high_picture_gets_bars(stage, clips):

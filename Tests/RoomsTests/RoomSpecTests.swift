@@ -58,7 +58,7 @@ import Testing
             spec.problems == [
                 "the room has no name", "the storage directory is not an absolute path",
                 "whenFullSeconds takes 1 to 86400, not 0", "afterKickSeconds takes 1 to 86400, not 86401",
-                "emptyAfterSeconds takes 1 to 86400, not 0", "the camera has neither picture nor sound",
+                "emptyAfterSeconds takes 1 to 86400, not 0", "the camera has neither video nor audio",
                 "output rtp://h:0: there is neither a video nor an audio port",
             ]
         )

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SendSpecTests {
     private static let wrong: [(String, @Sendable (inout SendSpec) -> Void)] = [
-        ("the camera has neither picture nor sound", { ($0.video, $0.audio) = (nil, nil) }),
+        ("the camera has neither video nor audio", { ($0.video, $0.audio) = (nil, nil) }),
         ("the picture takes even numbers of pixels from 320x180 to 7680x4320", { $0.width = 321 }),
         ("the picture takes even numbers of pixels from 320x180 to 7680x4320", { $0.height = 4322 }),
         ("framesPerSecond takes 1 to 60, not 61", { $0.framesPerSecond = 61 }),

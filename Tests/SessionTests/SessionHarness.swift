@@ -95,7 +95,7 @@ struct SessionHarness: ~Copyable {
         }
     }
 
-    private static func word(_ fact: SessionFact) -> String {
+    private static func word(_ fact: SessionEvent) -> String {
         switch fact {
         case .joined: "joined"
         case .roomFull: "full"
@@ -103,7 +103,7 @@ struct SessionHarness: ~Copyable {
         case .signallingLost: "lost"
         case .removed: "removed"
         case .yielded: "yielded"
-        case .twinFound: "twin"
+        case .otherRecorderFound: "twin"
         case .peerJoined: "peerJoined"
         case .peerLeft: "peerLeft"
         case .peerNamed(_, let name): "named \(name)"

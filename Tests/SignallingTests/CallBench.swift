@@ -16,7 +16,7 @@ struct CallBench<Machine: SignallingMachine> {
     /// Everything the machine told the session, in order.
     private(set) var events: [RoomEvent] = []
     /// What the session reported, in order.
-    private(set) var facts: [SessionFact] = []
+    private(set) var facts: [SessionEvent] = []
     /// Live connections by peer.
     private(set) var connections: [PeerID: ConnectionID] = [:]
     /// How many connections were ever opened.

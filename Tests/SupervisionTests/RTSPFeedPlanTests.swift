@@ -94,8 +94,8 @@ import Testing
     }
 
     @Test(arguments: [
-        RTSPCommand.serve(RTSPServerOrder(host: "::", port: 1)),
-        .mounts([RTSPMountOrder(paths: ["/a"], users: ["u"], address: "127.0.0.1", sdp: "v=0\r\n", lines: [])]),
+        RTSPCommand.serve(RTSPServerSpec(host: "::", port: 1)),
+        .mounts([RTSPMountSpec(paths: ["/a"], users: ["u"], address: "127.0.0.1", sdp: "v=0\r\n", lines: [])]),
         .shutDown,
     ])
     func commandsSurviveALine(command: RTSPCommand) throws {

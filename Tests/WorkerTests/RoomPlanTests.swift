@@ -133,7 +133,7 @@ import Testing
                 $0.record?.emptyAfterSeconds = 0
             }
         ),
-        ("neither picture nor sound", { $0.send = SendSpec(video: nil, audio: nil) }),
+        ("neither video nor audio", { $0.send = SendSpec(video: nil, audio: nil) }),
         ("stun:HOST", { $0.ice.servers = [NetworkSpec.Server(urls: ["stun"])] }),
         ("is like stun", { $0.ice.servers = [NetworkSpec.Server(urls: ["http:x"])] }),
         ("username and credential", { $0.ice.servers = [NetworkSpec.Server(urls: ["turn:x"])] }),

@@ -108,11 +108,11 @@ import Testing
                 (.pause(room: "room"), "nothing is recorded"),
                 (.resume(room: "room"), "nothing is recorded"),
                 (.mark(room: "room", text: "x"), "nothing is recorded"),
-                (.requestKeyframe(room: "room", participant: nil), "nobody sends pictures"),
+                (.requestKeyframe(room: "room", participant: nil), "nobody sends video"),
                 (.graph(room: "room"), "there are no pipelines: nobody is connected"),
                 (
                     .camera(room: "room", SendSpec(video: nil, audio: nil)),
-                    "the camera has neither picture nor sound"
+                    "the camera has neither video nor audio"
                 ),
                 (
                     .camera(room: "room", SendSpec(video: MediaSource("tape"), audio: nil)),

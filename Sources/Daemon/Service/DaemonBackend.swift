@@ -12,7 +12,7 @@ import Supervision
 /// What the HTTP interface asks of the daemon, answered by those who know.
 struct DaemonBackend: ControlBackend {
     private let supervisor: Supervisor
-    private let keeper: RecordingKeeper
+    private let store: RecordingStore
     private let reloader: ConfigurationReloader
     private let dispatcher: WebhookDispatcher
     private let version: String
@@ -23,13 +23,13 @@ struct DaemonBackend: ControlBackend {
     /// A backend of a running daemon.
     init(
         supervisor: Supervisor,
-        keeper: RecordingKeeper,
+        store: RecordingStore,
         reloader: ConfigurationReloader,
         dispatcher: WebhookDispatcher,
         version: String
     ) {
         self.supervisor = supervisor
-        self.keeper = keeper
+        self.store = store
         self.reloader = reloader
         self.dispatcher = dispatcher
         self.version = version
@@ -75,7 +75,7 @@ struct DaemonBackend: ControlBackend {
             cursor: query.cursor
         )
         return try await Self.translated {
-            let listing = try await self.keeper.catalogue.list(filter)
+            let listing = try await self.store.catalogue.list(filter)
             return RecordingPage(recordings: listing.recordings.map { RecordingResource($0) }, next: listing.next)
         }
     }
@@ -100,10 +100,10 @@ struct DaemonBackend: ControlBackend {
     func deleteRecording(_ id: String) async throws(ControlError) {
         // Also one whose folder somebody removed by hand: it is forgotten.
         let entry = try await self.entry(id)
-        guard await self.keeper.active[entry.id] == nil else {
+        guard await self.store.active[entry.id] == nil else {
             throw ControlError(.conflict, "the recording \(id) goes on")
         }
-        try await Self.translated { try await self.keeper.delete(entry, because: "somebody asked for it") }
+        try await Self.translated { try await self.store.delete(entry, because: "somebody asked for it") }
     }
 
     func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
@@ -127,7 +127,7 @@ struct DaemonBackend: ControlBackend {
             created: .now()
         )
         export.options = options
-        guard await self.keeper.enqueue(export) else {
+        guard await self.store.enqueue(export) else {
             throw ControlError(.failed, "the export could not be queued")
         }
         return ExportResource(export)
@@ -136,7 +136,7 @@ struct DaemonBackend: ControlBackend {
     func exports(_ recording: String) async throws(ControlError) -> [ExportResource] {
         let (entry, _) = try await self.found(recording)
         return try await Self.translated {
-            try await self.keeper.catalogue.exports(of: entry.id).map { ExportResource($0) }
+            try await self.store.catalogue.exports(of: entry.id).map { ExportResource($0) }
         }
     }
 
@@ -192,7 +192,7 @@ struct DaemonBackend: ControlBackend {
         let isLive = silence < .seconds(10)
         if !isLive { problems.append("the supervisor has not turned for \(silence.components.seconds) s") }
         // As measured: asking the disk may take as long as it likes.
-        let (storage, figures) = (self.keeper.catalogue.storage, self.keeper.figures)
+        let (storage, figures) = (self.store.catalogue.storage, self.store.figures)
         let isWritable = figures.disk?.isWritable ?? true
         if !isWritable { problems.append("\(storage) cannot be written") }
         let age = ContinuousClock.now - figures.measured
@@ -207,7 +207,7 @@ struct DaemonBackend: ControlBackend {
     func overview() async -> Overview {
         let fleet = await self.supervisor.fleet
         let uptime = ContinuousClock.now - self.started
-        let figures = self.keeper.figures
+        let figures = self.store.figures
         return Overview(
             version: self.version,
             uptimeSeconds: Double(uptime.components.seconds),
@@ -224,7 +224,7 @@ struct DaemonBackend: ControlBackend {
     func occupancy() async -> String {
         let rooms = await self.supervisor.fleet.rooms.values
         let joined = rooms.count { $0.phase.resource == .joined }
-        return "in \(joined) of \(rooms.count) rooms, \(self.keeper.figures.activeRecordings) recording"
+        return "in \(joined) of \(rooms.count) rooms, \(self.store.figures.activeRecordings) recording"
     }
 
     // MARK: Helpers
@@ -233,13 +233,13 @@ struct DaemonBackend: ControlBackend {
         guard let known = RecordingID(rawValue: id) else {
             throw ControlError(.notFound, "there is no such recording")
         }
-        return try await Self.translated { try await self.keeper.catalogue.recording(known) }
+        return try await Self.translated { try await self.store.catalogue.recording(known) }
     }
 
     private func found(_ id: String) async throws(ControlError) -> (RecordingEntry, RecordingFolder) {
         let entry = try await self.entry(id)
         return try await Self.translated {
-            let storage = self.keeper.catalogue.storage
+            let storage = self.store.catalogue.storage
             return (entry, try await Self.onDisk { try RecordingFolder.open(entry.folder, in: storage) })
         }
     }

@@ -30,8 +30,8 @@ final class RTSPKeeper: Service {
         var numbers: [String: Int] = [:]
         var statuses: [String: RoomStatus] = [:]
         var mailbox: WorkerMailbox?
-        var served: RTSPServerOrder?
-        var told: [RTSPMountOrder]?
+        var served: RTSPServerSpec?
+        var told: [RTSPMountSpec]?
         var restart = RestartPolicy(settings: RestartPolicy.Settings())
         var lastHeard = ContinuousClock.now
         var isStopping = false
@@ -40,7 +40,7 @@ final class RTSPKeeper: Service {
         var wake: AsyncStream<Void>.Continuation?
 
         /// How the configuration wants clients to be served; nil if it does not.
-        var order: RTSPServerOrder? { self.configuration.map { RTSPServerOrder($0) } }
+        var order: RTSPServerSpec? { self.configuration.map { RTSPServerSpec($0) } }
 
         mutating func wakeUp() {
             self.isWoken = true
@@ -104,7 +104,7 @@ final class RTSPKeeper: Service {
 
     private func tell(_ state: inout State) {
         guard let configuration = state.configuration, let mailbox = state.mailbox else { return }
-        var mounts: [RTSPMountOrder] = []
+        var mounts: [RTSPMountSpec] = []
         for (room, status) in state.statuses.sorted(by: { $0.key < $1.key }) where configuration.serves(room) {
             let users = configuration.users.filter { $0.rooms.isEmpty || $0.rooms.contains(room) }.map(\.name)
             guard let plan = self.plan(room, configuration, &state) else { continue }
@@ -177,7 +177,7 @@ final class RTSPKeeper: Service {
     }
 
     /// One life of the process; returns how it ended.
-    private func serve(_ order: RTSPServerOrder) async -> String {
+    private func serve(_ order: RTSPServerSpec) async -> String {
         let mailbox = WorkerMailbox()
         mailbox.send(RTSPCommand.serve(order))
         self.state.withLock { state in
@@ -221,7 +221,7 @@ final class RTSPKeeper: Service {
         }
     }
 
-    private func hear(_ line: Result<RTSPEvent, any Error>, _ order: RTSPServerOrder) {
+    private func hear(_ line: Result<RTSPEvent, any Error>, _ order: RTSPServerSpec) {
         guard case .success(let event) = line else {
             self.logger.error("RTSP server misbehaved", metadata: .tagged([.detail: "line that cannot be read"]))
             return
@@ -240,7 +240,7 @@ final class RTSPKeeper: Service {
     }
 }
 
-extension RTSPServerOrder {
+extension RTSPServerSpec {
     /// What the configuration says of the server.
     init(_ rtsp: RTSPConfiguration) {
         self.init(host: rtsp.host, port: UInt16(clamping: rtsp.port))

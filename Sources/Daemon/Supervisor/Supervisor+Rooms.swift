@@ -32,7 +32,7 @@ extension Supervisor {
         let room = try Self.invalid { () throws(ConfigurationError) in
             try RoomConfiguration.parse(name: name, text: definition)
         }
-        try self.refuseTwin(of: room)
+        try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         self.bus.publish(.roomAdded, room: name)
         return try self.roomResource(name)
@@ -44,7 +44,7 @@ extension Supervisor {
         let room = try Self.invalid { () throws(ConfigurationError) in
             try entry.definition.applying(patch: patch)
         }
-        try self.refuseTwin(of: room)
+        try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         self.bus.publish(.roomChanged, room: name)
         return try self.roomResource(name)
@@ -163,7 +163,7 @@ extension Supervisor {
         }
     }
 
-    private func refuseTwin(of room: RoomConfiguration) throws(ControlError) {
+    private func refuseOtherRecorder(of room: RoomConfiguration) throws(ControlError) {
         guard let twin = self.book.twin(of: room) else { return }
         throw ControlError(
             .conflict,
@@ -212,7 +212,7 @@ extension Supervisor {
         if let recording = resource.status.recording {
             resource.status.recording?.folder = RecordingEntry.relative(
                 recording.folder,
-                to: self.keeper.catalogue.storage
+                to: self.store.catalogue.storage
             )
         }
         if let id = room.worker, let worker = self.fleet.workers[id], let processID = worker.processID {

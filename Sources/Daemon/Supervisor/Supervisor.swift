@@ -23,16 +23,16 @@ actor Supervisor: Service {
     /// A turn that is later than this is told to the fleet: a busy machine is not that late.
     private static let longestDelay = Duration.seconds(2)
     /// Requests that wait for workers at a time.
-    private static let maximumWaiters = 256
+    private static let maximumPendingRequests = 256
     /// Changes of one room's camera that wait for each other; each takes as long as its worker's answer.
     private static let maximumTurns = 16
 
     let bus: EventBus
-    let keeper: RecordingKeeper
+    let store: RecordingStore
     let rtsp: RTSPKeeper
     let logger: Logger
     var configuration: DaemonConfiguration
-    var book = RoomBook()
+    var book = RoomRegistry()
     /// What rooms send since somebody told them.
     private var cameras = LiveCameras()
     private var recordingLimit = RecordingLimit.everything
@@ -47,8 +47,8 @@ actor Supervisor: Service {
     private var slots: [WorkerID: Int] = [:]
     /// Rooms whose camera is being changed, and who waits for his turn: a change goes by what the one before made of it.
     private(set) var cameraTurns: [String: [CheckedContinuation<Void, Never>]] = [:]
-    private var waiters: [Int: Waiter] = [:]
-    private var nextWaiter = 0
+    private var pendingRequests: [Int: PendingRequest] = [:]
+    private var nextRequest = 0
     /// Instant of the last turn of `keepTime`, for the health check.
     private(set) var lastTurn = ContinuousClock.now
     /// Media that workers could not write, for the one who watches the disk; of many at a time the newest.
@@ -56,20 +56,20 @@ actor Supervisor: Service {
     private let failureFeed: AsyncStream<WriteFailure>.Continuation
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
-    /// What recordings' keeper has yet to hear: it may wait for the disk, and nobody else waits for it.
-    private let keeperNotes: AsyncStream<KeeperNote>
-    private let keeperFeed: AsyncStream<KeeperNote>.Continuation
+    /// What recordings' store has yet to hear: it may wait for the disk, and nobody else waits for it.
+    private let storeNotes: AsyncStream<StoreNote>
+    private let storeFeed: AsyncStream<StoreNote>.Continuation
 
-    private enum KeeperNote {
-        case started(room: String, RecordingReference, exports: [ExportOrder])
-        case finished(room: String, RecordingReference, exports: [ExportOrder])
+    private enum StoreNote {
+        case started(room: String, RecordingReference, exports: [ExportSpec])
+        case finished(room: String, RecordingReference, exports: [ExportSpec])
     }
 
     /// A supervisor that has not started anything.
     init(
         configuration: DaemonConfiguration,
         launcher: WorkerLauncher,
-        keeper: RecordingKeeper,
+        store: RecordingStore,
         rtsp: RTSPKeeper,
         bus: EventBus,
         metrics: DaemonMetrics,
@@ -77,7 +77,7 @@ actor Supervisor: Service {
     ) {
         self.configuration = configuration
         self.launcher = launcher
-        self.keeper = keeper
+        self.store = store
         self.rtsp = rtsp
         self.bus = bus
         self.metrics = metrics
@@ -87,7 +87,7 @@ actor Supervisor: Service {
         // The fleet never starts more workers than there are rooms.
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         // Two for each recording that workers begin and end.
-        (self.keeperNotes, self.keeperFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        (self.storeNotes, self.storeFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
     /// Takes up the rooms of the configuration; their workers begin with `run()`.
@@ -117,18 +117,18 @@ actor Supervisor: Service {
             }
             group.cancelAll()
         }
-        self.keeperFeed.finish()
+        self.storeFeed.finish()
         await keeping
-        self.endWaiters { _ in true }
+        self.endPendingRequests { _ in true }
     }
 
     private func keep() async {
-        for await note in self.keeperNotes {
+        for await note in self.storeNotes {
             switch note {
             case .started(let room, let reference, let exports):
-                await self.keeper.started(room: room, reference, exports: exports)
+                await self.store.started(room: room, reference, exports: exports)
             case .finished(let room, let reference, let exports):
-                await self.keeper.finished(room: room, reference, exports: exports)
+                await self.store.finished(room: room, reference, exports: exports)
             }
         }
     }
@@ -167,7 +167,7 @@ actor Supervisor: Service {
         if self.fleet.hasStopped { self.startFeed.finish() }
     }
 
-    private func publish(_ fact: FleetFact) {
+    private func publish(_ fact: FleetEvent) {
         switch fact {
         case .joined(let room):
             self.awaitingFirstFrame[room] = self.now
@@ -227,7 +227,7 @@ actor Supervisor: Service {
                 self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
             self.note(event)
-            self.tellWaiters(event)
+            self.answerPendingRequests(event)
         }
     }
 
@@ -240,10 +240,10 @@ actor Supervisor: Service {
             self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
-            self.keeperFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room)))
+            self.storeFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room)))
         case .recordingFinished(let room, let reference, let reason):
             self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
-            self.keeperFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))
+            self.storeFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))
         case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             guard byDisk else { return }
@@ -282,7 +282,7 @@ actor Supervisor: Service {
 
     // MARK: Rooms
 
-    func define(_ room: RoomConfiguration, origin: RoomBook.Origin) {
+    func define(_ room: RoomConfiguration, origin: RoomRegistry.Origin) {
         self.book.set(room, origin: origin)
         self.order(room)
         self.updateWish(room.name)
@@ -291,7 +291,7 @@ actor Supervisor: Service {
     private func order(_ room: RoomConfiguration) {
         var order = room.spec(in: self.configuration)
         // Another directory counts from the next start on: the catalogue is in this one.
-        order.storage = self.keeper.catalogue.storage
+        order.storage = self.store.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
         order.send = self.cameras.order(of: room.name, defined: order.send)
         let feeds = self.rtsp.outputs(of: room.name)
@@ -337,7 +337,7 @@ actor Supervisor: Service {
             let now = self.now
             let emptied = self.book.leaveEmptied(now: now, date: Date())
             for name in emptied + self.book.scheduled { self.updateWish(name) }
-            self.endWaiters { $0.deadline <= now }
+            self.endPendingRequests { $0.deadline <= now }
             self.measureFleet()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))
             let rest = max(.milliseconds(20), next - now)
@@ -385,14 +385,14 @@ actor Supervisor: Service {
     // MARK: Questions
 
     /// Sends a command and waits for what the worker says to it.
-    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: Waiter.Question) async
-        -> Waiter.Answer
+    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: PendingRequest.Question) async
+        -> PendingRequest.Answer
     {
-        guard self.waiters.count < Self.maximumWaiters else { return .silence }
+        guard self.pendingRequests.count < Self.maximumPendingRequests else { return .silence }
         let limit = question == .graphs ? Self.graphLimit : Self.answerLimit
         return await withCheckedContinuation { continuation in
-            self.nextWaiter += 1
-            self.waiters[self.nextWaiter] = Waiter(
+            self.nextRequest += 1
+            self.pendingRequests[self.nextRequest] = PendingRequest(
                 room: room,
                 command: command.name,
                 question: question,
@@ -403,19 +403,19 @@ actor Supervisor: Service {
         }
     }
 
-    private func tellWaiters(_ event: WorkerEvent) {
-        for (id, waiter) in self.waiters {
-            var waiter = waiter
-            let answer = waiter.hear(event)
-            self.waiters[id] = answer == nil ? waiter : nil
-            if let answer { waiter.continuation.resume(returning: answer) }
+    private func answerPendingRequests(_ event: WorkerEvent) {
+        for (id, pendingRequest) in self.pendingRequests {
+            var pendingRequest = pendingRequest
+            let answer = pendingRequest.hear(event)
+            self.pendingRequests[id] = answer == nil ? pendingRequest : nil
+            if let answer { pendingRequest.continuation.resume(returning: answer) }
         }
     }
 
-    private func endWaiters(where isOver: (Waiter) -> Bool) {
-        for (id, waiter) in self.waiters where isOver(waiter) {
-            self.waiters[id] = nil
-            waiter.continuation.resume(returning: waiter.late)
+    private func endPendingRequests(where isOver: (PendingRequest) -> Bool) {
+        for (id, pendingRequest) in self.pendingRequests where isOver(pendingRequest) {
+            self.pendingRequests[id] = nil
+            pendingRequest.continuation.resume(returning: pendingRequest.late)
         }
     }
 }

@@ -26,9 +26,9 @@ struct DeviceFacts: Sendable, Hashable {
         if self.cameras.isEmpty {
             findings.append(Finding(.devices, "cameras", .ok, "none; only needed to send from one"))
         }
-        findings += self.soundInputs.map { Finding(.devices, "sound input", .ok, $0) }
+        findings += self.soundInputs.map { Finding(.devices, "audio input", .ok, $0) }
         if self.soundInputs.isEmpty {
-            findings.append(Finding(.devices, "sound inputs", .ok, "none; only needed to send from one"))
+            findings.append(Finding(.devices, "audio inputs", .ok, "none; only needed to send from one"))
         }
         for group in Set(self.nodes.filter { !$0.mayBeUsed }.map(\.group)).sorted() {
             let paths = self.nodes.filter { !$0.mayBeUsed && $0.group == group }.map(\.path)

@@ -59,13 +59,13 @@ enum DescriptionCheck {
         switch track.codec.kind {
         case .video:
             try Self.require(track.video.map { $0.width > 0 && $0.height > 0 } ?? false && track.audio == nil) {
-                "\(what) needs a picture size and no sound properties"
+                "\(what) needs a video size and no audio properties"
             }
         case .audio:
             try Self.require(
                 track.audio.map { $0.channels > 0 && $0.sampleRate.isFinite && $0.sampleRate > 0 } ?? false
                     && track.video == nil
-            ) { "\(what) needs a sample rate, channels and no picture size" }
+            ) { "\(what) needs a sample rate, channels and no video size" }
         }
         switch track.codec {
         case .vp8: try Self.require(track.codecPrivate.isEmpty) { "\(what) has no codec private data" }

@@ -134,7 +134,7 @@ public final class CameraSource: Sendable {
             return try self.state.withLock { stages in
                 guard !stages.isStopped else { throw GStreamerError(.interrupted, "the camera has ended") }
                 guard codec == .opus ? self.settings.sendsAudio : self.settings.sendsVideo else {
-                    throw GStreamerError(.parse, "the camera has no \(codec == .opus ? "sound" : "picture")")
+                    throw GStreamerError(.parse, "the camera has no \(codec == .opus ? "audio" : "video")")
                 }
                 if let encoder = stages.encoders[codec] {
                     // Who asks is about to take it.
@@ -421,7 +421,7 @@ public final class CameraSource: Sendable {
         baseNanoseconds: UInt64,
         output: FanOut
     ) throws(GStreamerError) -> Encoder {
-        let complaints = FirstComplaint()
+        let complaints = FirstError()
         let pipeline = try EncoderPipeline.make(file, self.settings) { [weak self, captureThread] event in
             guard case .error(_, let message, _) = event else { return }
             complaints.note(event)
@@ -496,8 +496,8 @@ public final class CameraSource: Sendable {
             return (stages.silence.look(isAway ? nil : self.soundMeter.level?.silence), !hadWarned)
         }
         switch finding {
-        case .silent: self.logger.log(level: isFirst ? .warning : .debug, "nothing is to be heard of our own sound")
-        case .heard: self.logger.log(level: .debug, "our own sound is to be heard again")
+        case .silent: self.logger.log(level: isFirst ? .warning : .debug, "our own audio is silent")
+        case .heard: self.logger.log(level: .debug, "our own audio is heard again")
         case nil: break
         }
     }

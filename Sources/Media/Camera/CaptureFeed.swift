@@ -75,7 +75,7 @@ final class CaptureFeed: Sendable {
     private struct Pass {
         let number: Int
         let pipeline: Pipeline
-        let complaints: FirstComplaint
+        let complaints: FirstError
         /// The base time of its pipeline while it plays.
         var baseNanoseconds: UInt64 = 0
         /// A pause that is longer than this says that it gives nothing, in nanoseconds.
@@ -162,7 +162,7 @@ final class CaptureFeed: Sendable {
         state.lastNumber += 1
         let number = state.lastNumber
         let mode = try CaptureTrial.mode(of: source, settings: self.settings)
-        let complaints = FirstComplaint()
+        let complaints = FirstError()
         let pipeline = try CapturePipeline.make(source, mode: mode?.caps, self.settings, name: self.name) {
             [weak self, thread = self.thread] event in
             complaints.note(event)

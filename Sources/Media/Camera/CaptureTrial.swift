@@ -40,7 +40,7 @@ enum CaptureTrial {
         guard !media.isStill || media.hasAudio else {
             throw CaptureError("\(path) is a still picture, not a video: image:\(path) shows it")
         }
-        guard media.hasVideo || media.hasAudio else { throw CaptureError("\(path) has neither pictures nor sound") }
+        guard media.hasVideo || media.hasAudio else { throw CaptureError("\(path) has neither video nor audio") }
         return media
     }
 
@@ -72,7 +72,7 @@ enum CaptureTrial {
 
     /// Opens and closes a source's devices; what its opener can give, if it has an element of that name.
     private static func opened(_ source: CaptureSource) throws(GStreamerError) -> String? {
-        let complaints = FirstComplaint()
+        let complaints = FirstError()
         let pipeline = try CapturePipeline.trial(of: source) { complaints.note($0) }
         defer { pipeline.stop() }
         do {

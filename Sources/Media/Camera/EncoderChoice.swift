@@ -134,7 +134,7 @@ public enum EncoderProbe {
     }
 
     private static func tried(_ file: PipelineFile) -> String? {
-        let complaints = FirstComplaint()
+        let complaints = FirstError()
         let ended = DispatchSemaphore(value: 0)
         let source = """
             videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=640,height=360,framerate=30/1 ! identity

@@ -47,7 +47,7 @@ extension SendSpec {
         guard checked.sendsVideo || checked.sendsAudio else {
             let named = [self.video, self.audio].map { $0?.description ?? "none" }
             throw CaptureError(
-                "there is nothing to send: \(named.joined(separator: " and ")) give neither pictures nor sound"
+                "there is nothing to send: \(named.joined(separator: " and ")) give neither video nor audio"
             )
         }
         return checked
@@ -75,11 +75,11 @@ extension SendSpec {
 
     private mutating func leaveOut(missingFrom media: MediaFile, of source: CaptureSource, _ logger: Logger) {
         if source.hasVideo, !media.hasVideo {
-            logger.notice("the file has no pictures: none are sent", metadata: .tagged([.detail: "\(source)"]))
+            logger.notice("the file has no video: none is sent", metadata: .tagged([.detail: "\(source)"]))
             self.video = nil
         }
         if source.hasAudio, !media.hasAudio {
-            logger.notice("the file has no sound: none is sent", metadata: .tagged([.detail: "\(source)"]))
+            logger.notice("the file has no audio: none is sent", metadata: .tagged([.detail: "\(source)"]))
             self.audio = nil
         }
     }

@@ -139,7 +139,7 @@ final class PipelineOutput: Sendable {
 
     private func start(_ number: Int, _ source: PipelineSource) {
         guard case .ready(let plan) = self.plan else { return }
-        let complaints = FirstComplaint()
+        let complaints = FirstError()
         do throws(GStreamerError) {
             for folder in plan.folders {
                 if let reason = Self.objection(toFolder: folder) { throw GStreamerError(.stateChange, reason) }

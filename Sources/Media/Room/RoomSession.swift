@@ -23,7 +23,7 @@ public final class RoomSession: Sendable {
     private let context: PeerConnectionContext
     private let configuration: SessionConfiguration
     private let logger: Logger
-    private let onFact: @Sendable (SessionFact) -> Void
+    private let onFact: @Sendable (SessionEvent) -> Void
     private let inputs: AsyncStream<SessionInput>
     private let feed: AsyncStream<SessionInput>.Continuation
     private let state = Mutex(State())
@@ -61,7 +61,7 @@ public final class RoomSession: Sendable {
         context: PeerConnectionContext,
         configuration: SessionConfiguration = SessionConfiguration(),
         logger: Logger,
-        onFact: @escaping @Sendable (SessionFact) -> Void = { _ in }
+        onFact: @escaping @Sendable (SessionEvent) -> Void = { _ in }
     ) {
         self.signaller = signaller
         self.context = context
@@ -367,7 +367,7 @@ public final class RoomSession: Sendable {
 
     // MARK: Facts
 
-    private func note(_ fact: SessionFact) {
+    private func note(_ fact: SessionEvent) {
         self.state.withLock { state in
             state.status.note(fact)
         }
@@ -399,7 +399,7 @@ public final class RoomSession: Sendable {
         }
     }
 
-    private func log(_ fact: SessionFact) {
+    private func log(_ fact: SessionEvent) {
         switch fact {
         case .joined(let ownID):
             self.logger.notice("joined the room", metadata: .tagged([.peerID: "\(ownID?.rawValue ?? "-")"]))
@@ -409,7 +409,7 @@ public final class RoomSession: Sendable {
             self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):
             self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
-        case .twinFound(let peer):
+        case .otherRecorderFound(let peer):
             self.logger.info(
                 "another recorder is in the room: no call with it",
                 metadata: .tagged([.peerID: "\(peer)"])

@@ -38,7 +38,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
 }
 
 extension RoomSessionStatus {
-    mutating func note(_ fact: SessionFact) {
+    mutating func note(_ fact: SessionEvent) {
         switch fact {
         case .joined:
             self.hasJoined = true
@@ -104,7 +104,7 @@ extension RoomSessionStatus {
         case .signallingLost:
             self.isJoined = false
             self.count("signalling_lost")
-        case .twinFound(let peer):
+        case .otherRecorderFound(let peer):
             self.presentPeers.remove(peer)
             self.count("twin_found")
         case .yielded:

@@ -85,19 +85,19 @@ public enum DaemonMetric {
     )
     static let silentTracks = gauge(
         "room_silent_tracks",
-        help: "Tracks of sound that have been no louder than -60 dBov for 10 s; missing while no sender tells.",
+        help: "Audio tracks that have been no louder than -60 dBov for 10 s; missing while no sender tells.",
         [.room]
     )
     static let cameraLevel = gauge(
         "room_camera_sound_decibels",
         .decibels,
-        help: "Level of the sound that we send, in dBov over a second; missing while nobody takes it.",
+        help: "Level of the audio that we send, in dBov over a second; missing while nobody takes it.",
         [.room]
     )
     static let cameraSilence = gauge(
         "room_camera_silent_seconds",
         .seconds,
-        help: "How long the sound that we send has been no louder than -60 dBov; missing while nobody takes it.",
+        help: "How long the audio that we send has been no louder than -60 dBov; missing while nobody takes it.",
         [.room]
     )
     static let outputPackets = counter(

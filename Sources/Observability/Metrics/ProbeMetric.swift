@@ -26,7 +26,7 @@ public enum ProbeMetric {
         ["state"]
     )
     /// Packets of sound by what became of them.
-    public static let soundPackets = gauge("sound_packets", help: "Packets of sound: received, lost.", ["state"])
+    public static let soundPackets = gauge("sound_packets", help: "Audio packets: received, lost.", ["state"])
     /// How often the picture stood still.
     public static let freezes = gauge("freezes", help: "How often the picture stood still.")
     /// How long the picture stood still.
@@ -35,7 +35,7 @@ public enum ProbeMetric {
     public static let avOffset = gauge(
         "av_offset_seconds",
         .seconds,
-        help: "How much later than the picture its sound is; missing if no flash has a beep."
+        help: "How much later than the video its audio is; missing if no flash has a beep."
     )
     /// From capture to file.
     public static let delay = gauge(

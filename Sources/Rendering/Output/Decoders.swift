@@ -35,7 +35,7 @@ enum Decoders {
                 caps: "video/x-h264,stream-format=avc,alignment=au",
                 codecData: track.codecPrivate
             )
-        case .opus, .pcmu, .pcma: throw GStreamerError(.parse, "\(track.file) has no pictures")
+        case .opus, .pcmu, .pcma: throw GStreamerError(.parse, "\(track.file) has no video")
         }
     }
 
@@ -54,7 +54,7 @@ enum Decoders {
             return try CodecChain(launch: "mulawdec ! \(output)", caps: "audio/x-mulaw,rate=8000,channels=\(channels)")
         case .pcma:
             return try CodecChain(launch: "alawdec ! \(output)", caps: "audio/x-alaw,rate=8000,channels=\(channels)")
-        case .vp8, .vp9, .h264: throw GStreamerError(.parse, "\(track.file) has no sound")
+        case .vp8, .vp9, .h264: throw GStreamerError(.parse, "\(track.file) has no audio")
         }
     }
 }

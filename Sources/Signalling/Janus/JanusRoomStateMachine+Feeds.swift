@@ -30,7 +30,7 @@ extension JanusRoomStateMachine {
             return
         }
         if let mids = publisher.mids, mids.isEmpty {
-            return self.ignore("publisher without sound and pictures", peer.rawValue)
+            return self.ignore("publisher without audio and video", peer.rawValue)
         }
         guard self.feeds.count < Self.maximumFeeds else {
             return self.ignore("more publishers than we take", peer.rawValue)

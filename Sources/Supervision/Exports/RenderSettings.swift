@@ -66,7 +66,7 @@ public struct RenderSettings: Sendable, Hashable {
     public let codec: Codec
     /// The kind of file.
     public let container: Container
-    /// What the sound is brought to, in LUFS; `nil` leaves it as it is.
+    /// What the audio is brought to, in LUFS; `nil` leaves it as it is.
     public let loudness: Double?
 
     /// A layout with each part checked; what is left out follows from the rest.
@@ -89,7 +89,7 @@ public struct RenderSettings: Sendable, Hashable {
     ) throws(Invalid) {
         let isGrid = layout == .grid
         if !isGrid, size != nil || framesPerSecond != nil || codec != nil {
-            throw Invalid(message: "size, fps and codec are of pictures: the audio layout has none")
+            throw Invalid(message: "size, fps and codec are of video: the audio layout has none")
         }
         if isGrid, format != nil { throw Invalid(message: "format is of the audio layout; a grid takes a codec") }
         let size = size ?? PictureSize(width: 1280, height: 720)

@@ -78,7 +78,7 @@ public struct Fleet: Sendable {
         }
     }
 
-    mutating func report(_ fact: FleetFact) { self.actions.append(.report(fact)) }
+    mutating func report(_ fact: FleetEvent) { self.actions.append(.report(fact)) }
 
     mutating func chance() -> Double { Double(self.random.next() >> 11) / Double(1 << 53) }
 

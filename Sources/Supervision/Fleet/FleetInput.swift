@@ -35,11 +35,11 @@ public enum FleetAction: Sendable, Hashable {
     /// End the process at once (SIGKILL); `.exited` follows.
     case kill(WorkerID, reason: String)
     /// Something to be told.
-    case report(FleetFact)
+    case report(FleetEvent)
 }
 
 /// What the fleet wants to be known.
-public enum FleetFact: Sendable, Hashable {
+public enum FleetEvent: Sendable, Hashable {
     /// We are a member of the room.
     case joined(room: String)
     /// We are in the room no more.

@@ -3,15 +3,15 @@
 /// What the supervisor tells the RTSP server's process: one JSON object a line on its standard input.
 public enum RTSPCommand: Sendable, Hashable, Codable {
     /// Listens; the first command, and the only one of its kind.
-    case serve(RTSPServerOrder)
+    case serve(RTSPServerSpec)
     /// Everything that clients find from now on; what is the same is not touched.
-    case mounts([RTSPMountOrder])
+    case mounts([RTSPMountSpec])
     /// Says goodbye to everybody and ends with exit code 0.
     case shutDown
 }
 
 /// How clients are served.
-public struct RTSPServerOrder: Sendable, Hashable, Codable {
+public struct RTSPServerSpec: Sendable, Hashable, Codable {
     /// Somebody who may watch.
     public struct User: Sendable, Hashable, Codable {
         /// The user's name.
@@ -78,7 +78,7 @@ public struct RTSPServerOrder: Sendable, Hashable, Codable {
 }
 
 /// What clients find at some paths.
-public struct RTSPMountOrder: Sendable, Hashable, Codable {
+public struct RTSPMountSpec: Sendable, Hashable, Codable {
     /// One stream.
     public struct Line: Sendable, Hashable, Codable {
         /// The RTP port on `address` that a worker sends to; RTCP uses the next one.

@@ -52,11 +52,11 @@ public struct RTSPFeedPlan: Sendable, Hashable {
     ///
     /// A participant has the path of its id, and that of its name where nobody else has it.
     /// - Parameter users: names of those who see the room.
-    public func mounts(_ status: RoomStatus, users: [String]) -> [RTSPMountOrder] {
+    public func mounts(_ status: RoomStatus, users: [String]) -> [RTSPMountSpec] {
         let ids = Set(status.participants.map(\.id))
         var names: [String: Int] = [:]
         for name in status.participants.compactMap(\.name) { names[name, default: 0] += 1 }
-        var mounts: [RTSPMountOrder] = []
+        var mounts: [RTSPMountSpec] = []
         for output in status.outputs ?? [] {
             for session in output.sessions where !session.streams.isEmpty && !session.sdp.isEmpty {
                 let paths: [String]
@@ -74,13 +74,13 @@ public struct RTSPFeedPlan: Sendable, Hashable {
                 }
                 guard !paths.isEmpty else { continue }
                 mounts.append(
-                    RTSPMountOrder(
+                    RTSPMountSpec(
                         paths: paths,
                         users: users,
                         address: self.address,
                         sdp: session.sdp,
                         lines: session.streams.map {
-                            RTSPMountOrder.Line(port: $0.port, sourcePort: $0.sourcePort, ssrc: $0.ssrc)
+                            RTSPMountSpec.Line(port: $0.port, sourcePort: $0.sourcePort, ssrc: $0.ssrc)
                         }
                     )
                 )

@@ -34,7 +34,7 @@ extension Certificate {
         }
         if !self.tracks.isEmpty { lines += ["", "tracks:"] + self.trackTable }
         if !self.alignments.isEmpty {
-            lines += ["", "pictures against sound:"]
+            lines += ["", "video against audio:"]
             lines += self.alignments.map { alignment in
                 let basis = alignment.basis == .arrival ? "arrivals" : "sender reports"
                 return "  \(printableName(alignment.participant)): moved by "

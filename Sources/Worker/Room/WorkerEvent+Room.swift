@@ -51,13 +51,13 @@ extension WorkerEvent {
     }
 
     /// What a session says; nil for what only the status and the log tell.
-    init?(_ fact: SessionFact, room: String) {
+    init?(_ fact: SessionEvent, room: String) {
         switch fact {
         case .joined: self = .joined(room: room)
         case .roomFull: self = .notJoined(room: room, reason: "the room is full")
         case .joinFailed(let reason), .signallingLost(let reason): self = .notJoined(room: room, reason: reason)
         case .yielded: self = .notJoined(room: room, reason: "another recorder has the room")
-        case .twinFound(let peer):
+        case .otherRecorderFound(let peer):
             self = .participantLeft(room: room, participant: peer.rawValue, reason: "it is a recorder like us")
         case .peerJoined(let peer): self = .participantJoined(room: room, participant: peer.rawValue)
         case .peerLeft(let peer):

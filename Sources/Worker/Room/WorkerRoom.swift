@@ -364,7 +364,7 @@ final class WorkerRoom: Sendable {
                 let count = try await self.orders.run("requesting keyframes") {
                     self.recorder.requestKeyframes(participant: participant)
                 }
-                return count > 0 ? nil : "nobody sends pictures"
+                return count > 0 ? nil : "nobody sends video"
             case .camera(_, let order):
                 return try await self.changeCamera(order)
             case .recordOrder(_, let order):
@@ -463,7 +463,7 @@ final class WorkerRoom: Sendable {
     // MARK: Status
 
     /// On the session's task; must not block.
-    private func note(_ fact: SessionFact) {
+    private func note(_ fact: SessionEvent) {
         self.state.withLock { $0.isChanged = true }
         if let event = WorkerEvent(fact, room: self.plan.spec.name) { self.send(event) }
     }

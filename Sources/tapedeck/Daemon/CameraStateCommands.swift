@@ -37,7 +37,7 @@ struct MutedKinds: ParsableArguments {
 struct MuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute",
-        abstract: "Sends black pictures and silence into a room of the running daemon; devices are closed meanwhile.",
+        abstract: "Sends black video and silence into a room of the running daemon; devices are closed meanwhile.",
         discussion: "Example: tapedeck mute standup --audio"
     )
 
@@ -53,7 +53,7 @@ struct MuteCommand: AsyncParsableCommand {
 struct UnmuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmute",
-        abstract: "Sends pictures and sound into a room of the running daemon again.",
+        abstract: "Sends video and audio into a room of the running daemon again.",
         discussion: "Example: tapedeck unmute standup"
     )
 
@@ -69,7 +69,7 @@ struct UnmuteCommand: AsyncParsableCommand {
 struct FreezeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freeze",
-        abstract: "Sends one picture again and again into a room of the running daemon; the sound goes on.",
+        abstract: "Sends one picture again and again into a room of the running daemon; audio goes on.",
         discussion: "Example: tapedeck freeze standup"
     )
 
@@ -86,7 +86,7 @@ struct FreezeCommand: AsyncParsableCommand {
 struct UnfreezeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unfreeze",
-        abstract: "Sends moving pictures into a room of the running daemon again.",
+        abstract: "Sends moving video into a room of the running daemon again.",
         discussion: "Example: tapedeck unfreeze standup"
     )
 
@@ -111,10 +111,10 @@ struct SwitchCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Another picture: what `send: { capture: … }` takes, but none.", valueName: "capture"))
+    @Option(help: ArgumentHelp("Another video source: what `send: { capture: … }` takes, but none.", valueName: "capture"))
     var video: MediaSource?
 
-    @Option(help: ArgumentHelp("Another sound: what `send: { audio: … }` takes, but none.", valueName: "capture"))
+    @Option(help: ArgumentHelp("Another audio source: what `send: { audio: … }` takes, but none.", valueName: "capture"))
     var audio: MediaSource?
 
     @Option(

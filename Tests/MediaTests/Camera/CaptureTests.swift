@@ -54,7 +54,7 @@ struct CaptureTests {
         var settings = SendSpec()
         (settings.width, settings.height, settings.parameters) = (320, 180, parameters)
         (settings.video, settings.audio) = (video, audio)
-        let failure = FirstComplaint()
+        let failure = FirstError()
         let (picture, sound) = (FanOut(startsAtKeyframe: false), FanOut(startsAtKeyframe: false))
         let sources = try CaptureSource.all(settings, from: try PipelineCatalogue.load())
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
@@ -147,7 +147,7 @@ struct CaptureTests {
             """
         let path = folder + "/stream.sdp"
         try description.write(toFile: path, atomically: true, encoding: .utf8)
-        let complaint = FirstComplaint()
+        let complaint = FirstError()
         let sender = try Pipeline(
             launch: """
                 videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1
@@ -210,7 +210,7 @@ struct CaptureTests {
         standIn.argument = nil
         let pipelines = PipelineCatalogue([.init(file: standIn, origin: .bundled)])
         let source = try #require(try CaptureSource.all(settings, from: pipelines).first)
-        let failure = FirstComplaint()
+        let failure = FirstError()
         let mode = "\(coding),width=640,height=480,framerate=15/1"
         let pipeline = try CapturePipeline.make(source, mode: mode, settings) { failure.note($0) }
         let output = FanOut(startsAtKeyframe: false)
@@ -232,7 +232,7 @@ struct CaptureTests {
         let path = "/tmp/\"quoted\" \\ and 'so' ! on\n.mp4"
         let source = try #require(try Self.sources(.file(path), .file(path)).first)
         #expect(!source.plan.file.launch.contains("tmp"))
-        let complaint = FirstComplaint()
+        let complaint = FirstError()
         let pipeline = try CapturePipeline.make(source, mode: nil, SendSpec()) { complaint.note($0) }
         #expect(throws: GStreamerError.self) { try pipeline.play() }
         pipeline.stop()
@@ -442,7 +442,7 @@ struct CaptureTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/short \"clip\".mkv"
-        let made = FirstComplaint()
+        let made = FirstError()
         let writer = try Pipeline(
             launch: """
                 videotestsrc num-buffers=6 ! video/x-raw,width=320,height=180,framerate=30/1 ! vp8enc deadline=1 \

@@ -17,7 +17,7 @@ import Testing
         #expect(status.isPublishing && status.publishPoint == Self.place)
         #expect(status.presentPeers.isEmpty && status.connectedPeers.isEmpty && !status.hasConnected)
         for fact in [
-            SessionFact.peerStale(Self.place, ConnectionID(1)),
+            SessionEvent.peerStale(Self.place, ConnectionID(1)),
             .callFailed(Self.place, ConnectionID(1), reason: "test"), .publishingFailed(Self.place, reason: "test"),
         ] {
             status.note(fact)

@@ -53,7 +53,7 @@ import Testing
                 + #"{"display":"nobody"},3,{"id":99}]"#
         )
         #expect(bench.words == ["create", "attach", "join 21", "attach"])
-        #expect(bench.ignored == ["publisher without sound and pictures"])
+        #expect(bench.ignored == ["publisher without audio and video"])
     }
 
     @Test func whoTakesNothingSubscribesToNobody() throws {

@@ -5,30 +5,30 @@ import Testing
 
 @testable import Daemon
 
-@Suite struct WaiterTests {
-    /// What a waiter of room `a` makes of events, in words; each is answered in the end.
+@Suite struct PendingRequestTests {
+    /// What a pendingRequest of room `a` makes of events, in words; each is answered in the end.
     private static func hear(
-        _ question: Waiter.Question,
+        _ question: PendingRequest.Question,
         command: String = "pause",
         _ events: [WorkerEvent]
     ) async -> [String] {
         var heard: [String] = []
         _ = await withCheckedContinuation { continuation in
-            var waiter = Waiter(
+            var pendingRequest = PendingRequest(
                 room: "a",
                 command: command,
                 question: question,
                 deadline: .seconds(3),
                 continuation: continuation
             )
-            heard = events.map { event in waiter.hear(event).map(Self.word) ?? "waits" }
-            heard.append("late: \(Self.word(waiter.late))")
-            continuation.resume(returning: waiter.late)
+            heard = events.map { event in pendingRequest.hear(event).map(Self.word) ?? "waits" }
+            heard.append("late: \(Self.word(pendingRequest.late))")
+            continuation.resume(returning: pendingRequest.late)
         }
         return heard
     }
 
-    private static func word(_ answer: Waiter.Answer) -> String {
+    private static func word(_ answer: PendingRequest.Answer) -> String {
         switch answer {
         case .status: "status"
         case .image(let base64): "image \(base64)"

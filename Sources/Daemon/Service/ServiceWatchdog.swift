@@ -8,7 +8,7 @@ import ServiceLifecycle
 /// Tells the service manager that we are up and alive, and in one line what we do.
 ///
 /// The watchdog is fed only while the health check says that the daemon lives, so that a daemon that hangs is ended.
-struct LifeSigns: Service {
+struct ServiceWatchdog: Service {
     private static let interval = Duration.seconds(1)
 
     let notifier: ServiceNotifier

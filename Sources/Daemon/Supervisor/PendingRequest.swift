@@ -3,7 +3,7 @@
 import Rooms
 
 /// Somebody who waits for a worker's answer about a room.
-struct Waiter {
+struct PendingRequest {
     enum Question: Hashable {
         /// Answered by a status with one of these states; with any, if there are none.
         case status(Set<RoomStatus.RecordingState>)
@@ -29,7 +29,7 @@ struct Waiter {
     var graphs: [String: String] = [:]
     let continuation: CheckedContinuation<Answer, Never>
 
-    /// What an event means to this waiter; `nil` if it goes on waiting.
+    /// What an event means to this pendingRequest; `nil` if it goes on waiting.
     mutating func hear(_ event: WorkerEvent) -> Answer? {
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):

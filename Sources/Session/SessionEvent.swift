@@ -3,7 +3,7 @@
 public import Signalling
 
 /// What the session wants to be known: one log line each.
-public enum SessionFact: Equatable, Sendable {
+public enum SessionEvent: Equatable, Sendable {
     /// We are a member of the room; again after each re-join.
     case joined(ownID: PeerID?)
     /// The room has no place for us at present; said once until it takes us.
@@ -33,7 +33,7 @@ public enum SessionFact: Equatable, Sendable {
     /// ICE looks for another path.
     case peerDisconnected(PeerID, ConnectionID)
     /// The peer is a recorder like us: nothing would flow, so there is no call with it, and it counts as nobody.
-    case twinFound(PeerID)
+    case otherRecorderFound(PeerID)
     /// Nothing is heard from the peer.
     case peerStale(PeerID, ConnectionID)
     /// A disconnected or stale peer is back on the same connection.

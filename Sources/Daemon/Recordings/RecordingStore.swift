@@ -16,7 +16,7 @@ import Synchronization
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
 ///
 /// It reads files, on a thread of its own: whoever must not wait for the disk asks for its `figures`.
-actor RecordingKeeper: Service {
+actor RecordingStore: Service {
     let catalogue: Catalogue
     let bus: EventBus
     let logger: Logger
@@ -28,9 +28,9 @@ actor RecordingKeeper: Service {
         didSet { self.shared.withLock { [count = self.active.count] in $0.figures.activeRecordings = count } }
     }
     /// The exports that each of them gets.
-    private var orders: [RecordingID: [ExportOrder]] = [:]
+    private var orders: [RecordingID: [ExportSpec]] = [:]
     /// The exports of what an earlier life recorded, by room.
-    private let roomOrders: [String: [ExportOrder]]
+    private let roomOrders: [String: [ExportSpec]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
     private let policy = ExportPolicy()
@@ -44,9 +44,9 @@ actor RecordingKeeper: Service {
     private let thread = DiskThread(name: "recordings")
     private nonisolated let shared = Mutex(Shared())
 
-    /// What others read and write without waiting for the keeper.
+    /// What others read and write without waiting for the store.
     private struct Shared {
-        var figures = KeeperFigures()
+        var figures = StoreFigures()
         /// When the next export that waits for a time or for space is due.
         var nextDue: UTCTime?
     }
@@ -54,14 +54,14 @@ actor RecordingKeeper: Service {
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
 
     /// What was last known, from memory: never waits, from any thread.
-    nonisolated var figures: KeeperFigures { self.shared.withLock { $0.figures } }
+    nonisolated var figures: StoreFigures { self.shared.withLock { $0.figures } }
 
     /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
     private static let knownThatEndTheSearch = 50
     /// The most of them that are taken over at a start.
     private static let mostForgotten = 1000
 
-    /// A keeper that does nothing before `run()`.
+    /// A store that does nothing before `run()`.
     ///
     /// - Parameters:
     ///   - exportJobs: exports that run at a time, 1 and up.
@@ -71,7 +71,7 @@ actor RecordingKeeper: Service {
         catalogue: Catalogue,
         jobs: JobLauncher,
         exportJobs: Int,
-        roomOrders: [String: [ExportOrder]],
+        roomOrders: [String: [ExportSpec]],
         shutdownLimit: Duration,
         bus: EventBus,
         metrics: DaemonMetrics,
@@ -127,14 +127,14 @@ actor RecordingKeeper: Service {
 
     // MARK: Recordings
 
-    func started(room: String, _ reference: RecordingReference, exports: [ExportOrder]) async {
+    func started(room: String, _ reference: RecordingReference, exports: [ExportSpec]) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = reference.folder
         self.orders[id] = exports
         await self.refresh(reference.folder, state: .recording)
     }
 
-    func finished(room: String, _ reference: RecordingReference, exports: [ExportOrder]) async {
+    func finished(room: String, _ reference: RecordingReference, exports: [ExportSpec]) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = nil
         self.orders[id] = nil
@@ -177,7 +177,7 @@ actor RecordingKeeper: Service {
     }
 
     /// About once a second; never waits.
-    nonisolated func note(_ disk: DiskFigures) {
+    nonisolated func note(_ disk: DiskUsage) {
         let isWanted = self.shared.withLock { shared in
             defer { (shared.figures.disk, shared.figures.measured) = (disk, .now) }
             return shared.figures.disk == nil || shared.nextDue.map { $0 <= .now() } == true
@@ -266,7 +266,7 @@ actor RecordingKeeper: Service {
         for order in self.orders(of: id, in: repaired.room) { await self.enqueue(id, order) }
     }
 
-    private func orders(of id: RecordingID, in room: String) -> [ExportOrder] {
+    private func orders(of id: RecordingID, in room: String) -> [ExportSpec] {
         self.orders[id] ?? self.roomOrders[room] ?? ExportConfiguration().orders
     }
 
@@ -341,7 +341,7 @@ actor RecordingKeeper: Service {
 
     /// Queues an export.
     @discardableResult
-    func enqueue(_ id: RecordingID, _ order: ExportOrder) async -> ExportEntry? {
+    func enqueue(_ id: RecordingID, _ order: ExportSpec) async -> ExportEntry? {
         var export = ExportEntry(recording: id, layout: order.layout, created: .now())
         export.options = order.options
         return await self.enqueue(export) ? export : nil

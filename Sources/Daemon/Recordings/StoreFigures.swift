@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the keeper of the recordings knows, in figures.
-struct KeeperFigures: Sendable {
+/// What the store of the recordings knows, in figures.
+struct StoreFigures: Sendable {
     /// Recordings that go on.
     var activeRecordings = 0
     /// Exports that wait or run.
     var pendingExports = 0
-    /// How the disk is, as the housekeeper last measured; nil before it did.
-    var disk: DiskFigures?
+    /// How the disk is, as the janitor last measured; nil before it did.
+    var disk: DiskUsage?
     /// When that was.
     var measured = ContinuousClock.now
 }

@@ -4,7 +4,7 @@ import ConfigurationFile
 import Rooms
 
 /// An export that a finished recording gets by itself.
-struct ExportOrder: Sendable, Hashable {
+struct ExportSpec: Sendable, Hashable {
     /// The layout's name.
     var layout: String
     /// What the layout takes, by the names of the command line.
@@ -13,9 +13,9 @@ struct ExportOrder: Sendable, Hashable {
 
 extension ExportConfiguration {
     /// The exports of each recording, in this order.
-    var orders: [ExportOrder] {
+    var orders: [ExportSpec] {
         self.layouts.map { layout in
-            var order = ExportOrder(layout: layout.rawValue)
+            var order = ExportSpec(layout: layout.rawValue)
             guard layout == .tracks else { return order }
             if self.container != .mkv { order.options["container"] = self.container.rawValue }
             if self.keepsDamaged { order.options["keep-damaged"] = "true" }
@@ -27,5 +27,5 @@ extension ExportConfiguration {
 
 extension RoomConfiguration {
     /// The exports of each of its recordings, in this order; none where nothing is recorded.
-    var exportOrders: [ExportOrder] { self.spec.record == nil ? [] : self.export.orders }
+    var exportOrders: [ExportSpec] { self.spec.record == nil ? [] : self.export.orders }
 }

@@ -7,17 +7,17 @@ import Testing
 
 @testable import Daemon
 
-@Suite struct RoomBookTests {
+@Suite struct RoomRegistryTests {
     /// Monday, 6 July 2026, 06:00 UTC: 08:00 in Berlin.
     private static let monday = Date(timeIntervalSince1970: 1_783_317_600)
 
-    private static func book(_ definitions: [String: String]) throws -> RoomBook {
-        var book = RoomBook()
+    private static func book(_ definitions: [String: String]) throws -> RoomRegistry {
+        var book = RoomRegistry()
         for (name, text) in definitions { try Self.set(&book, name, text) }
         return book
     }
 
-    private static func set(_ book: inout RoomBook, _ name: String, _ text: String) throws {
+    private static func set(_ book: inout RoomRegistry, _ name: String, _ text: String) throws {
         book.set(try Self.room(name, text), origin: .configuration)
     }
 
@@ -90,7 +90,7 @@ import Testing
         book.note("unknown", participants: 1, now: .zero)
     }
 
-    private static func empty(_ book: inout RoomBook, _ name: String, at date: Date) -> [String] {
+    private static func empty(_ book: inout RoomRegistry, _ name: String, at date: Date) -> [String] {
         book.note(name, participants: 1, now: .zero)
         book.note(name, participants: 0, now: .seconds(1))
         return book.leaveEmptied(now: .seconds(31), date: date)

@@ -6,7 +6,7 @@ import Rooms
 
 /// The rooms that we know of and whether we should be in them: the configuration's and those that came by the
 /// interface.
-struct RoomBook: Sendable {
+struct RoomRegistry: Sendable {
     /// Where a definition comes from.
     enum Origin: String, Sendable {
         case configuration
@@ -53,7 +53,7 @@ struct RoomBook: Sendable {
     mutating func forget(_ name: String) { self.removed[name] = nil }
 
     /// What is exported of a room's recordings when they are finished; that of a removed room, too.
-    func exports(of name: String) -> [ExportOrder] {
+    func exports(of name: String) -> [ExportSpec] {
         (self.entries[name]?.definition ?? self.removed[name])?.exportOrders ?? []
     }
 

@@ -15,12 +15,12 @@ import Storage
 ///
 /// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
 /// with room again, recording goes on. It asks the disk on a thread of its own.
-actor Housekeeper: Service {
+actor Janitor: Service {
     private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
 
     private let supervisor: Supervisor
-    private let keeper: RecordingKeeper
+    private let store: RecordingStore
     private let bus: EventBus
     private let metrics: DaemonMetrics
     private let logger: Logger
@@ -33,17 +33,17 @@ actor Housekeeper: Service {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
 
-    /// A housekeeper for the keeper's storage.
+    /// A janitor for the store's storage.
     init(
         supervisor: Supervisor,
-        keeper: RecordingKeeper,
+        store: RecordingStore,
         storage: StorageConfiguration,
         bus: EventBus,
         metrics: DaemonMetrics,
         logger: Logger
     ) {
         self.supervisor = supervisor
-        self.keeper = keeper
+        self.store = store
         self.bus = bus
         self.metrics = metrics
         self.logger = logger
@@ -71,7 +71,7 @@ actor Housekeeper: Service {
         let settings = await self.supervisor.configuration.storage
         self.governor.minimumChanged(settings.minimumFreeBytes)
         do throws(StorageError) {
-            let storage = self.keeper.catalogue.storage
+            let storage = self.store.catalogue.storage
             let space = try DiskSpace.measure(storage)
             self.hasFailed = false
             let isWritable = FileManager.default.isWritableFile(atPath: storage)
@@ -103,8 +103,8 @@ actor Housekeeper: Service {
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
-        self.keeper.note(
-            DiskFigures(
+        self.store.note(
+            DiskUsage(
                 freeBytes: freeBytes,
                 minimumFreeBytes: self.governor.minimumFree,
                 secondsUntilFull: seconds,
@@ -132,13 +132,13 @@ actor Housekeeper: Service {
     }
 
     private func keepRetention() async {
-        await self.keeper.removeLeftovers()
+        await self.store.removeLeftovers()
         repeat {
             let settings = await self.supervisor.configuration.storage
             let policy = RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes)
-            if policy.keep != nil || policy.keepBytes != nil { await self.keeper.apply(policy) }
-            await self.keeper.refreshActive()
-            await self.keeper.closeAbandoned(except: self.supervisor.recordingsGoingOn)
+            if policy.keep != nil || policy.keepBytes != nil { await self.store.apply(policy) }
+            await self.store.refreshActive()
+            await self.store.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
     }
 }
@@ -150,7 +150,7 @@ struct WriteFailure: Sendable {
 }
 
 /// How the disk is.
-struct DiskFigures: Sendable, Hashable {
+struct DiskUsage: Sendable, Hashable {
     var freeBytes: Int64 = 0
     /// What should stay free.
     var minimumFreeBytes: Int64 = 0

@@ -4,7 +4,7 @@ internal import GStreamer
 internal import Synchronization
 
 /// The first error that a bus told: a state change that fails only says that it did.
-final class FirstComplaint: Sendable {
+final class FirstError: Sendable {
     private let message = Mutex<String?>(nil)
 
     /// The message, if there was an error.

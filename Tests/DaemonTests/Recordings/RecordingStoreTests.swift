@@ -11,7 +11,7 @@ import Timeline
 
 @testable import Daemon
 
-@Suite(.timeLimit(.minutes(5))) struct RecordingKeeperTests {
+@Suite(.timeLimit(.minutes(5))) struct RecordingStoreTests {
     private let bench: DaemonBench
 
     init() throws {
@@ -33,9 +33,9 @@ import Timeline
     private func export(_ script: String, until kind: DaemonEvent.Kind) async throws -> (DaemonEvent, ExportEntry) {
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
-        let keeper = try self.bench.keeper(exports: script)
-        let export = try #require(await keeper.enqueue(folder.id, ExportOrder(layout: "tracks")))
-        return try await keeper.running {
+        let store = try self.bench.store(exports: script)
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        return try await store.running {
             let event = try #require(await self.bench.next(kind))
             return (event, try await self.bench.catalogue.export(export.id))
         }
@@ -63,9 +63,9 @@ import Timeline
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
         let script = [50, 99, 100].map { #"echo '{"progress":{"bytesDone":\#($0),"bytesTotal":100}}'"# }
-        let keeper = try self.bench.keeper(exports: script.joined(separator: "\n"))
-        _ = try #require(await keeper.enqueue(folder.id, ExportOrder(layout: "tracks")))
-        let told = try await keeper.running {
+        let store = try self.bench.store(exports: script.joined(separator: "\n"))
+        _ = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let told = try await store.running {
             var told: [String] = []
             for await event in self.bench.events {
                 if event.kind == .exportProgress { told.append(event.details["progress"] ?? "") }
@@ -81,13 +81,13 @@ import Timeline
         // Of a room whose worker died, and that waits for its next one.
         let ours = try self.bench.makeRecording(2, isFinished: false)
         let holder = Mutex<JournalWriter?>(try Self.holding(held))
-        let keeper = try self.bench.keeper()
-        try await keeper.running {
+        let store = try self.bench.store()
+        try await store.running {
             // After the repair of the start, when it waits for who holds the journal.
             let known = self.bench.catalogue
             while try await known.recordings(in: .unfinished).count < 2 { await Task.yield() }
             let reference = RecordingReference(id: ours.id.rawValue, folder: ours.path)
-            await keeper.started(room: "standup", reference, exports: [])
+            await store.started(room: "standup", reference, exports: [])
             try holder.withLock { journal in
                 if let journal { try DaemonBench.finish(journal) }
                 journal = nil
@@ -101,16 +101,16 @@ import Timeline
     /// A room that was left has a worker no more, and its files may still be completed by the one that it had.
     @Test func whatIsStillCompletedIsNotAbandoned() async throws {
         let folder = try self.bench.makeRecording(isFinished: false)
-        let keeper = try self.bench.keeper()
+        let store = try self.bench.store()
         var journal: JournalWriter? = try Self.holding(folder)
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
-        await keeper.started(room: "standup", reference, exports: [])
-        for _ in 0..<3 { await keeper.closeAbandoned(except: []) }
-        #expect(await keeper.active.count == 1 && self.repairs().isEmpty)
+        await store.started(room: "standup", reference, exports: [])
+        for _ in 0..<3 { await store.closeAbandoned(except: []) }
+        #expect(await store.active.count == 1 && self.repairs().isEmpty)
         if let journal { try DaemonBench.finish(journal) }
         journal = nil
-        await keeper.closeAbandoned(except: [])
-        #expect(await keeper.active.isEmpty)
+        await store.closeAbandoned(except: [])
+        #expect(await store.active.isEmpty)
         #expect(self.repairs().map { $0.hasSuffix("--only \(folder.id)") } == [true])
     }
 
@@ -118,8 +118,8 @@ import Timeline
         let folder = try self.bench.makeRecording()
         _ = try await self.bench.catalogue.rebuild()
         #expect(try await self.bench.catalogue.recording(folder.id).state == .finished)
-        let keeper = try self.bench.keeper()
-        try await keeper.running {
+        let store = try self.bench.store()
+        try await store.running {
             let event = try #require(await self.bench.next(.exportFinished))
             #expect(event.recording == folder.id.rawValue)
         }
