@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-public import Matroska
+internal import Matroska
 
 /// What identifies a received track to those who take it.
 public struct ReceivedTrack: Sendable, Hashable {

@@ -2,7 +2,7 @@
 
 internal import Basics
 public import Codecs
-public import Matroska
+internal import Matroska
 internal import Storage
 
 /// The recording of a room: every received track in its own file and the journal beside them, one recording or one after

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-public import Matroska
+internal import Matroska
 internal import Storage
 
 /// One received track as the recorder sees it.

@@ -64,7 +64,9 @@ extension Call {
             } else {
                 self.send(answer, as: .answer(to: self.peer, sdp: answer.text), &context)
                 // Answered all the same: the other one learns from it who we are.
-                if let remote = connection.remote, context.isOtherRecorder(remote) { self.meetOtherRecorder(yields: true, &context) }
+                if let remote = connection.remote, context.isOtherRecorder(remote) {
+                    self.meetOtherRecorder(yields: true, &context)
+                }
             }
         }
     }

@@ -2,8 +2,8 @@
 
 import Basics
 public import Codecs
-public import Matroska
-public import Timeline
+internal import Matroska
+internal import Timeline
 
 /// A received track, as far as it is known before its first unit.
 public struct TrackDescription: Sendable, Hashable {

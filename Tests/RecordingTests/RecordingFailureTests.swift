@@ -60,7 +60,7 @@ import Timeline
         feed.push(video, FedUnit.keyframe(), at: 0)
         feed.failsWith = RecordingError(.journal, Self.noSpace)
         for time in 1...5 as ClosedRange<Int64> { feed.tick(at: time * 50) }
-        #expect(feed.degraded.map(\.reason) == ["no space left"] && feed.degraded.allSatisfy(\.byDisk))
+        #expect(feed.degraded.map(\.reason) == ["no space left"] && feed.degraded.allSatisfy { $0.byDisk })
         #expect(Self.logged(feed).map(\.error.part) == [.journal])
         #expect(feed.status.failure?.part == .journal)
     }

@@ -89,7 +89,7 @@ import Testing
         #expect(files.count { $0.participant == "mallory" } == ParticipantFiles.atOnce + 4)
         #expect(feed.folders.count == 1)
         let told = feed.degraded.map(\.reason)
-        #expect(!feed.degraded.contains(where: \.byDisk), "the disk is fine")
+        #expect(!feed.degraded.contains { $0.byDisk }, "the disk is fine")
         #expect(told.map { $0.contains("mallory begins too many files") } == [true, true], "\(told)")
         feed.end()
     }
@@ -121,7 +121,7 @@ import Testing
         #expect(files.count { $0.participant == "mallory" } <= 12, "\(files.count)")
         #expect(feed.folders.count == 1)
         let told = feed.degraded.map(\.reason)
-        #expect(!feed.degraded.contains(where: \.byDisk), "the disk is fine")
+        #expect(!feed.degraded.contains { $0.byDisk }, "the disk is fine")
         #expect((1...5).contains(told.count) && told.allSatisfy { $0.contains("mallory") }, "\(told)")
         feed.end()
     }

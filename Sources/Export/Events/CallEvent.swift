@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-public import Timeline
+internal import Timeline
 
 /// Something that happened in a call, on the clock of an export.
 public struct CallEvent: Sendable, Hashable, Codable {

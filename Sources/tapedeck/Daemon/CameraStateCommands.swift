@@ -111,10 +111,14 @@ struct SwitchCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Another video source: what `send: { capture: … }` takes, but none.", valueName: "capture"))
+    @Option(
+        help: ArgumentHelp("Another video source: what `send: { capture: … }` takes, but none.", valueName: "capture")
+    )
     var video: MediaSource?
 
-    @Option(help: ArgumentHelp("Another audio source: what `send: { audio: … }` takes, but none.", valueName: "capture"))
+    @Option(
+        help: ArgumentHelp("Another audio source: what `send: { audio: … }` takes, but none.", valueName: "capture")
+    )
     var audio: MediaSource?
 
     @Option(
