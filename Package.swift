@@ -407,7 +407,7 @@ let package = Package(
         .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
         .testTarget(
             name: "GStreamerTests",
-            dependencies: ["CGStreamer", "CTapedeck", "GStreamer", "Timeline"],
+            dependencies: ["CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(

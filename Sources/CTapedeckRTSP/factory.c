@@ -23,7 +23,7 @@ static GstElement *create_element(GstRTSPMediaFactory *self, const GstRTSPUrl *u
     Factory *factory = (Factory *)self;
     if (factory->feed_count == 0) return NULL;
     GstElement *bin = gst_bin_new(NULL);
-    RTSPTimes *times = rtsp_times_new();
+    CTapedeckRTSPTimes *times = CTapedeck_rtsp_times_new();
     for (unsigned index = 0; index < factory->feed_count; index++) {
         char name[8];
         g_snprintf(name, sizeof(name), "pay%u", index);
@@ -31,7 +31,7 @@ static GstElement *create_element(GstRTSPMediaFactory *self, const GstRTSPUrl *u
         GstElement *source = rtsp_source_new(name, factory->feeds[index], times);
         if (source != NULL) gst_bin_add(GST_BIN(bin), source);
     }
-    rtsp_times_unref(times);
+    CTapedeck_rtsp_times_unref(times);
     return bin;
 }
 

@@ -30,6 +30,7 @@ struct RTSPFeed {
     bool has_report;
     int64_t report_time;
     uint32_t report_rtp_time;
+    bool is_keyframe_wanted;
     int64_t last_request;
 };
 
@@ -134,12 +135,24 @@ void rtsp_feed_drain(RTSPFeed *feed) {
 }
 
 void rtsp_feed_request_keyframe(RTSPFeed *feed) {
+    if (!feed->is_video) return;
+    g_mutex_lock(&feed->lock);
+    feed->is_keyframe_wanted = true;
+    g_mutex_unlock(&feed->lock);
+    rtsp_feed_send_request(feed);
+}
+
+void rtsp_feed_send_request(RTSPFeed *feed) {
     int64_t now = g_get_monotonic_time();
     g_mutex_lock(&feed->lock);
-    bool is_due = feed->last_request == 0 || now - feed->last_request >= REQUEST_INTERVAL;
-    if (is_due) feed->last_request = now;
+    bool is_due = feed->is_keyframe_wanted &&
+                  (feed->last_request == 0 || now - feed->last_request >= REQUEST_INTERVAL);
+    if (is_due) {
+        feed->is_keyframe_wanted = false;
+        feed->last_request = now;
+    }
     g_mutex_unlock(&feed->lock);
-    if (!is_due || !feed->is_video) return;
+    if (!is_due) return;
     // An empty receiver report, and a picture loss indication (RFC 4585 section 6.3.1).
     uint8_t packet[20] = {0x80, RTCP_RECEIVER_REPORT, 0, 1, 0, 0, 0, 1, 0x81, RTCP_PAYLOAD_FEEDBACK, 0, 2, 0, 0, 0, 1};
     GST_WRITE_UINT32_BE(packet + 16, feed->ssrc);

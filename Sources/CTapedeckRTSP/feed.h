@@ -26,8 +26,11 @@ GstCaps *rtsp_feed_caps(RTSPFeed *feed);
 bool rtsp_feed_is_video(RTSPFeed *feed);
 /// Throws away what came while nobody was there.
 void rtsp_feed_drain(RTSPFeed *feed);
-/// Asks the worker for a keyframe, at most twice a second. Any thread.
+/// Asks the worker for a keyframe, at most twice a second: who comes sooner after another is asked for with the next
+/// packet that is due. Any thread.
 void rtsp_feed_request_keyframe(RTSPFeed *feed);
+/// Sends a request that came too soon and is due by now. Any thread.
+void rtsp_feed_send_request(RTSPFeed *feed);
 /// When a packet with that RTP time was sampled, in nanoseconds of the sender's clock. FALSE before the first report.
 /// Any thread.
 bool rtsp_feed_sample_time(RTSPFeed *feed, uint32_t rtp_time, int64_t *time);

@@ -4,52 +4,11 @@
 
 // How long nothing may come before clients are told of the stream all the same.
 #define PATIENCE (GST_SECOND / 2)
-// A sender that sets its clock by more is taken anew.
-#define MAXIMUM_AGE ((int64_t)(2 * GST_SECOND))
-
-struct RTSPTimes {
-    gatomicrefcount references;
-    GMutex lock;
-    bool is_set;
-    // From the time of a sample to the pipeline's running time.
-    int64_t offset;
-};
-
-RTSPTimes *rtsp_times_new(void) {
-    RTSPTimes *times = g_new0(RTSPTimes, 1);
-    g_atomic_ref_count_init(&times->references);
-    g_mutex_init(&times->lock);
-    return times;
-}
-
-RTSPTimes *rtsp_times_ref(RTSPTimes *times) {
-    g_atomic_ref_count_inc(&times->references);
-    return times;
-}
-
-void rtsp_times_unref(RTSPTimes *times) {
-    if (!g_atomic_ref_count_dec(&times->references)) return;
-    g_mutex_clear(&times->lock);
-    g_free(times);
-}
-
-// Never later than now: the sinks would wait, and what waits is lost. Moves all streams together.
-static GstClockTime running_time(RTSPTimes *times, int64_t sampled, int64_t now) {
-    g_mutex_lock(&times->lock);
-    int64_t time = sampled + times->offset;
-    if (!times->is_set || time > now || now - time > MAXIMUM_AGE) {
-        times->offset = now - sampled;
-        times->is_set = true;
-        time = now;
-    }
-    g_mutex_unlock(&times->lock);
-    return (GstClockTime)MAX(time, 0);
-}
 
 typedef struct {
     GstBin parent;
     RTSPFeed *feed;
-    RTSPTimes *times;
+    CTapedeckRTSPTimes *times;
     GstElement *udp;
     // Streaming thread.
     bool has_begun;
@@ -71,6 +30,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     (void)pad;
     Source *source = user;
     source->has_begun = true;
+    rtsp_feed_send_request(source->feed);
     GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
     GST_PAD_PROBE_INFO_DATA(info) = buffer;
     uint8_t head[12];
@@ -80,7 +40,8 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     GstClockTime now = GST_BUFFER_DTS_OR_PTS(buffer);
     int64_t sampled;
     if (GST_CLOCK_TIME_IS_VALID(now) && rtsp_feed_sample_time(source->feed, GST_READ_UINT32_BE(head + 4), &sampled)) {
-        GST_BUFFER_PTS(buffer) = GST_BUFFER_DTS(buffer) = running_time(source->times, sampled, (int64_t)now);
+        GST_BUFFER_PTS(buffer) = (GstClockTime)CTapedeck_rtsp_times_place(source->times, sampled, (int64_t)now);
+        GST_BUFFER_DTS(buffer) = GST_BUFFER_PTS(buffer);
     }
     GST_OBJECT_LOCK(source);
     source->has_packet = true;
@@ -155,7 +116,7 @@ static void source_get_property(GObject *object, guint property, GValue *value, 
 static void source_finalize(GObject *object) {
     Source *source = (Source *)object;
     g_clear_pointer(&source->feed, rtsp_feed_unref);
-    g_clear_pointer(&source->times, rtsp_times_unref);
+    g_clear_pointer(&source->times, CTapedeck_rtsp_times_unref);
     G_OBJECT_CLASS(source_parent_class)->finalize(object);
 }
 
@@ -177,12 +138,12 @@ static void source_class_init(SourceClass *class) {
 
 static void source_init(Source *source) { source->udp = NULL; }
 
-GstElement *rtsp_source_new(const char *name, RTSPFeed *feed, RTSPTimes *times) {
+GstElement *rtsp_source_new(const char *name, RTSPFeed *feed, CTapedeckRTSPTimes *times) {
     GstElement *udp = gst_element_factory_make("udpsrc", NULL);
     if (udp == NULL) return NULL;
     Source *source = g_object_new(source_get_type(), "name", name, NULL);
     source->feed = rtsp_feed_ref(feed);
-    source->times = rtsp_times_ref(times);
+    source->times = CTapedeck_rtsp_times_ref(times);
     source->udp = udp;
     g_object_set(udp, "socket", rtsp_feed_socket(feed), "close-socket", FALSE, "caps", rtsp_feed_caps(feed), "timeout",
                  (guint64)PATIENCE, NULL);

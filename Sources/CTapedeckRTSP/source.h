@@ -5,16 +5,10 @@
 #ifndef CTAPEDECK_RTSP_SOURCE_H
 #define CTAPEDECK_RTSP_SOURCE_H
 
+#include "CTapedeckRTSPTimes.h"
 #include "feed.h"
 
-/// What the streams of one media have in common: the way from the sender's clock to that of the pipeline.
-typedef struct RTSPTimes RTSPTimes;
-
-RTSPTimes *rtsp_times_new(void);
-RTSPTimes *rtsp_times_ref(RTSPTimes *times);
-void rtsp_times_unref(RTSPTimes *times);
-
 /// A floating element. PLI and FIR of clients reach the feed; a stream that is silent makes a gap, so that nobody waits.
-GstElement *rtsp_source_new(const char *name, RTSPFeed *feed, RTSPTimes *times);
+GstElement *rtsp_source_new(const char *name, RTSPFeed *feed, CTapedeckRTSPTimes *times);
 
 #endif

@@ -13,6 +13,7 @@ import socket
 import statistics
 import struct
 import time
+import urllib.parse
 
 import media
 import pylibsrtp
@@ -153,6 +154,65 @@ class Receiver:
     def has_keyframe(self):
         """Whether a VP8 keyframe begins among the packets (RFC 7741 section 4.3: S bit, partition 0, then P of RFC 6386)."""
         return any(vp8_is_key(payload) for *_, payload in self.packets)
+
+
+class RTSPClient:
+    """A client of an RTSP server without users, whose packets come between its answers (RFC 2326 section 10.12)."""
+
+    def __init__(self, url):
+        self.url = url
+        parts = urllib.parse.urlsplit(url)
+        self.connection = socket.create_connection((parts.hostname, parts.port), timeout=LIMIT)
+        self.stream = self.connection.makefile("rb")
+        self.number, self.session = 0, {}
+
+    def close(self):
+        self.stream.close()
+        self.connection.close()
+
+    def set_up(self):
+        """Asks for all streams; channels 0, 2, ... are theirs in the order of the description."""
+        description = self.ask("DESCRIBE", self.url, {"Accept": "application/sdp"})
+        controls = re.findall(r"a=control:(?!\*)(\S+)", description)
+        for index, control in enumerate(controls):
+            url = control if "://" in control else f"{self.url}/{control}"
+            self.ask("SETUP", url, {"Transport": f"RTP/AVP/TCP;unicast;interleaved={2 * index}-{2 * index + 1}"})
+        return re.findall(r"m=(\w+)", description)
+
+    def ask(self, method, url, fields=None):
+        """The body of the answer."""
+        self.number += 1
+        lines = [f"{method} {url} RTSP/1.0", f"CSeq: {self.number}",
+                 *(f"{name}: {value}" for name, value in {**self.session, **(fields or {})}.items())]
+        self.connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        while (start := self.stream.read(1)) == b"$":
+            self.read_frame()
+        head = [start + self.stream.readline()]
+        assert b" 200 " in head[0], head[0]
+        while (line := self.stream.readline().strip()):
+            head.append(line)
+        answer = dict(line.decode().split(": ", 1) for line in head[1:])
+        if "Session" in answer:
+            self.session = {"Session": answer["Session"].split(";")[0]}
+        return self.stream.read(int(answer.get("Content-Length", 0))).decode()
+
+    def read_frame(self):
+        """Channel and packet that follow a dollar sign."""
+        channel, size = struct.unpack("!BH", self.stream.read(3))
+        return channel, self.stream.read(size)
+
+    def packet(self):
+        assert self.stream.read(1) == b"$"
+        return self.read_frame()
+
+    def wait_for_keyframe(self, channel):
+        """Reads until a VP8 keyframe begins."""
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            number, packet = self.packet()
+            if number == channel and vp8_is_key(packet[12:]):
+                return
+        raise AssertionError("no keyframe")
 
 
 def rtcp_packets(data):

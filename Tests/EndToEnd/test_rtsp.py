@@ -43,7 +43,7 @@ class Service:
         return f"{self.scheme}://{user}127.0.0.1:{self.port}/" + "/".join(path)
 
     def participants(self, count=1):
-        """Ids of those who are sent with pictures and sound, when there are so many."""
+        """Ids of those who are sent with video and audio, when there are so many."""
         def are_there():
             outputs = self.daemon.room("standup")["status"].get("outputs") or []
             sessions = [session for output in outputs if output["name"] == "rtsp participants"
@@ -73,9 +73,10 @@ def ffmpeg(stage, url, output, *flags, transport="tcp", name="ffmpeg"):
 
 def gstreamer(stage, url, output, depayloader="rtpvp8depay"):
     return stage.start("gstreamer", "gst-launch-1.0", "-e", "rtspsrc", f"location={url}", "latency=500",
-                       "buffer-mode=none", "name=s", "s.", "!", "application/x-rtp,media=video", "!", depayloader, "!", "queue", "!",
-                       "matroskamux", "name=m", "!", "filesink", f"location={output}", "s.", "!",
-                       "application/x-rtp,media=audio", "!", "rtpopusdepay", "!", "opusparse", "!", "queue", "!", "m.")
+                       "buffer-mode=none", "name=s", "s.", "!", "application/x-rtp,media=video", "!", depayloader,
+                       "request-keyframe=true", "!", "queue", "!", "matroskamux", "name=m", "!", "filesink",
+                       f"location={output}", "s.", "!", "application/x-rtp,media=audio", "!", "rtpopusdepay", "!",
+                       "opusparse", "!", "queue", "!", "m.")
 
 
 def received_by_gstreamer(stage, url, output, depayloader="rtpvp8depay", least=rtp.SOME_SECONDS):
@@ -146,6 +147,22 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     assert_counters(folder / "call.mkv", video["index"], losses_in(folder), daemon.process.story())
     assert daemon.worker("standup") == worker
     assert PASSWORD not in daemon.process.messages
+
+
+def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True})
+    participant, = service.participants()
+    url = service.url("standup", participant)
+    with contextlib.closing(rtp.RTSPClient(url)) as first, contextlib.closing(rtp.RTSPClient(url)) as second:
+        video = 2 * first.set_up().index("video")
+        second.set_up()
+        first.ask("PLAY", url)
+        first.wait_for_keyframe(video)
+        # He missed the one that was asked for just now.
+        second.ask("PLAY", url)
+        second.wait_for_keyframe(video)
 
 
 @pytest.mark.parametrize("codec", ["h264", pytest.param("vp9", marks=pytest.mark.long)])

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "CTapedeckRTSPTimes.h"
+
 /// A server that listens.
 typedef struct CTapedeckRTSPServer CTapedeckRTSPServer;
 
