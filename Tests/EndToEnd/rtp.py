@@ -205,14 +205,19 @@ class RTSPClient:
         assert self.stream.read(1) == b"$"
         return self.read_frame()
 
-    def wait_for_keyframe(self, channel):
-        """Reads until a VP8 keyframe begins."""
+    def wait_for_keyframe(self, channel, pictures=None):
+        """Reads until a VP8 keyframe begins. False if there is none among so many pictures."""
         deadline = time.monotonic() + LIMIT
-        while time.monotonic() < deadline:
+        while pictures != 0:
+            assert time.monotonic() < deadline, "no keyframe"
             number, packet = self.packet()
-            if number == channel and vp8_is_key(packet[12:]):
-                return
-        raise AssertionError("no keyframe")
+            if number != channel:
+                continue
+            if vp8_is_key(packet[12:]):
+                return True
+            if pictures and packet[1] & 0x80:
+                pictures -= 1
+        return False
 
 
 def rtcp_packets(data):

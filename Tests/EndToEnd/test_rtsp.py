@@ -150,19 +150,24 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
 
 
 def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
-    server = stage.serve()
-    start_camera(stage, server)
+    # aiortc sends keyframes to those who ask only.
+    server = stage.room_server(5)
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "vp8", "--size", "320x180")
     service = Service(stage, server, {"video": True})
     participant, = service.participants()
     url = service.url("standup", participant)
-    with contextlib.closing(rtp.RTSPClient(url)) as first, contextlib.closing(rtp.RTSPClient(url)) as second:
-        video = 2 * first.set_up().index("video")
-        second.set_up()
+    with contextlib.ExitStack() as stack:
+        first, *others = (stack.enter_context(contextlib.closing(rtp.RTSPClient(url))) for _ in range(4))
+        video, *_ = (2 * client.set_up().index("video") for client in (first, *others))
         first.ask("PLAY", url)
         first.wait_for_keyframe(video)
-        # He missed the one that was asked for just now.
-        second.ask("PLAY", url)
-        second.wait_for_keyframe(video)
+        # Until all that was asked for has come.
+        while first.wait_for_keyframe(video, 60):
+            pass
+        for client in others:
+            # Each missed the one that was asked for just now.
+            client.ask("PLAY", url)
+            client.wait_for_keyframe(video)
 
 
 @pytest.mark.parametrize("codec", ["h264", pytest.param("vp9", marks=pytest.mark.long)])

@@ -39,7 +39,7 @@ extension AllGStreamer {
             let times = Times()
             #expect(times.place(1000, after: 10) == 1010)
             // Three seconds late, and a little less with each packet.
-            for number in Int64(0) ..< 300 {
+            for number in Int64(0)..<300 {
                 #expect(times.place(2000 + 20 * number, after: 3000 - 10 * number) == 2010 + 20 * number)
             }
         }
@@ -48,7 +48,7 @@ extension AllGStreamer {
         func aClockThatIsSetBackIsTakenAnew() {
             let times = Times()
             #expect(times.place(20000, after: 0) == 20000)
-            for number in Int64(1) ... 501 {
+            for number in Int64(1)...501 {
                 #expect(times.place(10000 + 20 * number, after: 10000) == 10000 + 20 * number)
             }
             #expect(times.place(20040, after: 10000) == 30040)
