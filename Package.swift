@@ -72,7 +72,9 @@ let package = Package(
         .target(
             name: "CTapedeckRTSP",
             dependencies: ["CGStreamerRTSP"],
-            linkerSettings: [.linkedLibrary("gio-2.0"), .linkedLibrary("gstsdp-1.0")]
+            linkerSettings: [
+                .linkedLibrary("gio-2.0"), .linkedLibrary("gstrtsp-1.0"), .linkedLibrary("gstsdp-1.0"),
+            ]
         ),
 
         // Pure: value types, no I/O, no clocks, no C

@@ -7,6 +7,10 @@ static const char FEED[] = "tapedeck-feed";
 // Clients put sound and pictures together by reports; five seconds, as is usual, is long to wait for it.
 #define REPORT_INTERVAL ((guint64)(GST_SECOND / 2))
 
+// Packets that may wait for the clients of one way of sending, by TCP or by UDP: some seconds of video.
+#define MAXIMUM_WAITING 4096u
+#define LEAKY_DOWNSTREAM 2
+
 typedef struct {
     GstRTSPMediaFactory parent;
     RTSPFeed *feeds[RTSP_MAXIMUM_FEEDS];
@@ -43,8 +47,24 @@ static char *gen_key(GstRTSPMediaFactory *self, const GstRTSPUrl *url) {
 
 static void release_feed(gpointer feed) { rtsp_feed_unref(feed); }
 
+// GstRTSPStream puts a queue for one buffer before the sink of each way: TCP clients that take nothing would hold up those
+// by UDP.
+static void on_element(GstBin *bin, GstElement *element, gpointer user) {
+    (void)bin;
+    (void)user;
+    GstElementFactory *factory = gst_element_get_factory(element);
+    if (factory == NULL || g_strcmp0(GST_OBJECT_NAME(factory), "queue") != 0) return;
+    g_object_set(element, "max-size-buffers", MAXIMUM_WAITING, "leaky", LEAKY_DOWNSTREAM, NULL);
+}
+
 static void on_prepared(GstRTSPMedia *media, gpointer user) {
     (void)user;
+    GstRTSPStream *first = gst_rtsp_media_get_stream(media, 0);
+    GstBin *bin = first == NULL ? NULL : gst_rtsp_stream_get_joined_bin(first);
+    if (bin != NULL) {
+        g_signal_connect(bin, "element-added", G_CALLBACK(on_element), NULL);
+        gst_object_unref(bin);
+    }
     for (guint index = 0; index < gst_rtsp_media_n_streams(media); index++) {
         GObject *session = gst_rtsp_stream_get_rtpsession(gst_rtsp_media_get_stream(media, index));
         if (session == NULL) continue;

@@ -2,6 +2,10 @@
 
 #include "server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "factory.h"
 #include "paths.h"
 
@@ -10,6 +14,9 @@ enum {
     MAXIMUM_BODY = 16 * 1024,
     CLIENT_THREADS = 2,
     HOUSEKEEPING_SECONDS = 2,
+    // What a client by TCP may leave lying, and for how long it may take nothing of it.
+    SEND_BUFFER = 512 * 1024,
+    LONGEST_STALL_MILLISECONDS = 10000,
 };
 
 static const char REALM[] = "tapedeck";
@@ -27,6 +34,15 @@ static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer use
     if (context->media != NULL) rtsp_media_request_keyframe(context->media);
 }
 
+// A client that stops reading is closed by the kernel (tcp(7), TCP_USER_TIMEOUT).
+static void bound_waiting(GstRTSPClient *client) {
+    GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
+    GSocket *socket = connection == NULL ? NULL : gst_rtsp_connection_get_write_socket(connection);
+    if (socket == NULL) return;
+    g_socket_set_option(socket, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER, NULL);
+    g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, LONGEST_STALL_MILLISECONDS, NULL);
+}
+
 static gboolean close_client(gpointer client) {
     gst_rtsp_client_close(client);
     return G_SOURCE_REMOVE;
@@ -37,6 +53,7 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
     bool is_too_many = (unsigned)g_atomic_int_add(&server->clients, 1) >= server->maximum_clients;
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), server);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
+    bound_waiting(client);
     if (!is_too_many) return;
     // It is taken into the books after this signal.
     GSource *source = g_idle_source_new();

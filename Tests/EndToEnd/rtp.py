@@ -159,16 +159,29 @@ class Receiver:
 class RTSPClient:
     """A client of an RTSP server without users, whose packets come between its answers (RFC 2326 section 10.12)."""
 
-    def __init__(self, url):
+    def __init__(self, url, receive_buffer=None):
         self.url = url
         parts = urllib.parse.urlsplit(url)
-        self.connection = socket.create_connection((parts.hostname, parts.port), timeout=LIMIT)
+        self.connection = socket.socket()
+        self.connection.settimeout(LIMIT)
+        if receive_buffer:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.connection.connect((parts.hostname, parts.port))
         self.stream = self.connection.makefile("rb")
         self.number, self.session = 0, {}
 
     def close(self):
         self.stream.close()
         self.connection.close()
+
+    def wait_for_end(self):
+        """Until the server has no connection any more, without reading. Nobody is told of that who sends nothing."""
+        deadline = time.monotonic() + LIMIT
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < deadline:
+                self.connection.send(b"\r\n")
+                time.sleep(0.5)
+            raise AssertionError("the server has not closed")
 
     def set_up(self):
         """Asks for all streams; channels 0, 2, ... are theirs in the order of the description."""

@@ -10,7 +10,7 @@ import time
 
 import media
 import pytest
-from daemon import WHOLE, Daemon, children
+from daemon import WHOLE, Daemon
 from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
 from harness import LIMIT, dropped_datagrams, json_objects, room_url
 
@@ -134,12 +134,11 @@ def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
     daemon.wait_for_phase("standup", "joined")
     peer = camera(stage, server, "one", CALL)
     daemon.wait_for_recording("standup")
-    workers = children(daemon.process.process.pid)
-    assert len(workers) == 1
+    worker = daemon.worker("standup")
     # The worker's files are torn as well: both die at the same instant, as in a power cut.
-    os.kill(workers[0], signal.SIGSTOP)
+    os.kill(worker, signal.SIGSTOP)
     os.kill(daemon.process.process.pid, signal.SIGKILL)
-    os.kill(workers[0], signal.SIGKILL)
+    os.kill(worker, signal.SIGKILL)
     daemon.process.wait()
     copy = stage.folder / "copy"
     shutil.copytree(daemon.storage, copy)
@@ -175,7 +174,7 @@ def test_a_worker_ends_when_its_supervisor_is_gone(stage):
     daemon = Daemon(stage, {name: room(server, name) for name in ("a", "b")})
     for name in ("a", "b"):
         daemon.wait_for_phase(name, "joined")
-    workers = children(daemon.process.process.pid)
+    workers = {daemon.worker(name) for name in ("a", "b")}
     assert len(workers) == 2
     os.kill(daemon.process.process.pid, signal.SIGKILL)
     deadline = time.monotonic() + LIMIT
@@ -190,7 +189,7 @@ def test_what_a_worker_finished_alone_is_exported_by_the_next_daemon(stage):
     daemon.wait_for_phase("standup", "joined")
     peer = camera(stage, server, "one", CALL)
     daemon.wait_for_recording("standup")
-    worker, = children(daemon.process.process.pid)
+    worker = daemon.worker("standup")
     os.kill(daemon.process.process.pid, signal.SIGKILL)
     daemon.process.wait()
     journal, = (daemon.storage / "recordings" / "standup").glob("*/journal.jsonl")

@@ -170,6 +170,24 @@ def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
             client.wait_for_keyframe(video)
 
 
+def test_who_stops_reading_is_closed_and_costs_the_others_nothing(stage):
+    server = stage.serve()
+    start_camera(stage, server, "--size", "640x360", "--bitrate", "4M")
+    service = Service(stage, server, {"video": True})
+    participant, = service.participants()
+    url = service.url("standup", participant)
+    with contextlib.closing(rtp.RTSPClient(url, receive_buffer=4096)) as idle:
+        idle.set_up()
+        idle.ask("PLAY", url)
+        received = stage.folder / "udp.mkv"
+        reader = ffmpeg(stage, url, received, transport="udp")
+        rtp.wait_until_received(reader, received, 16 * rtp.SOME_SECONDS)
+        idle.wait_for_end()
+    reader.signal(signal.SIGINT)
+    reader.wait(LIMIT)
+    rtp.assert_received(received, 5, reader.story())
+
+
 @pytest.mark.parametrize("codec", ["h264", pytest.param("vp9", marks=pytest.mark.long)])
 def test_other_codecs_are_read(stage, codec):
     server = stage.serve()

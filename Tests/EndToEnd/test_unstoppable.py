@@ -12,7 +12,7 @@ import time
 
 import media
 import pytest
-from daemon import WHOLE, Daemon, children, resident
+from daemon import WHOLE, Daemon, resident
 from figures import A_FEW, AUDIO_PACKET, SLACK, assert_plays, assert_readable
 from harness import LIMIT, dropped_datagrams, json_objects, room_url
 
@@ -77,7 +77,6 @@ def test_a_stall_of_a_minute_ends_no_worker_and_no_recording(stage, who):
     workers = {name: daemon.worker(name) for name in names}
     recordings = {name: daemon.room(name)["status"]["recording"]["id"] for name in names}
     supervisor = daemon.process.process.pid
-    assert sorted(children(supervisor)) == sorted(workers.values())
     stopped = [supervisor, *(workers.values() if who == "all" else [])]
     for process in stopped:
         os.kill(process, signal.SIGSTOP)
