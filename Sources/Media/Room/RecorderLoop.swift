@@ -164,8 +164,8 @@ struct RecorderLoop: ~Copyable {
         case .requestKeyframe(let track):
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):
-            // A thread of its own, which waits for the disk: the session wants only so many at a time.
-            DispatchQueue(label: "recorder.completion").async { [exchange = self.exchange] in
+            // On threads that wait for the disk: the session wants only so many at a time, and the process has only so many.
+            CompletionThreads.shared.run { [exchange = self.exchange] in
                 var failure: RecordingError?
                 do throws(RecordingError) {
                     try completion.perform()
