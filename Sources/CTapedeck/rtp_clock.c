@@ -6,10 +6,18 @@
 
 #include "CTapedeckReceive.h"
 
-int64_t CTapedeck_monotonic_nanoseconds(void) {
+static int64_t nanoseconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t CTapedeck_monotonic_nanoseconds(void) { return nanoseconds_of(CLOCK_MONOTONIC); }
+
+int64_t CTapedeck_suspended_nanoseconds(void) {
+    // In this order a thread that stands still between the two has slept less, never more.
+    int64_t since_start = nanoseconds_of(CLOCK_BOOTTIME);
+    return since_start - nanoseconds_of(CLOCK_MONOTONIC);
 }
 
 int64_t rtp_clock_arrival(GstBuffer *packet, int64_t base, int64_t now) {

@@ -59,7 +59,7 @@ static void let_in(CTapedeckSourceGuard *guard, uint32_t ssrc) {
     atomic_store_explicit(&guard->sources_known, g_hash_table_size(guard->known), memory_order_relaxed);
 }
 
-// A source that an authentic packet names.
+// A source for which an authentic packet reports.
 static bool may_be_named(CTapedeckSourceGuard *guard, uint32_t ssrc) {
     if (is_known(guard, ssrc)) return true;
     if (!has_room(guard)) return false;
@@ -175,75 +175,106 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     return GST_PAD_PROBE_OK;
 }
 
-// Takes the contributing sources off: the fixed header moves up to what follows them (RFC 3550 section 5.1).
-static GstBuffer *without_contributors(GstBuffer *packet, gsize count) {
+// Streaming thread, behind decryption: rtpsession keeps contributing sources too, and nobody here wants them. The fixed header
+// moves up to what follows them (RFC 3550 section 5.1).
+static GstPadProbeReturn on_media(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    (void)user;
+    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
+    uint8_t first;
+    if (gst_buffer_extract(packet, 0, &first, 1) != 1 || (first & 0x0F) == 0) return GST_PAD_PROBE_OK;
+    gsize length = (first & 0x0F) * 4;
+    if (gst_buffer_get_size(packet) < FIXED_HEADER_SIZE + length) return GST_PAD_PROBE_DROP;
     packet = gst_buffer_make_writable(packet);
+    GST_PAD_PROBE_INFO_DATA(info) = packet;
     GstMapInfo map;
-    if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return packet;
-    gsize length = count * 4;
+    if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return GST_PAD_PROBE_DROP;
     memmove(map.data + length, map.data, FIXED_HEADER_SIZE);
     map.data[length] &= 0xF0;
     gst_buffer_unmap(packet, &map);
     gst_buffer_resize(packet, (gssize)length, -1);
-    return packet;
-}
-
-// Streaming thread, behind decryption: rtpsession keeps contributing sources too.
-static GstPadProbeReturn on_media(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
-    (void)pad;
-    CTapedeckSourceGuard *guard = user;
-    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    uint8_t header[FIXED_HEADER_SIZE + 15 * 4];
-    if (gst_buffer_extract(packet, 0, header, 1) != 1 || (header[0] & 0x0F) == 0) return GST_PAD_PROBE_OK;
-    gsize count = header[0] & 0x0F;
-    gsize size = FIXED_HEADER_SIZE + count * 4;
-    if (gst_buffer_extract(packet, 0, header, size) != size) return GST_PAD_PROBE_DROP;
-    for (gsize offset = FIXED_HEADER_SIZE; offset < size; offset += 4) {
-        if (may_be_named(guard, GST_READ_UINT32_BE(header + offset))) continue;
-        note_refused(guard);
-        GST_PAD_PROBE_INFO_DATA(info) = without_contributors(packet, count);
-        break;
-    }
     return GST_PAD_PROBE_OK;
 }
 
-static bool names_known(CTapedeckSourceGuard *guard, GstRTCPPacket *packet) {
-    guint32 ssrc = 0;
-    switch (gst_rtcp_packet_get_type(packet)) {
+// The size of a chunk of SDES with what fills its last word; 0 if it does not end (RFC 3550 section 6.5).
+static gsize chunk_size(const uint8_t *chunk, gsize size) {
+    gsize end = 4;
+    while (end < size && chunk[end] != 0) {
+        if (size - end < 2) return 0;
+        end += 2u + chunk[end + 1];
+    }
+    // At least one zero, and as many as the word has room for.
+    end = (end / 4 + 1) * 4;
+    return end <= size ? end : 0;
+}
+
+// Takes off an SDES packet whom the guard does not know, and its padding; returns its new size, 0 if nobody is left.
+static gsize keep_known_chunks(CTapedeckSourceGuard *guard, uint8_t *packet, gsize size) {
+    unsigned left = packet[0] & 0x1F;
+    unsigned kept = 0;
+    gsize written = 4;
+    for (gsize read = 4; left > 0 && size - read >= 8; left -= 1) {
+        gsize chunk = chunk_size(packet + read, size - read);
+        if (chunk == 0) break;
+        if (is_known(guard, GST_READ_UINT32_BE(packet + read))) {
+            memmove(packet + written, packet + read, chunk);
+            written += chunk;
+            kept += 1;
+        }
+        read += chunk;
+    }
+    if (kept == 0) return 0;
+    packet[0] = (uint8_t)(0x80 | kept);
+    GST_WRITE_UINT16_BE(packet + 2, (uint16_t)(written / 4 - 1));
+    return written;
+}
+
+static bool names_known(CTapedeckSourceGuard *guard, const uint8_t *packet, gsize size) {
+    switch (packet[1]) {
         case GST_RTCP_TYPE_SR:
-            gst_rtcp_packet_sr_get_sender_info(packet, &ssrc, NULL, NULL, NULL, NULL);
-            return may_be_named(guard, ssrc);
         case GST_RTCP_TYPE_RR:
-            return may_be_named(guard, gst_rtcp_packet_rr_get_ssrc(packet));
-        case GST_RTCP_TYPE_SDES:
-            for (gboolean more = gst_rtcp_packet_sdes_first_item(packet); more;
-                 more = gst_rtcp_packet_sdes_next_item(packet)) {
-                if (!may_be_named(guard, gst_rtcp_packet_sdes_get_ssrc(packet))) return false;
-            }
-            return true;
+            return size >= 8 && may_be_named(guard, GST_READ_UINT32_BE(packet + 4));
         default:
             // Of what these name, rtpsession only looks for what it has.
             return true;
     }
 }
 
-// Streaming thread, behind decryption: one datagram has room for two hundred sources.
+// Leaves of a compound packet what does not describe unknown sources; returns its new size. 0 if nothing is left, if it is
+// damaged, or if it reports for a source beyond.
+static gsize keep_known(CTapedeckSourceGuard *guard, uint8_t *bytes, gsize size) {
+    gsize written = 0;
+    for (gsize read = 0; size - read >= 4;) {
+        uint8_t *packet = bytes + read;
+        gsize length = (GST_READ_UINT16_BE(packet + 2) + 1u) * 4;
+        if (length > size - read) return 0;
+        if (!names_known(guard, packet, length)) {
+            note_refused(guard);
+            return 0;
+        }
+        read += length;
+        if (packet[1] == GST_RTCP_TYPE_SDES) length = keep_known_chunks(guard, packet, length);
+        memmove(bytes + written, packet, length);
+        written += length;
+    }
+    return written;
+}
+
+// Streaming thread, behind decryption: one datagram has room for two hundred sources, and rtpsession makes one of each that is
+// described. Who sends is known by then: what describes others is of no use here.
 static GstPadProbeReturn on_control(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
     CTapedeckSourceGuard *guard = user;
-    GstRTCPBuffer rtcp = GST_RTCP_BUFFER_INIT;
-    GstRTCPPacket packet;
-    if (!gst_rtcp_buffer_map(GST_PAD_PROBE_INFO_BUFFER(info), GST_MAP_READ, &rtcp)) return GST_PAD_PROBE_DROP;
-    bool passes = true;
-    gboolean more = gst_rtcp_buffer_get_first_packet(&rtcp, &packet);
-    while (more && passes) {
-        passes = names_known(guard, &packet);
-        more = gst_rtcp_packet_move_to_next(&packet);
-    }
-    gst_rtcp_buffer_unmap(&rtcp);
-    if (passes) return GST_PAD_PROBE_OK;
-    note_refused(guard);
-    return GST_PAD_PROBE_DROP;
+    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
+    GstMapInfo map;
+    packet = gst_buffer_make_writable(packet);
+    GST_PAD_PROBE_INFO_DATA(info) = packet;
+    if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return GST_PAD_PROBE_DROP;
+    gsize size = keep_known(guard, map.data, map.size);
+    gst_buffer_unmap(packet, &map);
+    if (size == 0) return GST_PAD_PROBE_DROP;
+    gst_buffer_set_size(packet, (gssize)size);
+    return GST_PAD_PROBE_OK;
 }
 
 static void watch(CTapedeckSourceGuard *guard, GstElement *srtpdec, const char *name, GstPadProbeCallback probe) {

@@ -47,6 +47,8 @@ struct JournalFacts {
         var endNanoseconds: Int64
         /// How long it lasted.
         var nanoseconds: Int64
+        /// Whether the machine was suspended, and the clock of the recording stood still as well.
+        var isSuspension: Bool
     }
 
     /// The recording's id, if the journal tells.
@@ -130,7 +132,7 @@ struct JournalFacts {
         if record.name == "stalled", let lasted = record.lastedNanoseconds, lasted > 0,
             self.stalls.count < Self.maximumStalls
         {
-            self.stalls.append(Stall(endNanoseconds: now, nanoseconds: lasted))
+            self.stalls.append(Stall(endNanoseconds: now, nanoseconds: lasted, isSuspension: record.isSuspension))
         }
         let kind = Self.pauseBeginnings[record.name] ?? Self.pauseEnds[record.name]
         guard let kind else { return }

@@ -197,9 +197,11 @@ extension RecordingExamination {
             let after = stall.endNanoseconds.subtractingReportingOverflow(
                 self.contents.started?.monotonicNanoseconds ?? 0
             )
-            let place = after.overflow ? "" : ", until \(after.partialValue / 1_000_000) ms after the beginning"
+            let until = stall.isSuspension ? "" : "until "
+            let place = after.overflow ? "" : ", \(until)\(after.partialValue / 1_000_000) ms after the beginning"
+            let what = stall.isSuspension ? "the machine was suspended" : "the recorder stood still"
             let length = "\(stall.nanoseconds / 1_000_000) ms"
-            self.note(.gap, .stalled, "the recorder stood still for \(length)\(place): what was sent then is missing")
+            self.note(.gap, .stalled, "\(what) for \(length)\(place): what was sent then is missing")
         }
     }
 

@@ -49,6 +49,12 @@ public enum Runtime {
         CTapedeck_monotonic_nanoseconds()
     }
 
+    /// How long the machine was suspended since it started, in nanoseconds: what `CLOCK_BOOTTIME` is ahead of
+    /// `CLOCK_MONOTONIC`, about.
+    public static var suspendedNanoseconds: Int64 {
+        CTapedeck_suspended_nanoseconds()
+    }
+
     /// The calling thread, and every one that it starts from now on, gets the disk when nobody else wants it.
     ///
     /// For work that must not make recordings wait (ioprio_set(2), class idle).

@@ -283,11 +283,13 @@ struct ActiveRecording: Sendable {
     }
 
     /// Journals that nothing could be taken for so long until now.
-    func stoodStill(for duration: Duration, _ now: Int64) {
-        self.journal.note(
-            .marker(Marker(name: "stalled", lastedNanoseconds: duration.nanoseconds)),
-            monotonicNanoseconds: now
+    func stoodStill(for duration: Duration, _ isSuspended: Bool, _ now: Int64) {
+        let marker = Marker(
+            name: "stalled",
+            text: isSuspended ? Marker.suspended : nil,
+            lastedNanoseconds: duration.nanoseconds
         )
+        self.journal.note(.marker(marker), monotonicNanoseconds: now)
     }
 
     /// Journals what people say of the recording now.

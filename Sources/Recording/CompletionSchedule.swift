@@ -4,8 +4,8 @@ internal import Storage
 
 /// Which files and recordings that are over are completed now.
 ///
-/// Completing waits for the disk and for nothing else: files are completed side by side, as many as a disk and a process
-/// bear. The end of a recording comes after all its files, and after the end of the recording before it.
+/// Completing waits for the disk and for nothing else: files are completed side by side, as many as a disk bears. The end
+/// of a recording comes after all its files, and after the end of the recording before it.
 struct CompletionSchedule: Sendable {
     /// Files that are completed at a time.
     static let mostFiles = 16

@@ -58,15 +58,16 @@ extension RecordingSession {
     }
 
     /// The process stood still until now: what was sent meanwhile was taken by nobody.
-    public mutating func stoodStill(for duration: Duration) {
+    ///
+    /// - Parameter isSuspended: whether the machine did, and its monotonic clock with it.
+    public mutating func stoodStill(for duration: Duration, isSuspended: Bool = false) {
         guard self.machine.phase == .recording, let recording = self.recording else { return }
         let now = self.now
-        self.older?.stoodStill(for: duration, now)
-        recording.stoodStill(for: duration, now)
+        self.older?.stoodStill(for: duration, isSuspended, now)
+        recording.stoodStill(for: duration, isSuspended, now)
         let tenths = (duration.nanoseconds + 50_000_000) / 100_000_000
-        let reason = """
-            the recorder stood still for \(tenths / 10).\(tenths % 10) s: what was sent meanwhile is missing
-            """
+        let what = isSuspended ? "the machine was suspended" : "the recorder stood still"
+        let reason = "\(what) for \(tenths / 10).\(tenths % 10) s: what was sent meanwhile is missing"
         self.actions.append(.tellDegraded(recording.folder, part: recording.part, reason: reason, byDisk: false))
     }
 

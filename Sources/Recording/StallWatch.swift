@@ -4,17 +4,20 @@
 ///
 /// A recorder takes something every few milliseconds, or finds every 100 ms that there is nothing. A disk that stops it
 /// is no stall: what came meanwhile waits in the queue, and has arrived in the time in question. Pure; instants are
-/// nanoseconds of one monotonic clock.
+/// nanoseconds of one monotonic clock, which stands still while the machine is suspended.
 public struct StallWatch: Sendable, Hashable {
     /// A busy machine is not that late, and connections outlive less.
     private static let limit: Int64 = 5_000_000_000
 
     /// The latest instant at which something is known to have come, or nothing.
     private var lastSign: Int64
+    /// How long the machine had been suspended when that was told last.
+    private var lastSuspended: Int64
 
-    /// A watch of a process that runs now.
-    public init(at now: Int64) {
+    /// A watch of a process that runs now, on a machine that was suspended for so long, in nanoseconds, since it started.
+    public init(at now: Int64, suspended: Int64) {
         self.lastSign = now
+        self.lastSuspended = suspended
     }
 
     /// The process did something until an instant, however long that took: a disk that stops it is no stall.
@@ -30,5 +33,15 @@ public struct StallWatch: Sendable, Hashable {
         guard !overflow, silence > 0 else { return nil }
         self.lastSign = instant
         return silence >= Self.limit ? .nanoseconds(silence) : nil
+    }
+
+    /// For how long, in nanoseconds, the machine was suspended since it started, all times together.
+    ///
+    /// - Returns: for how long since that was told last; nil if that is too short to be told.
+    public mutating func suspended(for total: Int64) -> Duration? {
+        let (length, overflow) = total.subtractingReportingOverflow(self.lastSuspended)
+        guard !overflow, length >= Self.limit else { return nil }
+        self.lastSuspended = total
+        return .nanoseconds(length)
     }
 }

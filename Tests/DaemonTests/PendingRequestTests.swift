@@ -75,6 +75,17 @@ import Testing
         )
     }
 
+    @Test func isNotRefusedWithAnImageOfSomebodyElse() async {
+        let events: [WorkerEvent] = ["q", nil, "p"].map {
+            .commandFailed(room: "a", command: "thumbnail", participant: $0, reason: "no \($0 ?? "images")")
+        }
+        #expect(
+            await Self.hear(.thumbnail(participant: "p"), command: "thumbnail", events) == [
+                "waits", "refused no images", "refused no p", "late: silence",
+            ]
+        )
+    }
+
     @Test func takesTheImageOfItsParticipantOnly() async {
         let events: [WorkerEvent] = [
             .thumbnail(room: "a", participant: "q", base64: "QQ=="),

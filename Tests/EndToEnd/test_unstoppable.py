@@ -210,7 +210,8 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     flooder.wait_for_event("flooding")
     flooded = flooder.wait_for("the end of the flood", lambda: flooder.event("flooded"), length + LIMIT)
     journal = (folder / "journal.jsonl").stat().st_size - journal
-    wait_for_more_units(daemon, "standup", 30)
+    # The flooder may be gone: a flood of signals makes the server put him out.
+    wait_for_more_of(daemon, other, 30)
     memory = resident(worker) - memory
     status = daemon.room("standup")
     participants = {found["id"]: found for found in status["status"]["participants"]}
@@ -258,6 +259,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
         assert dropped[sid][0] > 0, dropped
     if kind in BY_SOURCE:
         assert memory < MOST_MEMORY
+    if kind == "sources":
         assert refused[other] == 0 < refused[sid], refused
         # One for each connection that lived long enough.
         assert 1 <= len(warnings) <= flooded["connections"], warnings

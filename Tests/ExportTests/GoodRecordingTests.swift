@@ -106,6 +106,13 @@ import Timeline
         #expect(certificate.verdict == .completeWithGaps)
         #expect(certificate.findings.map(\.kind) == [.stalled], "\(certificate.findings)")
         #expect(certificate.findings.first?.text.contains("stood still for 61460 ms, until 2000 ms") == true)
+        try journal.append(
+            .marker(Marker(name: "stalled", text: Marker.suspended, lastedNanoseconds: 3_600_000_000_000)),
+            monotonicNanoseconds: Self.start + 2_500_000_000
+        )
+        let later = try RecordingExamination.certificate(of: recording.folder)
+        #expect(later.findings.map(\.kind) == [.stalled, .stalled])
+        #expect(later.findings.last?.text.contains("suspended for 3600000 ms, 2500 ms after") == true)
     }
 
     @Test func severalPartsAndRepair() throws {

@@ -89,10 +89,12 @@ extension AllGStreamer {
 
         private static func report(of source: UInt32) -> [UInt8] { [0x80, 201, 0, 1] + Self.bytes(source) }
 
-        /// A description of as many sources as are given (RFC 3550 section 6.5).
-        private static func descriptions(of sources: [UInt32]) -> [UInt8] {
-            [0x80 | UInt8(sources.count), 202, 0, UInt8(2 * sources.count)]
-                + sources.flatMap { Self.bytes($0) + [0, 0, 0, 0] }
+        /// A description of as many sources as are given, each with a canonical name (RFC 3550 section 6.5).
+        private static func descriptions(of sources: [UInt32], name: String = "") -> [UInt8] {
+            let item = name.isEmpty ? [] : [1, UInt8(name.utf8.count)] + Array(name.utf8)
+            let end = [UInt8](repeating: 0, count: 4 - item.count % 4)
+            let chunks = sources.flatMap { Self.bytes($0) + item + end }
+            return [0x80 | UInt8(sources.count), 202, 0, UInt8(chunks.count / 4)] + chunks
         }
 
         @Test func letsSoManySourcesInAndNoMore() throws {
@@ -143,34 +145,62 @@ extension AllGStreamer {
             #expect(receiver.media.count == 1 && receiver.control.count == 0)
         }
 
-        @Test func contributorsBeyondAreTakenOff() throws {
+        @Test func contributorsAreTakenOffAndTakeNoPlace() throws {
             let receiver = try Receiver(maximumSources: 4)
             defer { receiver.feed.stop() }
-            let known = Self.packet(of: 1, contributors: [2, 3, 4])
-            receiver.push(
-                try Self.protected([known, Self.packet(of: 1, sequence: 1, contributors: [2, 5, 4])])
-            )
-            #expect(receiver.media.all.map(\.bytes) == [known, Self.packet(of: 1, sequence: 1)])
-            #expect(receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 1)
-            #expect(receiver.streams == 1)
+            let packets = (0..<100).map { number in
+                Self.packet(of: 1, sequence: UInt8(number), contributors: (0..<15).map { 15 * UInt32(number) + $0 })
+            }
+            receiver.push(try Self.protected(packets))
+            #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt8($0)) })
+            #expect(receiver.sources.sources == 1 && receiver.streams == 1)
+            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals.count == 0)
+            // Whoever sends later has a place.
+            receiver.push(try Self.protected((2...4).map { Self.packet(of: $0) }))
+            #expect(receiver.sources.sources == 4 && receiver.media.count == 103)
         }
 
-        @Test func reportsThatNameSourcesBeyondAreDropped() throws {
+        @Test func descriptionsOfOthersAreTakenOffAndTakeNoPlace() throws {
             let receiver = try Receiver(maximumSources: 4)
             defer { receiver.feed.stop() }
-            let known = Self.report(of: 1) + Self.descriptions(of: [1, 2, 3, 4])
+            receiver.push(try Self.protected([Self.packet(of: 2)]))
+            let report = Self.report(of: 1)
             let packets = [
-                known, Self.report(of: 2) + Self.descriptions(of: [5]), Self.report(of: 3) + Self.report(of: 6),
-                Self.report(of: 7), Self.report(of: 4),
+                report + Self.descriptions(of: [5, 1, 6, 2, 7]), report + Self.descriptions(of: Array(10..<41)),
+                report + Self.descriptions(of: [8], name: "somebody") + Self.report(of: 2)
+                    + Self.descriptions(of: [9, 2], name: "me"),
+                // The last chunk does not end.
+                report + [0x82, 202, 0, 4] + Self.bytes(1) + [0, 0, 0, 0] + Self.bytes(2) + [1, 2, 65, 66],
+                report + [0x81, 202, 0, 2] + Self.bytes(1) + [1, 3, 65, 66],
+                // One word more than there is.
+                report + [0x81, 202, 0, 3] + Self.bytes(1) + [0, 0, 0, 0],
+            ]
+            receiver.push(try Self.protected(packets, isControl: true))
+            #expect(
+                receiver.control.all.map(\.bytes) == [
+                    report + Self.descriptions(of: [1, 2]), report,
+                    report + Self.report(of: 2) + Self.descriptions(of: [2], name: "me"),
+                    report + Self.descriptions(of: [1]), report,
+                ]
+            )
+            #expect(receiver.sources.sources == 2 && receiver.streams == 2)
+            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals.count == 0)
+        }
+
+        @Test func reportsOfSourcesBeyondAreDropped() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            let known = (1...4).flatMap { Self.report(of: $0) }
+            let packets = [
+                known, Self.report(of: 3) + Self.report(of: 6), Self.report(of: 7), Self.report(of: 4),
             ]
             receiver.push(try Self.protected(packets, isControl: true))
             #expect(receiver.control.all.map(\.bytes) == [known, Self.report(of: 4)])
             #expect(receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 3)
+            #expect(receiver.sources.refusedPackets == 2)
             #expect(receiver.refusals.count == 1)
-            // Those that were only named have none before they send.
-            #expect(receiver.streams == 4)
+            // Those that only reported have none before they send.
+            #expect(receiver.streams == 3)
         }
     }
 }

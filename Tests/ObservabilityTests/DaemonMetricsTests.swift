@@ -117,10 +117,16 @@ import Testing
         update(["a": 2, "b": 1])
         update(["a": 5, "b": 1])
         #expect(self.value("room_refused_packets_total{room=\"r\"}") == "6")
-        // Another connection of one, and one who left and came again.
+        // One who is away for a while, and comes again by another connection.
+        update(["a": 5])
+        update(["a": 5, "b": 1])
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "6")
+        update(["a": 5, "b": 2])
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "7")
+        // Another worker.
         update(["a": 3])
         update(["a": 3, "b": 1])
-        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "10")
+        #expect(self.value("room_refused_packets_total{room=\"r\"}") == "11")
     }
 
     @Test func whatOfEveryParticipantWasDroppedIsCounted() {

@@ -3,8 +3,8 @@
 """The aiortc peer, which on command floods whoever only receives: with what no sender should send, encrypted and in order.
 
 Commands of its own, one a line: `flood KIND SECONDS` sends so much of a kind at --flood-rate in place of its sound.
-Prints `flooding` when it begins and `flooded` with figures when it is done. `bits` are those of the datagrams, headers
-included: a busy machine may not come to the rate that was asked for.
+Prints `flooding` when it begins and `flooded` with figures when it is done, or when the server put the flooder out.
+`bits` are those of the datagrams, headers included: a busy machine may not come to the rate that was asked for.
 
 Runs in .venv/peers, as aiortc_peer.py.
 """
@@ -159,17 +159,27 @@ class FloodingPeer(aiortc_peer.Peer):
     async def flood(self, kind, seconds):
         """On the next connection too, where a flood was too much for the flooder's own ICE."""
         aiortc_peer.report(event="flooding", kind=kind)
-        began, self.sent, self.count, connections = time.monotonic(), 0, 0, 0
+        self.began, self.sent, self.count, self.flooded_connections = time.monotonic(), 0, 0, 0
         send = self.signals if kind == "candidates" else self.packets
-        while (left := began + seconds - time.monotonic()) > 0:
-            connections += 1
+        while (left := self.began + seconds - time.monotonic()) > 0:
+            self.flooded_connections += 1
             try:
                 await self.pace(left, await send(kind))
             except Exception as error:
                 aiortc_peer.report(event="interrupted", reason=repr(error))
                 await asyncio.sleep(0.5)
-        aiortc_peer.report(event="flooded", kind=kind, packets=self.count, bits=self.sent * 8, connections=connections,
-                           seconds=round(time.monotonic() - began, 1))
+        self.tell_flooded()
+
+    def tell_flooded(self):
+        aiortc_peer.report(event="flooded", packets=self.count, bits=self.sent * 8,
+                           connections=self.flooded_connections, seconds=round(time.monotonic() - self.began, 1))
+
+    async def on_disconnect(self, *arguments):
+        """His answers to the server's pings wait behind a flood of signals."""
+        if self.flood_task and not self.flood_task.done():
+            self.flood_task.cancel()
+            self.tell_flooded()
+        await super().on_disconnect(*arguments)
 
     async def packets(self, kind):
         """What sends one packet to who is the victim now."""

@@ -11,7 +11,7 @@ import Timeline
     private static let second: Int64 = 1_000_000_000
 
     @Test func tellsAMinuteInWhichNothingWasTaken() {
-        var watch = StallWatch(at: 0)
+        var watch = StallWatch(at: 0, suspended: 0)
         for now in stride(from: Int64(0), to: 10 * Self.second, by: 100_000_000) {
             #expect(watch.seen(at: now) == nil)
         }
@@ -21,7 +21,7 @@ import Timeline
 
     /// The thread waited for the disk; what arrived meanwhile is taken now.
     @Test func aDiskThatStopsUsIsNoStall() {
-        var watch = StallWatch(at: 0)
+        var watch = StallWatch(at: 0, suspended: 0)
         for arrival in stride(from: Int64(0), to: 60 * Self.second, by: 20_000_000) {
             #expect(watch.seen(at: arrival) == nil)
         }
@@ -30,7 +30,7 @@ import Timeline
 
     /// Everybody is muted, and a line of the journal waits for the disk.
     @Test func aDiskThatStopsUsWhileNothingComesIsNoStall() {
-        var watch = StallWatch(at: 0)
+        var watch = StallWatch(at: 0, suspended: 0)
         #expect(watch.seen(at: Self.second) == nil)
         watch.wasAwake(at: 20 * Self.second)
         #expect(watch.seen(at: 20 * Self.second + 100_000_000) == nil)
@@ -39,12 +39,27 @@ import Timeline
         #expect(watch.seen(at: 26 * Self.second) == .nanoseconds(5_900_000_000))
     }
 
+    /// The monotonic clock shows nothing of it.
+    @Test func aSuspendedMachineIsToldOnce() {
+        var watch = StallWatch(at: 0, suspended: 100 * Self.second)
+        #expect(watch.seen(at: Self.second) == nil && watch.suspended(for: 100 * Self.second + 20) == nil)
+        #expect(watch.suspended(for: 160 * Self.second) == .seconds(60))
+        #expect(watch.seen(at: Self.second + 100_000_000) == nil)
+        #expect(watch.suspended(for: 160 * Self.second) == nil)
+        // Short ones add up.
+        #expect((161...164).allSatisfy { watch.suspended(for: $0 * Self.second) == nil })
+        #expect(watch.suspended(for: 165 * Self.second) == .seconds(5))
+        // Clocks that cannot be read.
+        #expect(watch.suspended(for: 0) == nil)
+    }
+
     @Test func survivesNonsense() {
-        var watch = StallWatch(at: .max)
+        var watch = StallWatch(at: .max, suspended: .max)
         #expect(watch.seen(at: .min) == nil)
         #expect(watch.seen(at: 0) == nil)
-        watch = StallWatch(at: .min)
+        watch = StallWatch(at: .min, suspended: .min)
         #expect(watch.seen(at: .max) == nil)
+        #expect(watch.suspended(for: .max) == nil)
     }
 
     @Test func aStallIsInTheJournalAndTold() throws {
@@ -56,13 +71,19 @@ import Timeline
         feed.go(to: 61_500)
         feed.tell { $0.stoodStill(for: .milliseconds(61_460)) }
         feed.push(sound, FedUnit.opus, at: 61_500, rateHz: 48_000)
+        feed.tell { $0.stoodStill(for: .seconds(3600), isSuspended: true) }
         #expect(feed.tell { $0.pauseOrdered() } == .done)
         feed.tell { $0.stoodStill(for: .seconds(20)) }
         feed.end()
         let told = feed.actions.compactMap { action -> String? in
             if case .tellDegraded(_, part: 1, let reason, byDisk: false) = action { reason } else { nil }
         }
-        #expect(told == ["the recorder stood still for 61.5 s: what was sent meanwhile is missing"])
+        #expect(
+            told == [
+                "the recorder stood still for 61.5 s: what was sent meanwhile is missing",
+                "the machine was suspended for 3600.0 s: what was sent meanwhile is missing",
+            ]
+        )
         let recording = try ReadRecording(try #require(feed.folders.first))
         let markers = recording.entries.compactMap { entry -> (Marker, Int64)? in
             if case .marker(let marker) = entry.record { (marker, entry.monotonicNanoseconds) } else { nil }
@@ -70,6 +91,7 @@ import Timeline
         let (marker, at) = try #require(markers.first)
         #expect(marker == Marker(name: "stalled", lastedNanoseconds: 61_460_000_000))
         #expect(at == feed.start + 61_500_000_000)
-        #expect(markers.map(\.0.name) == ["stalled", "paused"])
+        #expect(markers.map(\.0.name) == ["stalled", "stalled", "paused"])
+        #expect(markers.map(\.0.isSuspension) == [false, true, false])
     }
 }

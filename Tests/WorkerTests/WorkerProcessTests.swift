@@ -148,7 +148,7 @@ import Testing
             for text in garbage { try worker.send(text: text) }
             let isAnswered = await worker.eventually { worker in
                 worker.facts.count {
-                    guard case .commandFailed(room: nil, _, _) = $0 else { return false }
+                    guard case .commandFailed(room: nil, _, _, _) = $0 else { return false }
                     return true
                 } == garbage.count
             }
@@ -167,7 +167,7 @@ import Testing
             #expect(await worker.eventually { $0.room("room") != nil })
             let isSaid = await worker.eventually { worker in
                 worker.events.contains {
-                    guard case .commandFailed("room", "join", let reason) = $0 else { return false }
+                    guard case .commandFailed("room", "join", _, let reason) = $0 else { return false }
                     return reason.contains("does not go on")
                 }
             }

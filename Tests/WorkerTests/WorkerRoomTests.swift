@@ -31,7 +31,7 @@ import Testing
         func failures(of command: String) -> [String] {
             self.events.withLock { events in
                 events.compactMap { event in
-                    guard case .commandFailed(_, command, let reason) = event else { return nil }
+                    guard case .commandFailed(_, command, _, let reason) = event else { return nil }
                     return reason
                 }
             }
@@ -74,7 +74,7 @@ import Testing
         let stage = try Stage()
         // What cannot go on is said on the recorder's thread, which stands still in saying so.
         let room = try stage.room({ $0.continues = stage.storage + "/recordings/room/nothing" }) { event in
-            if case .commandFailed(_, "join", _) = event { stage.release.wait() }
+            if case .commandFailed(_, "join", _, _) = event { stage.release.wait() }
         }
         async let ended = room.run()
         #expect(await stage.eventually { !stage.failures(of: "join").isEmpty })

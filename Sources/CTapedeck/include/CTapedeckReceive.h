@@ -141,6 +141,8 @@ void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.
 int64_t CTapedeck_monotonic_nanoseconds(void);
+/// How long the machine was suspended since it started, in nanoseconds: CLOCK_MONOTONIC stood still meanwhile.
+int64_t CTapedeck_suspended_nanoseconds(void);
 
 /// One step of the RTP clock: the 64-bit time nearest to `previous` whose low 32 bits are `rtp_time` (RFC 3550
 /// section 5.1: time stamps wrap; steps of less than half the range in either direction are unambiguous).

@@ -4,8 +4,9 @@
 // ever saw, srtpdec even before it knows whether a packet is genuine.
 //
 //   dtlssrtpdemux ──probe──► srtpdec ──probe──► rtpsession
-//     known: one look-up              contributing sources, and those that RTCP names
-//     new: authentic and room, or dropped
+//     known: one look-up              contributing sources and what describes others: taken off
+//     new: authentic and room,        reports of others: room, or dropped
+//          or dropped
 
 #ifndef CTAPEDECK_SOURCES_H
 #define CTAPEDECK_SOURCES_H
@@ -20,14 +21,14 @@ typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
 typedef void (*CTapedeckSourceCallback)(void *user);
 
 /// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass for as
-/// long as it lives; a packet of another source is dropped, or only what names the source, where that can be taken off.
+/// long as it lives; a packet of another source is dropped. What only names sources is taken off and takes no place.
 /// Forged packets take no source's place. `release` is called with `user` when nobody holds the guard any more.
 CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
 /// Sources that were let in. Any thread.
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
-/// Packets that named a source beyond. Any thread.
+/// Packets of a source beyond. Any thread.
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
 
 #endif

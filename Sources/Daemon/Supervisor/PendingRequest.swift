@@ -29,7 +29,7 @@ struct PendingRequest {
     var graphs: [String: String] = [:]
     let continuation: CheckedContinuation<Answer, Never>
 
-    /// What an event means to this pendingRequest; `nil` if it goes on waiting.
+    /// What an event means to this request; `nil` if it goes on waiting.
     mutating func hear(_ event: WorkerEvent) -> Answer? {
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
@@ -41,7 +41,9 @@ struct PendingRequest {
         case (.graph(self.room, let pipeline, let dot), .graphs):
             if self.graphs.count < 64 { self.graphs[pipeline] = dot }
             return nil
-        case (.commandFailed(self.room, self.command, let reason), _):
+        case (.commandFailed(self.room, self.command, let participant, let reason), let question):
+            // Several may wait for images of different participants.
+            if case .thumbnail(let awaited) = question, let participant, participant != awaited { return nil }
             return .refused(reason)
         default:
             return nil

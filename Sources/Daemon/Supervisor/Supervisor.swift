@@ -270,7 +270,7 @@ actor Supervisor: Service {
             if kind == "video", let joined = self.awaitingFirstFrame.removeValue(forKey: room) {
                 self.metrics.firstFrame(afterJoin: (self.now - joined) / .seconds(1))
             }
-        case .commandFailed(let room, let command, let reason):
+        case .commandFailed(let room, let command, _, let reason):
             self.logger.warning(
                 "command failed",
                 metadata: .tagged([.roomName: "\(room ?? "-")", .detail: "\(command): \(reason)"])

@@ -111,12 +111,16 @@ extension CallEvent {
         case .resolutionChanged, .codecChanged: return "\(name): \(self.before ?? "?") → \(self.after ?? "?")"
         case .gap: return "gap of \(self.length) in \(name)'s \(self.medium)"
         case .leftOut: return "\(self.length) of \(name)'s \(self.medium) left out (damaged)"
+        case .stalled where self.isSuspension: return "Machine suspended for \(self.length)"
         case .stalled: return "Recorder stood still for \(self.length)"
         case .part: return "Recording restarted (part \(printable(self.before ?? "?")))"
         case .segment: return "Segment \(printable(self.before ?? "?"))"
         case .mark: return self.before.map { "Mark: \(printable($0))" } ?? "Mark"
         }
     }
+
+    /// Whether no time passed in the recording while it lasted.
+    var isSuspension: Bool { self.kind == .stalled && self.before == Marker.suspended }
 
     private var medium: String { self.media?.rawValue ?? "track" }
 

@@ -41,7 +41,9 @@ struct CallEvents {
             if let participant = moment.participant, selection.participant != nil, !chosen.contains(participant) {
                 continue
             }
-            let lasted = moment.durationNanoseconds ?? 0
+            // While the machine was suspended no time passed here.
+            let isSuspension = moment.kind == .stalled && moment.text == Marker.suspended
+            let lasted = isSuspension ? 0 : moment.durationNanoseconds ?? 0
             var nanoseconds = moment.nanoseconds &- lasted &- merge.startNanoseconds
             if selection.from == nil { nanoseconds = max(0, nanoseconds) }
             if selection.to == nil { nanoseconds = min(end, nanoseconds) }
@@ -50,7 +52,7 @@ struct CallEvents {
                 CallEvent(
                     moment.kind,
                     at: nanoseconds,
-                    durationNanoseconds: moment.durationNanoseconds.map { min($0, end - nanoseconds) },
+                    durationNanoseconds: moment.durationNanoseconds.map { isSuspension ? $0 : min($0, end - nanoseconds) },
                     participant: moment.participant,
                     name: moment.participant.map { names[$0] ?? $0 },
                     track: moment.track.flatMap { number in tracks.first { $0.sourceTracks.contains(number) }?.number },
@@ -85,7 +87,7 @@ struct CallEvents {
                 Chapter(
                     uid: UInt64(chapters.count + 1),
                     startNanoseconds: event.nanoseconds,
-                    endNanoseconds: event.durationNanoseconds.map { event.nanoseconds + $0 },
+                    endNanoseconds: event.isSuspension ? nil : event.durationNanoseconds.map { event.nanoseconds + $0 },
                     title: event.title
                 )
             )

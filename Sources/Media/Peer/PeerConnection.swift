@@ -27,6 +27,9 @@ public final class PeerConnection: Sendable {
         var negotiation: NegotiationState
         var bin: WebRTCBin?
         var isClosed = false
+        /// What `bin` had counted when it was let go.
+        var refusedPackets: UInt64 = 0
+        var droppedReports: UInt64 = 0
         /// When the first offer of either side was there, and what followed it.
         var setup = SetupTimes()
         var verdict = Verdict.pending
@@ -227,6 +230,8 @@ public final class PeerConnection: Sendable {
     public func close(reason: String) async {
         let (bin, consumers, taps, wait) = self.state.withLock { state in
             state.isClosed = true
+            state.refusedPackets = state.bin?.refusedPackets ?? 0
+            state.droppedReports = state.bin?.droppedReports ?? 0
             defer {
                 state.bin = nil
                 state.consumers.removeAll()
@@ -285,12 +290,12 @@ public final class PeerConnection: Sendable {
     /// Packets of more sources than the connection may have.
     ///
     /// Any thread.
-    var refusedPackets: UInt64 { self.bin?.refusedPackets ?? 0 }
+    var refusedPackets: UInt64 { self.state.withLock { $0.bin?.refusedPackets ?? $0.refusedPackets } }
 
     /// Sender reports of which there were too many.
     ///
     /// Any thread.
-    var droppedReports: UInt64 { self.bin?.droppedReports ?? 0 }
+    var droppedReports: UInt64 { self.state.withLock { $0.bin?.droppedReports ?? $0.droppedReports } }
 
     /// The pipeline's name and its graph in the DOT language; nil while there is none.
     ///

@@ -144,6 +144,8 @@ struct RecorderTracks: Sendable {
     }
 
     private(set) var open: [UInt64: Entry] = [:]
+    /// Of tracks that are not open any more.
+    private var droppedUnits = EndedCounts()
     private var nextID: UInt64 = 1
     private var isEnding = false
 
@@ -170,7 +172,14 @@ struct RecorderTracks: Sendable {
         for (id, entry) in self.open where isOver(entry) {
             entry.tap.close()
             self.open[id] = nil
+            self.droppedUnits.add(entry.tap.counters.droppedUnits, of: entry.received.participant)
         }
+    }
+
+    /// What was dropped of all tracks of a participant.
+    func droppedUnits(of participant: String) -> UInt64 {
+        self.open.values.filter { $0.received.participant == participant }
+            .reduce(self.droppedUnits[participant]) { $0 &+ $1.tap.counters.droppedUnits }
     }
 
     /// Closes every tap for good; false if that was done before.

@@ -43,7 +43,7 @@ struct RecorderLoop: ~Copyable {
         self.onEvent = onEvent
         self.onPicture = onPicture
         self.session = RecordingSession(settings: settings) { Runtime.monotonicNanoseconds }
-        self.stalls = StallWatch(at: Runtime.monotonicNanoseconds)
+        self.stalls = StallWatch(at: Runtime.monotonicNanoseconds, suspended: Runtime.suspendedNanoseconds)
         self.publish()
         self.performActions()
     }
@@ -80,6 +80,9 @@ struct RecorderLoop: ~Copyable {
         // While units come it need not be looked after each of them.
         guard !came || now - self.lastTick >= Self.tickInterval.nanoseconds else { return came }
         self.lastTick = now
+        if let length = self.stalls.suspended(for: Runtime.suspendedNanoseconds) {
+            self.noteStall(length, isSuspended: true)
+        }
         self.session.tick(droppedUnits: queue.droppedItems)
         self.performActions()
         if now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
@@ -89,9 +92,13 @@ struct RecorderLoop: ~Copyable {
     }
 
     private mutating func noteSign(at instant: Int64) {
-        guard let stall = self.stalls.seen(at: instant) else { return }
-        self.logger.warning("the recorder stood still", metadata: .tagged([.detail: "for \(stall)"]))
-        self.session.stoodStill(for: stall)
+        if let stall = self.stalls.seen(at: instant) { self.noteStall(stall, isSuspended: false) }
+    }
+
+    private mutating func noteStall(_ stall: Duration, isSuspended: Bool) {
+        let detail = "for \(stall)\(isSuspended ? ": the machine was suspended" : "")"
+        self.logger.warning("the recorder stood still", metadata: .tagged([.detail: "\(detail)"]))
+        self.session.stoodStill(for: stall, isSuspended: isSuspended)
         self.performActions()
     }
 
@@ -164,8 +171,8 @@ struct RecorderLoop: ~Copyable {
         case .requestKeyframe(let track):
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):
-            // A thread of its own, which waits for the disk: the session wants only so many at a time.
-            DispatchQueue(label: "recorder.completion").async { [exchange = self.exchange] in
+            // On threads that wait for the disk: the session wants only so many at a time, and the process has only so many.
+            CompletionThreads.shared.run { [exchange = self.exchange] in
                 var failure: RecordingError?
                 do throws(RecordingError) {
                     try completion.perform()

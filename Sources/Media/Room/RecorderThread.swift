@@ -54,12 +54,9 @@ public final class RecorderThread: Sendable {
     /// Units dropped because the disk was too slow, or because somebody sends too many, over all recordings.
     public var droppedUnits: UInt64 { self.queue.droppedItems }
 
-    /// Units of a participant's open tracks that were dropped because the disk was too slow, or he sends too many.
+    /// Units of a participant that were dropped because the disk was too slow, or he sends too many.
     public func droppedUnits(of participant: String) -> UInt64 {
-        let taps = self.exchange.tracks.withLock { tracks in
-            tracks.open.values.filter { $0.received.participant == participant }.map(\.tap)
-        }
-        return taps.reduce(0) { $0 &+ $1.counters.droppedUnits }
+        self.exchange.tracks.withLock { $0.droppedUnits(of: participant) }
     }
 
     /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.

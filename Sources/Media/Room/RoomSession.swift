@@ -32,6 +32,9 @@ public final class RoomSession: Sendable {
         var status = RoomSessionStatus()
         var connections: [ConnectionID: Connection] = [:]
         var timers: [TimerID: DeadlineTimer] = [:]
+        /// Of connections that ended.
+        var refusedPackets = EndedCounts()
+        var droppedReports = EndedCounts()
     }
 
     private struct Connection {
@@ -109,14 +112,27 @@ public final class RoomSession: Sendable {
     ///
     /// Any thread.
     public func refusedPackets(of peer: PeerID) -> UInt64 {
-        self.connections.filter { $0.peer == peer }.reduce(0) { $0 &+ $1.refusedPackets }
+        self.total(of: peer, \.refusedPackets, \.refusedPackets)
     }
 
     /// Sender reports of a peer that were left out, because there are too many of them.
     ///
     /// Any thread.
     public func droppedReports(of peer: PeerID) -> UInt64 {
-        self.connections.filter { $0.peer == peer }.reduce(0) { $0 &+ $1.droppedReports }
+        self.total(of: peer, \.droppedReports, \.droppedReports)
+    }
+
+    /// What all connections of a peer counted, those that ended included.
+    private func total(
+        of peer: PeerID,
+        _ ended: KeyPath<State, EndedCounts>,
+        _ count: KeyPath<PeerConnection, UInt64>
+    ) -> UInt64 {
+        self.state.withLock { state in
+            state.connections.values.filter { $0.connection.peer == peer }.reduce(state[keyPath: ended][peer.rawValue]) {
+                $0 &+ $1.connection[keyPath: count]
+            }
+        }
     }
 
     /// Those that are there now, in no order.
@@ -361,6 +377,8 @@ public final class RoomSession: Sendable {
         await connection.close(reason: reason)
         self.state.withLock { state in
             state.connections[id] = nil
+            state.refusedPackets.add(connection.refusedPackets, of: connection.peer.rawValue)
+            state.droppedReports.add(connection.droppedReports, of: connection.peer.rawValue)
             for (codec, counters) in sent { state.status.sent[codec, default: 0] += counters.pushed }
         }
     }

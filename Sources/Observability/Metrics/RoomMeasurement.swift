@@ -226,17 +226,23 @@ struct OutputGrowth: Sendable {
     }
 }
 
-/// Packets that were refused since the last measurement; with each connection their count begins again.
+/// Packets that were refused since the last measurement; with each worker their counts begin again.
 struct RefusalGrowth: Sendable {
+    /// Also of participants who are not there at the moment: a worker goes on with their counts when they come again.
     private var last: [String: UInt64] = [:]
 
-    /// The growth over all participants since the last call; one that is new, or that counts less than before, counts from
-    /// zero.
+    /// As many as a worker keeps counts of, and those who are there.
+    private static let maximumAbsent = 1024
+
+    /// The growth over all participants since the last call; one that counts less than before counts from zero.
     mutating func advance(to refused: [String: UInt64]) -> UInt64 {
-        defer { self.last = refused }
-        return refused.reduce(0) { sum, each in
+        let growth: UInt64 = refused.reduce(0) { sum, each in
             let before = self.last[each.key] ?? 0
             return sum &+ (each.value >= before ? each.value - before : each.value)
         }
+        let absent = self.last.filter { $0.value > 0 && refused[$0.key] == nil }
+        self.last = refused
+        for (participant, count) in absent.prefix(Self.maximumAbsent) { self.last[participant] = count }
+        return growth
     }
 }

@@ -35,6 +35,12 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     /// Finishes every recording, leaves every room, and ends with exit code 0.
     case shutDown
 
+    /// Whose image it asks for.
+    public var pictured: String? {
+        guard case .thumbnail(_, let participant) = self else { return nil }
+        return participant
+    }
+
     /// The name that `.commandFailed` calls it by.
     public var name: String {
         switch self {

@@ -39,8 +39,8 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case thumbnail(room: String, participant: String, base64: String)
     /// A pipeline's graph in the DOT language, answering `.graph`.
     case graph(room: String, pipeline: String, dot: String)
-    /// A command could not be performed.
-    case commandFailed(room: String?, command: String, reason: String)
+    /// A command could not be performed; `participant` is whom a `.thumbnail` was to be of.
+    case commandFailed(room: String?, command: String, participant: String? = nil, reason: String)
 }
 
 /// Why a worker is in a room no more.

@@ -395,6 +395,12 @@ public struct Marker: Sendable, Hashable, Codable {
     /// For how long it has been so, in nanoseconds; only of `stalled`.
     public var lastedNanoseconds: Int64?
 
+    /// The text of a `stalled` that was a suspended machine: the clock of the recording stood still as well.
+    public static let suspended = "suspended"
+
+    /// Whether no time passed in the recording meanwhile.
+    public var isSuspension: Bool { self.name == "stalled" && self.text == Self.suspended }
+
     /// A record with each part given.
     public init(
         name: String,

@@ -159,8 +159,13 @@ extension WorkerEvent {
         guard line.count > WorkerLine.maximumLength else { return line }
         let substitute: WorkerEvent? =
             switch self {
-            case .thumbnail(let room, _, _):
-                .commandFailed(room: room, command: "thumbnail", reason: "the image is too large to send")
+            case .thumbnail(let room, let participant, _):
+                .commandFailed(
+                    room: room,
+                    command: "thumbnail",
+                    participant: participant,
+                    reason: "the image is too large to send"
+                )
             case .graph(let room, _, _):
                 .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
             default: nil

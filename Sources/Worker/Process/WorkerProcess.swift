@@ -241,7 +241,14 @@ public final class WorkerProcess: Sendable {
     }
 
     private func refuse(_ command: WorkerCommand, _ reason: String, _ output: EventOutput) {
-        output.send(.commandFailed(room: command.room, command: command.name, reason: reason))
+        output.send(
+            .commandFailed(
+                room: command.room,
+                command: command.name,
+                participant: command.pictured,
+                reason: reason
+            )
+        )
     }
 
     private func beat(_ rooms: [String: WorkerRoom], _ output: EventOutput) {

@@ -50,9 +50,9 @@ extension RoomStatus {
                 isConnected: isConnected,
                 path: isConnected ? session.paths[peer].map(Path.init) : nil,
                 roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
-                refusedPackets: isConnected ? refusedPackets(peer) : 0,
-                droppedReports: isConnected ? droppedReports(peer) : 0,
-                droppedUnits: isConnected ? recorder.droppedUnits(of: peer.rawValue) : 0
+                refusedPackets: refusedPackets(peer),
+                droppedReports: droppedReports(peer),
+                droppedUnits: recorder.droppedUnits(of: peer.rawValue)
             )
         }
         let isRecording = self.recording != nil

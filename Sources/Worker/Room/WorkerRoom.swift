@@ -321,8 +321,10 @@ final class WorkerRoom: Sendable {
         session?.stop()
     }
 
-    private func fail(_ command: String, _ reason: String) {
-        self.send(.commandFailed(room: self.plan.spec.name, command: command, reason: reason))
+    private func fail(_ command: String, of participant: String? = nil, _ reason: String) {
+        self.send(
+            .commandFailed(room: self.plan.spec.name, command: command, participant: participant, reason: reason)
+        )
     }
 
     /// Stills wait for keyframes: the commands behind them do not.
@@ -332,12 +334,13 @@ final class WorkerRoom: Sendable {
             state.stills += 1
             return true
         }
-        guard isFree else { return self.fail("thumbnail", "\(Self.maximumStills) others are on the way") }
+        let fail = { (reason: String) in self.fail("thumbnail", of: participant, reason) }
+        guard isFree else { return fail("\(Self.maximumStills) others are on the way") }
         group.addTask {
             do {
-                if let reason = try await self.sendThumbnail(of: participant) { self.fail("thumbnail", reason) }
+                if let reason = try await self.sendThumbnail(of: participant) { fail(reason) }
             } catch {
-                self.fail("thumbnail", "\(error)")
+                fail("\(error)")
             }
             self.state.withLock { $0.stills -= 1 }
         }
