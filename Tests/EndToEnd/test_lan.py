@@ -6,8 +6,11 @@ import re
 import stat
 
 import media
-from figures import assert_count, assert_plays, assert_saw, assert_whole, losses
-from harness import LIMIT, PEERS, free_port, interrupted, python, wait_for_media, wait_for_more, wait_until_seen
+import pytest
+from figures import (assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, assert_whole,
+                     losses)
+from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_for_more,
+                     wait_until_seen)
 
 
 def peer(stage, *flags):
@@ -54,6 +57,23 @@ def test_a_listening_port_takes_one_call_after_the_other(stage):
         assert_count(len(media.packets(exported, video["index"])), caller.event("closed")["framesSent"],
                      losses(recorder), recorder.story())
     assert_replays(stage, trace)
+
+
+@pytest.mark.long
+@pytest.mark.media
+@pytest.mark.parametrize("who", ["dial", "listen"])
+def test_fifteen_seconds_both_ways(stage, who):
+    port = free_port()
+    exported, storage, notes = stage.folder / "call.mkv", stage.folder / "storage", stage.folder / "notes.jsonl"
+    url = f"lan+tcp://127.0.0.1:{port}" + ("?listen" if who == "listen" else "")
+    recorder = stage.tapedeck("record", url, "--send", "test", "--directory", storage, "--output", exported, "--json")
+    flags = ("--listen", port) if who == "dial" else ("--dial", f"127.0.0.1:{port}")
+    other = peer(stage, *flags, "--receive", "--notes", notes)
+    wait_for_both_ways(recorder, storage, other, notes)
+    assert other.end(LIMIT) == 0, other.story()
+    interrupted(recorder)
+    assert_nearly_all(exported, recorder, other.event("closed")["framesSent"])
+    assert_saw(other.event("closed"), other.story())
 
 
 def assert_replays(stage, trace):

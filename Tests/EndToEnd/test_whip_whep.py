@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """WHIP publish and WHEP play against a strict endpoint on aiortc."""
 
+import types
+
 import media
 import pytest
-from figures import assert_saw, assert_whole
-from harness import LIMIT, free_port, interrupted, wait_for_media, wait_until_seen
+from figures import assert_nearly_all, assert_saw, assert_whole
+from harness import (LIMIT, free_port, interrupted, wait_for_both_ways, wait_for_media, wait_for_more,
+                     wait_until_seen)
+from proxy import Proxy
 
 TOKEN = "sesame-Opens.0"
 
@@ -66,6 +70,24 @@ def test_the_camera_is_published_and_a_stream_played(stage):
     assert [fact["status"] for fact in requests(endpoint, "DELETE")] == [200, 200], endpoint.story()
     assert sorted(fact["status"] for fact in requests(endpoint, "POST")) == [201, 201, 307, 409], endpoint.story()
     assert requests(endpoint, "PATCH") == [], endpoint.story()
+
+
+@pytest.mark.long
+@pytest.mark.media
+def test_fifteen_seconds_of_a_stream_and_of_our_camera(stage):
+    notes = stage.folder / "notes.jsonl"
+    endpoint = stage.whip_endpoint("--size", "320x180", "--notes", notes)
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", url(endpoint, "whep/cam1"), "--directory", storage, "--output", exported,
+                              "--json")
+    camera = stage.tapedeck("camera", url(endpoint, "whip/cam2"), "--size", "320x180", "--json")
+    wait_for_both_ways(recorder, storage, endpoint, notes)
+    assert camera.end(LIMIT) in (0, 130), camera.story()
+    interrupted(recorder)
+    wait_for_ends(endpoint, 2)
+    figures, = closed(endpoint, sends=True)
+    assert_nearly_all(exported, recorder, figures["framesSent"])
+    assert_saw(*closed(endpoint, sends=False), endpoint.story())
 
 
 def test_a_counter_offer_is_answered(stage):
