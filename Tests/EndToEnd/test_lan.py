@@ -97,6 +97,51 @@ def assert_replays(stage, trace):
     assert replay.exit_code == 2 and "line 1 is not" in replay.messages, replay.story()
 
 
+@pytest.mark.long
+@pytest.mark.media
+def test_an_app_that_is_started_anew_is_dialled_again(stage):
+    port = free_port()
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", "--directory", storage, "--output", exported,
+                              "--json", "--wait", "90s")
+    first = peer(stage, "--listen", port)
+    wait_for_media(recorder, storage)
+    first.kill()
+    second = peer(stage, "--listen", port)
+    wait_for_media(recorder, storage, 4)
+    # Nobody dialled beside the call.
+    assert second.event("refused") is None, second.story()
+    assert second.end(LIMIT) == 0, second.story()
+    interrupted(recorder)
+    assert_plays(exported)
+    videos = media.streams(exported, "video")
+    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
+    for video in videos:
+        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+
+
+@pytest.mark.media
+def test_a_call_outlives_its_connection_until_the_next_caller(stage):
+    port = free_port()
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", storage, "--output",
+                              exported, "--json")
+    first = peer(stage, "--dial", f"127.0.0.1:{port}", "--hang-up-after", "1")
+    first.wait_for_event("hungUp", LIMIT)
+    wait_for_media(recorder, storage)
+    wait_for_more(recorder, storage)
+    second = peer(stage, "--dial", f"127.0.0.1:{port}")
+    wait_for_media(recorder, storage, 4)
+    for caller in (first, second):
+        assert caller.end(LIMIT) == 0, caller.story()
+    interrupted(recorder)
+    assert_plays(exported)
+    videos = media.streams(exported, "video")
+    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
+    for video in videos:
+        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+
+
 def test_a_port_in_use_is_named(stage):
     callee = peer(stage, "--listen", "0")
     port = callee.wait_for_event("listening", LIMIT)["port"]
