@@ -166,6 +166,9 @@ def test_a_call_is_taken_and_survives_the_server(stage):
     wait_until_seen(caller, notes)
     second = phone(stage, successor, *SMALL)
     wait_for_media(recorder, storage, 4)
+    # We have one WebSocket there.
+    facts = [fact["event"] for fact in json_objects(successor.messages.splitlines()) if fact.get("user") == "tapedeck"]
+    assert facts.count("connect") - facts.count("disconnect") == 1, successor.story()
     assert second.end(LIMIT) == 0, second.story()
     assert caller.end(LIMIT) == 0, caller.story()
     story = finish(recorder)

@@ -139,8 +139,14 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     server.restart()
     peer.wait_for("alice to come back", lambda: count(peer, "online") >= 2, LIMIT)
     peer.wait_for("us to come back", lambda: count(peer, "seen") > seen, LIMIT)
+    # Once: our old presence is not there beside the new one.
+    facts = peer.facts
+    again = max(index for index, fact in enumerate(facts) if fact.get("event") == "online")
+    assert len({fact["jid"] for fact in facts[again:] if fact.get("event") == "seen"}) == 1, peer.story()
     assert daemon.room("reception")["status"]["recordingState"] == "recording", daemon.process.story()
     assert count(peer, "closed") == 0, peer.story()
+    before, = written(daemon)
+    daemon.wait_for("more of the first call", lambda: written(daemon)[0] > before + 60_000, LIMIT)
     # A new call, over the new stream; the app hangs up the old one first.
     order(peer, hang_up=True)
     first, = daemon.wait_for_export("reception", LIMIT)
