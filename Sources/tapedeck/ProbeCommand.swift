@@ -67,6 +67,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
     @OptionGroup var pipelines: PipelineOptions
     @OptionGroup var network: NetworkOptions
+    @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
@@ -136,7 +137,8 @@ struct ProbeCommand: AsyncParsableCommand {
                 logger: self.common.logger.forSession()
             ),
             settings: settings,
-            isEchoed: self.echo
+            isEchoed: self.echo,
+            trace: self.trace.settings
         )
     }
 

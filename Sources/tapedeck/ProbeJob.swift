@@ -13,6 +13,7 @@ import Session
 import Signalling
 import Storage
 import Synchronization
+import Worker
 
 /// One call of a test camera with ourselves, or with somebody who sends it back, and what is seen of it.
 ///
@@ -24,6 +25,8 @@ struct ProbeJob: Sendable {
     var settings: SendSpec
     /// Whether somebody in the room sends back what we send.
     var isEchoed: Bool
+    /// Where the signalling of each of our peers is traced.
+    var trace: TraceSettings?
 
     /// Pictures that the recorder wrote, as it notes them.
     private final class Notes: Sendable {
@@ -93,10 +96,12 @@ struct ProbeJob: Sendable {
             onPicture: { notes.append($0) }
         )
         func session(_ name: String, sends: Bool, receives: Bool) throws -> RoomSession {
-            var request = self.stay.request(sends: sends)
+            var stay = self.stay
+            stay.trace = try self.trace?.file(room: sends ? "camera" : "receiver")
+            var request = stay.request(sends: sends)
             request.options.displayName = name
             request.options.receives = receives
-            return try self.stay.session(
+            return try stay.session(
                 request,
                 control: control,
                 recorder: receives ? recorder : nil,

@@ -472,6 +472,12 @@ def wait_until_seen(peer, notes, video=45, audio=75):
     peer.wait_for("our pictures and sound", has_seen, LIMIT)
 
 
+def wait_for_both_ways(recorder, storage, peer, notes, files=2):
+    """Waits until so many tracks have 15 s, and a peer with --notes has decoded our camera."""
+    wait_for_seconds(recorder, storage, 15, files)
+    wait_until_seen(peer, notes)
+
+
 def wait_for_silence(recorder, folder):
     """Waits until what was sent is written: the tracks below a storage directory grow no more."""
     def sizes():

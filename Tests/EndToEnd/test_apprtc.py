@@ -11,9 +11,9 @@ import time
 import media
 import pytest
 from daemon import Daemon
-from figures import SLACK, assert_plays, assert_saw, assert_whole, losses
+from figures import SLACK, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses
 from harness import (LIMIT, PEERS, interrupted, json_objects, python, record_some, recording_folder, tracks,
-                     wait_for_media, wait_until_seen)
+                     wait_for_both_ways, wait_for_media, wait_until_seen)
 
 ROOM = "lab7"
 SMALL = ("--send", "synthetic", "--size", "320x180")
@@ -107,6 +107,30 @@ def test_as_the_second_member(stage):
     assert_whole(exported, recorder)
     assert log(server, "join", query="wstls=false") and log(server, "turn")
     assert_strict(server)
+
+
+@pytest.mark.long
+@pytest.mark.media
+@pytest.mark.parametrize("is_first", [True, False], ids=["initiator", "second"])
+def test_fifteen_seconds_both_ways(stage, is_first):
+    server = apprtc_server(stage)
+    notes, storage = stage.folder / "notes.jsonl", stage.folder / "storage"
+    flags = (*SMALL, "--receive", "--notes", notes)
+    if is_first:
+        recorder = start_recorder(stage, server, "--send", "test")
+        wait_for_log(server, "message", type="offer", isStored=True)
+        peer = apprtc_peer(stage, server, *flags)
+    else:
+        peer = apprtc_peer(stage, server, *flags)
+        wait_for_log(server, "message", type="candidate", isStored=True)
+        recorder = start_recorder(stage, server, "--send", "test")
+    wait_for_both_ways(recorder, storage, peer, notes)
+    assert peer.end(LIMIT) == 0, peer.story()
+    interrupted(recorder)
+    assert peer.event("joined")["isInitiator"] is not is_first
+    assert_strict(server)
+    assert_nearly_all(stage.folder / "call.mkv", recorder, peer.event("closed")["framesSent"])
+    assert_saw(peer.event("closed"), peer.story())
 
 
 def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, state_folder):

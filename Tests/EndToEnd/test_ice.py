@@ -140,8 +140,9 @@ def assert_tells_relays_only(peer):
 
 @pytest.mark.parametrize("url, flags", [
     pytest.param("turn:[fd77:1::1]:3478?transport=tcp", (), marks=pytest.mark.long),
+    pytest.param(f"turn:{RELAY_NAME}:3478?transport=tcp", ("--relay-only",), marks=pytest.mark.long),
     (f"turns:{RELAY_NAME}:5349", ("--relay-only",)),
-], ids=["tcp", "tls"])
+], ids=["tcp", "tcp only", "tls"])
 def test_relayed_over_a_connection(world, url, flags):
     world.room_server()
     world.coturn()

@@ -8,8 +8,8 @@ import types
 
 import media
 import pytest
-from figures import assert_counters, assert_plays, assert_whole, losses
-from harness import LIMIT, interrupted, recording_folder, wait_for_media, wait_until_seen
+from figures import assert_counters, assert_nearly_all, assert_plays, assert_whole, losses
+from harness import LIMIT, interrupted, recording_folder, wait_for_both_ways, wait_for_media, wait_until_seen
 from proxy import Proxy
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"
@@ -71,6 +71,24 @@ def test_two_publishers_are_recorded_and_see_our_camera(stage, janus, monkeypatc
     ada.wait_for("our departure", lambda: any("leaving" in fact for fact in ada.facts), LIMIT)
     assert ada.end(LIMIT) == 0 and zoe.end(LIMIT) == 0
     assert ada.event("end")["countersRead"] > 1, ada.story()
+
+
+@pytest.mark.long
+@pytest.mark.media
+def test_fifteen_seconds_of_two_publishers(stage, janus):
+    server = janus(ROOMS)
+    notes = stage.folder / "notes.jsonl"
+    peers = [publisher(stage, server, ROOM, "Ada", "--watch", "tapedeck", "--notes", notes),
+             publisher(stage, server, ROOM, "Zoë")]
+    recorder, storage, exported = start_recorder(stage, url(server))
+    wait_for_both_ways(recorder, storage, peers[0], notes, files=4)
+    interrupted(recorder, 0, 130)
+    for peer in peers:
+        assert peer.end(LIMIT) == 0, peer.story()
+    # How many they sent before we came is not known.
+    assert_nearly_all(exported, recorder)
+    assert titles(exported, "video") == ["Ada – video", "Zoë – video"], recorder.story()
+    assert peers[0].event("end")["countersRead"] > 1, peers[0].story()
 
 
 def test_http_and_refusals(stage, janus, monkeypatch):

@@ -6,8 +6,11 @@ import re
 import stat
 
 import media
-from figures import assert_count, assert_plays, assert_saw, assert_whole, losses
-from harness import LIMIT, PEERS, free_port, interrupted, python, wait_for_media, wait_for_more, wait_until_seen
+import pytest
+from figures import (assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, assert_whole,
+                     losses)
+from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_for_more,
+                     wait_until_seen)
 
 
 def peer(stage, *flags):
@@ -56,6 +59,23 @@ def test_a_listening_port_takes_one_call_after_the_other(stage):
     assert_replays(stage, trace)
 
 
+@pytest.mark.long
+@pytest.mark.media
+@pytest.mark.parametrize("who", ["dial", "listen"])
+def test_fifteen_seconds_both_ways(stage, who):
+    port = free_port()
+    exported, storage, notes = stage.folder / "call.mkv", stage.folder / "storage", stage.folder / "notes.jsonl"
+    url = f"lan+tcp://127.0.0.1:{port}" + ("?listen" if who == "listen" else "")
+    recorder = stage.tapedeck("record", url, "--send", "test", "--directory", storage, "--output", exported, "--json")
+    flags = ("--listen", port) if who == "dial" else ("--dial", f"127.0.0.1:{port}")
+    other = peer(stage, *flags, "--receive", "--notes", notes)
+    wait_for_both_ways(recorder, storage, other, notes)
+    assert other.end(LIMIT) == 0, other.story()
+    interrupted(recorder)
+    assert_nearly_all(exported, recorder, other.event("closed")["framesSent"])
+    assert_saw(other.event("closed"), other.story())
+
+
 def assert_replays(stage, trace):
     """The trace has both calls, no secret, and the machine says the same again; altered, it does not."""
     assert stat.S_IMODE(trace.stat().st_mode) == 0o640
@@ -75,6 +95,51 @@ def assert_replays(stage, trace):
     altered.write_text("no trace")
     replay = stage.run_tapedeck("replay", altered, timeout=LIMIT)
     assert replay.exit_code == 2 and "line 1 is not" in replay.messages, replay.story()
+
+
+@pytest.mark.long
+@pytest.mark.media
+def test_an_app_that_is_started_anew_is_dialled_again(stage):
+    port = free_port()
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", "--directory", storage, "--output", exported,
+                              "--json", "--wait", "90s")
+    first = peer(stage, "--listen", port)
+    wait_for_media(recorder, storage)
+    first.kill()
+    second = peer(stage, "--listen", port)
+    wait_for_media(recorder, storage, 4)
+    # Nobody dialled beside the call.
+    assert second.event("refused") is None, second.story()
+    assert second.end(LIMIT) == 0, second.story()
+    interrupted(recorder)
+    assert_plays(exported)
+    videos = media.streams(exported, "video")
+    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
+    for video in videos:
+        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+
+
+@pytest.mark.media
+def test_a_call_outlives_its_connection_until_the_next_caller(stage):
+    port = free_port()
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", storage, "--output",
+                              exported, "--json")
+    first = peer(stage, "--dial", f"127.0.0.1:{port}", "--hang-up-after", "1")
+    first.wait_for_event("hungUp", LIMIT)
+    wait_for_media(recorder, storage)
+    wait_for_more(recorder, storage)
+    second = peer(stage, "--dial", f"127.0.0.1:{port}")
+    wait_for_media(recorder, storage, 4)
+    for caller in (first, second):
+        assert caller.end(LIMIT) == 0, caller.story()
+    interrupted(recorder)
+    assert_plays(exported)
+    videos = media.streams(exported, "video")
+    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
+    for video in videos:
+        assert_counters(exported, video["index"], losses(recorder), recorder.story())
 
 
 def test_a_port_in_use_is_named(stage):

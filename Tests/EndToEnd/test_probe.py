@@ -42,8 +42,12 @@ def test_a_call_on_loopback_is_good(stage):
 def test_a_call_is_judged_and_a_file_tells_prometheus(stage):
     server = stage.serve()
     metrics = stage.folder / "room.prom"
-    process, report = probe(stage, server, "--prometheus", metrics, "--threshold", "0", seconds=5)
+    process, report = probe(stage, server, "--prometheus", metrics, "--threshold", "0", "--trace-signalling",
+                            stage.folder / "call.jsonl", seconds=5)
     assert process.exit_code == 0 and report["passed"], process.story()
+    for peer in ("camera", "receiver"):
+        replay = stage.run_tapedeck("replay", stage.folder / f"call-{peer}.jsonl", "--json")
+        assert replay.exit_code == 0 and replay.result()["inputs"] > 8, replay.story()
     assert min(scores(report).values()) == report["score"], report
     frames, sound = report["frames"], report["sound"]
     assert 0 < frames["received"] <= frames["expected"] + 1 and sound["packets"] > 0, report

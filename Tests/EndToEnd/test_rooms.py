@@ -3,15 +3,19 @@
 
 import datetime
 import json
+import types
 import zoneinfo
 
 import media
 import pytest
 from daemon import Daemon
-from figures import assert_plays
-from harness import free_port, json_objects, room_url
+from figures import assert_counters, assert_plays, losses
+from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, room_url, start_recorder,
+                     wait_for_media, wait_for_more)
+from proxy import Proxy
 
 ZONE = "Asia/Kolkata"
+SMALL = ("--send", "synthetic", "--size", "320x180")
 
 
 def room(server, name, **more):
@@ -30,6 +34,11 @@ def wait_for_units(daemon, name, more=10):
         return sum(track["units"] for track in daemon.room(name)["status"]["tracks"] if track["open"])
     before = units()
     daemon.wait_for(f"more units of {name}", lambda: units() >= before + more)
+
+
+def participants(daemon, name):
+    """The ids of those whom the room's recorder has a call with."""
+    return {participant["id"] for participant in daemon.room(name)["status"]["participants"]}
 
 
 def recordings(daemon, name):
@@ -236,12 +245,84 @@ def test_the_second_recorder_of_a_small_room_makes_place(stage):
 
 
 @pytest.mark.media
+@pytest.mark.parametrize("is_mesh", [False, True], ids=["two", "mesh"])
+def test_a_call_outlives_the_room_server_and_the_next_peer_can_call(stage, is_mesh):
+    """The peer keeps its call as the iOS app does, and does not come back."""
+    servers = [stage.serve("--room-size", "3") if is_mesh else stage.room_server(5) for _ in range(2)]
+    proxy = Proxy(servers[0].port)
+    first = stage.aiortc(servers[0], "standup", *SMALL, "--outlive")
+    storage = stage.folder / "storage"
+    exported, recorder = start_recorder(stage, f"socketio+http://127.0.0.1:{proxy.port}/standup")
+    wait_for_media(recorder, storage)
+    proxy.target = servers[1].port
+    servers[0].kill()
+    first.wait_for_event("disconnected", LIMIT)
+    recorder.wait_for("the way back", lambda: recorder.messages.count("joined the room") >= 2, LIMIT)
+    # More than was on its way.
+    wait_for_more(recorder, storage)
+    wait_for_more(recorder, storage)
+    assert first.event("closed") is None, first.story()
+    newcomer = stage.aiortc(servers[1], "standup", *SMALL)
+    wait_for_media(recorder, storage, 4)
+    interrupted(recorder)
+    proxy.close()
+    newcomer.wait_for_event("closed", LIMIT)
+    assert newcomer.end(LIMIT) == 0, newcomer.story()
+    # With us, and with us only once.
+    assert newcomer.event("end")["connections"] == 1, newcomer.story()
+    if not is_mesh:
+        joins = [fact for fact in json_objects(servers[1].messages.splitlines()) if fact["event"] == "join"]
+        assert joins[-1]["sid"] == newcomer.event("joined")["sid"] and joins[-1]["members"] == 2, joins
+    assert_plays(exported)
+    videos = media.streams(exported, "video")
+    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
+    for video in videos:
+        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+
+
+def page(stage, server, name):
+    """Chromium on the page of `tapedeck serve`."""
+    peer = stage.start("page", python("peers"), PEERS / "browser_peer.py", "--page", f"http://127.0.0.1:{server.port}/",
+                       "--room", name)
+    peer.wait_for_event("joined", LIMIT)
+    return peer
+
+
+@pytest.mark.parametrize("join", [sound, page])
+def test_whoever_is_back_under_another_id_is_there_once(stage, join):
+    servers = [stage.serve("--room-size", "4") for _ in range(2)]
+    proxy = Proxy(servers[0].port)
+    known = types.SimpleNamespace(port=proxy.port)
+    daemon = Daemon(stage, {"mesh": room(known, "mesh")})
+    daemon.wait_for_phase("mesh", "joined")
+    peer = join(stage, known, "mesh")
+    wait_for_units(daemon, "mesh")
+    before = participants(daemon, "mesh")
+    assert len(before) == 1, before
+    proxy.target = servers[1].port
+    servers[0].kill()
+    # Both keep their call until the other is met again.
+    daemon.wait_for("the peer alone, under another id", lambda: len(
+        now := participants(daemon, "mesh")) == 1 and now.isdisjoint(before))
+    wait_for_units(daemon, "mesh", more=50)
+    assert len(participants(daemon, "mesh")) == 1
+    assert peer.end() == 0, peer.story()
+    folder, = daemon.wait_for_export("mesh")
+    proxy.close()
+    assert_plays(folder / "call.mkv")
+    spans = sorted(media.span(folder / "call.mkv", stream["index"])
+                   for stream in media.streams(folder / "call.mkv", "audio"))
+    assert len(spans) == 2 and spans[0][1] < spans[1][1], media.describe(folder / "call.mkv")
+
+
+@pytest.mark.media
 @pytest.mark.long
-def test_a_restart_of_the_room_server_costs_no_recording(stage):
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_restart_of_the_room_server_costs_no_recording(stage, size):
     port = free_port()
 
     def serve():
-        server = stage.tapedeck("serve", "--listen", f"127.0.0.1:{port}", "--json")
+        server = stage.tapedeck("serve", "--listen", f"127.0.0.1:{port}", "--json", "--room-size", size)
         server.port = server.wait_for_port()
         return server
     server = serve()

@@ -4,9 +4,10 @@
 import signal
 
 import media
-from figures import assert_count, assert_counters, assert_plays, assert_saw, losses
-from harness import (LIMIT, PEERS, SOME, json_objects, python, tracks, wait_for_media, wait_for_more,
-                     wait_until_seen)
+import pytest
+from figures import assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, losses
+from harness import (LIMIT, PEERS, SOME, json_objects, python, tracks, wait_for_both_ways, wait_for_media,
+                     wait_for_more, wait_until_seen)
 from proxy import Proxy
 
 ROOM = "100"
@@ -86,6 +87,30 @@ def no_violations(server):
     assert not found, server.story()
 
 
+@pytest.mark.long
+@pytest.mark.media
+@pytest.mark.parametrize("dialect", ["classic", "call"])
+def test_fifteen_seconds_both_ways(stage, dialect):
+    server = skyrtc_server(stage, dialect)
+    notes, storage = stage.folder / "notes.jsonl", stage.folder / "storage"
+    flags = ("--send", "synthetic", "--size", "320x180", "--receive", "--notes", notes)
+    if dialect == "classic":
+        peer, = members(stage, server, flags)
+        recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", "--send", "test")
+    else:
+        recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}?dialect=call&user=tapedeck", "--send",
+                               "test")
+        server.wait_for("us", lambda: "tapedeck" in server.messages, LIMIT)
+        peer = phone(stage, server, *flags)
+    wait_for_both_ways(recorder, storage, peer, notes)
+    assert peer.end(LIMIT) == 0, peer.story()
+    finish(recorder)
+    no_violations(server)
+    figures = peer.event("closed")
+    assert_nearly_all(recorder.exported, recorder, figures["framesSent"])
+    assert_saw(figures, peer.story())
+
+
 def test_three_peers_one_late_one_early_one_crashing(stage):
     server = skyrtc_server(stage)
     notes = stage.folder / "notes.jsonl"
@@ -141,6 +166,9 @@ def test_a_call_is_taken_and_survives_the_server(stage):
     wait_until_seen(caller, notes)
     second = phone(stage, successor, *SMALL)
     wait_for_media(recorder, storage, 4)
+    # We have one WebSocket there.
+    facts = [fact["event"] for fact in json_objects(successor.messages.splitlines()) if fact.get("user") == "tapedeck"]
+    assert facts.count("connect") - facts.count("disconnect") == 1, successor.story()
     assert second.end(LIMIT) == 0, second.story()
     assert caller.end(LIMIT) == 0, caller.story()
     story = finish(recorder)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """WHIP publish and WHEP play against a strict endpoint on aiortc."""
 
+import types
+
 import media
 import pytest
-from figures import assert_saw, assert_whole
-from harness import LIMIT, free_port, interrupted, wait_for_media, wait_until_seen
+from figures import assert_nearly_all, assert_saw, assert_whole
+from harness import (LIMIT, free_port, interrupted, wait_for_both_ways, wait_for_media, wait_for_more,
+                     wait_until_seen)
+from proxy import Proxy
 
 TOKEN = "sesame-Opens.0"
 
@@ -68,6 +72,24 @@ def test_the_camera_is_published_and_a_stream_played(stage):
     assert requests(endpoint, "PATCH") == [], endpoint.story()
 
 
+@pytest.mark.long
+@pytest.mark.media
+def test_fifteen_seconds_of_a_stream_and_of_our_camera(stage):
+    notes = stage.folder / "notes.jsonl"
+    endpoint = stage.whip_endpoint("--size", "320x180", "--notes", notes)
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", url(endpoint, "whep/cam1"), "--directory", storage, "--output", exported,
+                              "--json")
+    camera = stage.tapedeck("camera", url(endpoint, "whip/cam2"), "--size", "320x180", "--json")
+    wait_for_both_ways(recorder, storage, endpoint, notes)
+    assert camera.end(LIMIT) in (0, 130), camera.story()
+    interrupted(recorder)
+    wait_for_ends(endpoint, 2)
+    figures, = closed(endpoint, sends=True)
+    assert_nearly_all(exported, recorder, figures["framesSent"])
+    assert_saw(*closed(endpoint, sends=False), endpoint.story())
+
+
 def test_a_counter_offer_is_answered(stage):
     endpoint = stage.whip_endpoint("--size", "320x180")
     exported = stage.folder / "call.mkv"
@@ -111,6 +133,39 @@ def test_a_crashed_run_is_cleared_away_by_the_next(stage):
     assert not list((stage.folder / "state").rglob("*.note")), camera.story()
 
 
+@pytest.mark.media
+def test_media_outlive_the_way_to_the_endpoint(stage):
+    """HTTP is cut off in the middle of both calls, and there again at their end."""
+    notes = stage.folder / "notes.jsonl"
+    endpoint = stage.whip_endpoint("--size", "320x180", "--notes", notes)
+    proxy = Proxy(endpoint.port)
+    known = types.SimpleNamespace(port=proxy.port)
+    exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
+    recorder = stage.tapedeck("record", url(known, "whep/cam1"), "--directory", storage, "--output", exported, "--json")
+    camera = stage.tapedeck("camera", url(known, "whip/cam2"), "--size", "320x180", "--json")
+    wait_for_sessions(endpoint)
+    wait_for_media(recorder, storage)
+    wait_until_seen(endpoint, notes)
+    # Nobody listens there.
+    proxy.target = free_port()
+    proxy.cut()
+    wait_for_more(recorder, storage)
+    seen = notes.read_text().count('"kind": "video"')
+    wait_until_seen(endpoint, notes, video=seen + 45)
+    proxy.target = endpoint.port
+    newcomer = stage.tapedeck("camera", url(known, "whip/cam3"), "--size", "320x180", "--json")
+    endpoint.wait_for("the newcomer", lambda: [fact["event"] for fact in endpoint.facts].count("connected") == 3, LIMIT)
+    for process in (camera, newcomer):
+        assert process.end(LIMIT) in (0, 130), process.story()
+    interrupted(recorder)
+    wait_for_ends(endpoint, 3)
+    proxy.close()
+    # One session each, all of which were ended.
+    assert [fact["status"] for fact in requests(endpoint, "POST")] == [201] * 3, endpoint.story()
+    assert [fact["status"] for fact in requests(endpoint, "DELETE")] == [200] * 3, endpoint.story()
+    assert_whole(exported, recorder)
+
+
 @pytest.mark.long
 def test_an_endpoint_that_restarts_is_found_again(stage):
     port = free_port()
@@ -130,6 +185,8 @@ def test_an_endpoint_that_restarts_is_found_again(stage):
     recorder.wait_for("new pictures", lambda: len(list(storage.rglob("*video*"))) == 2, LIMIT)
     camera.end(LIMIT)
     recorder.end(LIMIT)
+    # Once each: nobody is there twice.
+    assert [fact["status"] for fact in requests(second, "POST")] == [201, 201], second.story()
     second.wait_for("two ends", lambda: len(closed(second, True)) + len(closed(second, False)) == 2, LIMIT)
     assert closed(second, sends=False)[0]["framesDecoded"] > 0, second.story()
     assert len(media.streams(stage.folder / "call.mkv", "video")) >= 1, recorder.story()

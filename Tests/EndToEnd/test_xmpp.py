@@ -5,8 +5,10 @@ import json
 
 import pytest
 from daemon import Daemon
-from figures import assert_count, assert_plays, assert_saw, assert_whole, losses_in, video_packets
-from harness import LIMIT, PEERS, free_port, interrupted, python, wait_for_media, wait_until_seen
+from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses_in,
+                     video_packets)
+from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media,
+                     wait_until_seen)
 
 SMALL = ("--send", "synthetic", "--size", "320x180")
 
@@ -95,6 +97,22 @@ def test_we_call_and_wait_for_a_person(stage, server):
     assert count(peer, "ringing") == 1 and count(peer, "bye") == 1, peer.story()
 
 
+@pytest.mark.long
+@pytest.mark.media
+@pytest.mark.parametrize("we_call", [True, False], ids=["caller", "answerer"])
+def test_fifteen_seconds_both_ways(stage, server, we_call):
+    notes = stage.folder / "notes.jsonl"
+    peer = server.app(*SMALL, "--receive", "--notes", notes, *([] if we_call else ["--call"]))
+    exported, recorder = start_recorder(stage, server.url("peer=alice@example.org", *(["call"] if we_call else [])),
+                                        "--send", "test")
+    wait_for_both_ways(recorder, stage.folder / "storage", peer, notes)
+    assert peer.end(LIMIT) == 0, peer.story()
+    interrupted(recorder)
+    assert count(peer, "ringing") == we_call, peer.story()
+    assert_nearly_all(exported, recorder, peer.event("closed")["framesSent"])
+    assert_saw(peer.event("closed"), peer.story())
+
+
 def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     room = {"url": server.url("peer=alice@example.org"), "secret": "${TAPEDECK_XMPP_PASSWORD}",
             "record": {"empty_after": "1s"}}
@@ -121,8 +139,14 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     server.restart()
     peer.wait_for("alice to come back", lambda: count(peer, "online") >= 2, LIMIT)
     peer.wait_for("us to come back", lambda: count(peer, "seen") > seen, LIMIT)
+    # Once: our old presence is not there beside the new one.
+    facts = peer.facts
+    again = max(index for index, fact in enumerate(facts) if fact.get("event") == "online")
+    assert len({fact["jid"] for fact in facts[again:] if fact.get("event") == "seen"}) == 1, peer.story()
     assert daemon.room("reception")["status"]["recordingState"] == "recording", daemon.process.story()
     assert count(peer, "closed") == 0, peer.story()
+    before, = written(daemon)
+    daemon.wait_for("more of the first call", lambda: written(daemon)[0] > before + 60_000, LIMIT)
     # A new call, over the new stream; the app hangs up the old one first.
     order(peer, hang_up=True)
     first, = daemon.wait_for_export("reception", LIMIT)

@@ -539,6 +539,8 @@ class Peer:
     async def on_disconnect(self, *arguments):
         if not self.ended.is_set():
             report(event="disconnected")
+            if self.options.outlive:
+                return
             self.exit_code = 3
             self.ended.set()
 
@@ -609,7 +611,7 @@ class Peer:
         async with self.lock:
             for member in list(self.connections):
                 await self.drop_connection(member)
-        if self.exit_code == 0:
+        if self.exit_code == 0 and self.sio.connected:
             await self.sio.emit("leave", self.options.room)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.left.wait(), 2)
@@ -681,6 +683,8 @@ def main(description=__doc__, peer=Peer, add=lambda parser: None):
     parser.add_argument("--room", required=True)
     parser.add_argument("--eio", type=int, choices=(3, 4), default=4)
     parser.add_argument("--transport", choices=("polling", "websocket", "auto"), default="auto")
+    parser.add_argument("--outlive", action="store_true",
+                        help="keep the calls when the server is gone, and do not come back, as the iOS app does")
     add(parser)
     options = parse(parser)
 

@@ -4,7 +4,7 @@
 
 As the known app it reads an object only if every value is a string, takes a label only as a decimal string, drops a
 packet that is not ASCII, sends exactly one candidate, and never says that it hangs up. What breaks these rules is
-reported as a violation. Prints the JSON objects of aiortc_peer.py, and listening (port) or dialled.
+reported as a violation. Prints the JSON objects of aiortc_peer.py, listening (port) and refused (a second connection).
 
 Exit codes: 0 was connected, 1 never connected, 4 the other side broke a rule.
 
@@ -86,6 +86,7 @@ class Caller:
 
     async def serve(self, reader, writer):
         if self.writer:
+            report(event="refused")
             writer.close()
             return
         report(event="joined")

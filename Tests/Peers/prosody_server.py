@@ -26,6 +26,8 @@ modules_enabled = {{ "roster", "saslauth", "tls", "disco", "ping" }}
 modules_disabled = {{ "s2s" }}
 c2s_require_encryption = true
 authentication = "internal_plain"
+-- SCRAM is the only way in.
+disable_sasl_mechanisms = {{ "PLAIN", "DIGEST-MD5" }}
 storage = "internal"
 
 VirtualHost "{domain}"

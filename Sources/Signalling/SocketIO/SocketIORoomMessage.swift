@@ -10,12 +10,17 @@ public struct SocketIORoomMessage: Sendable, Hashable {
     public var to: PeerID?
     /// The sender, if it named itself (our extension for rooms of more than two).
     public var from: PeerID?
+    /// Under which ids the sender was a member before its connection was lost (our extension for rooms of more than two).
+    public var was: [PeerID]
+    /// Most of them that are read and written.
+    static let maximumEarlierIDs = 8
 
     /// A message with each part given.
-    public init(_ content: PeerMessage, to: PeerID? = nil, from: PeerID? = nil) {
+    public init(_ content: PeerMessage, to: PeerID? = nil, from: PeerID? = nil, was: [PeerID] = []) {
         self.content = content
         self.to = to
         self.from = from
+        self.was = was
     }
 
     /// Reads a message.
@@ -24,6 +29,8 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         let object = data.object ?? [:]
         self.to = object["to"]?.string.map { PeerID($0) }
         self.from = object["from"]?.string.map { PeerID($0) }
+        let was = (object["was"]?.array ?? []).prefix(Self.maximumEarlierIDs)
+        self.was = was.compactMap { $0.string.map { PeerID($0) } }
     }
 
     /// The superset that every known reader takes.
@@ -44,6 +51,7 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         }
         object["to"] = self.to.map { .string($0.rawValue) }
         object["from"] = self.from.map { .string($0.rawValue) }
+        if !self.was.isEmpty { object["was"] = .array(self.was.map { .string($0.rawValue) }) }
         return .object(object)
     }
 }

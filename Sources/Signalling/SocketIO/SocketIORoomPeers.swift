@@ -2,6 +2,9 @@
 
 /// Who is in the room with us, as far as the events tell.
 struct SocketIORoomPeers: Equatable {
+    /// How many calls a session has place for (`SessionConfiguration.maximumPeers`).
+    private static let maximumCalls = 16
+
     /// Whether the server keeps many members and names every sender (our extension).
     var isMesh = false
     /// The members that the session knows of, in order of arrival; at most one unless `isMesh`.
@@ -9,11 +12,15 @@ struct SocketIORoomPeers: Equatable {
     /// Whether the single member is surely the one with that id: not after a re-join, when somebody else may have
     /// taken its place unseen.
     private(set) var isCertain = true
+    /// Members of a mesh from before a re-join whom the server does not list any more.
+    ///
+    /// They left unseen, or the server was started anew: then their media live on, and they come back under other ids.
+    private(set) var unlisted: [PeerID] = []
 
     /// What adding a member means.
     enum Adding: Equatable {
-        /// It is new; the member given was in its place.
-        case added(replacing: PeerID?)
+        /// It is new; the members given were in its place.
+        case added(replacing: [PeerID])
         /// It is known already.
         case known
         /// The room has its member or its limit.
@@ -24,14 +31,14 @@ struct SocketIORoomPeers: Equatable {
     var single: PeerID? { self.isMesh ? nil : self.known.first }
 
     /// A member arrived, or arrived again.
-    /// - Returns: The member that is gone for it.
-    mutating func arrived(_ peer: PeerID) -> PeerID? {
+    /// - Returns: The members that are gone for it.
+    mutating func arrived(_ peer: PeerID) -> [PeerID] {
         if self.isMesh {
-            let old = self.remove(peer)
+            let old = self.remove(peer) ?? self.removeUnlisted(peer)
             self.known.append(peer)
-            return old
+            return (old.map { [$0] } ?? []) + self.makeRoom()
         }
-        let old = self.known.first
+        let old = self.known
         self.known = [peer]
         self.isCertain = true
         return old
@@ -43,17 +50,18 @@ struct SocketIORoomPeers: Equatable {
         if self.isMesh {
             guard self.known.count < SocketIORoomEvent.maximumPeers else { return .refused }
             self.known.append(peer)
-            return .added(replacing: nil)
+            _ = self.removeUnlisted(peer)
+            return .added(replacing: self.makeRoom())
         }
         guard let old = self.known.first else {
             self.known = [peer]
             self.isCertain = true
-            return .added(replacing: nil)
+            return .added(replacing: [])
         }
         if old == .unidentified || self.isCertain { return old == .unidentified ? .known : .refused }
         self.known = [peer]
         self.isCertain = true
-        return .added(replacing: old)
+        return .added(replacing: [old])
     }
 
     /// A member left.
@@ -61,7 +69,7 @@ struct SocketIORoomPeers: Equatable {
     /// `id` is nil if the server does not say who.
     /// - Returns: The member as the session knows it.
     mutating func left(_ id: PeerID?) -> PeerID? {
-        if self.isMesh { return id.flatMap { self.remove($0) } }
+        if self.isMesh { return id.flatMap { self.remove($0) ?? self.removeUnlisted($0) } }
         guard let single = self.known.first else { return nil }
         guard let id, self.isCertain, single != .unidentified, single != id else {
             self.known = []
@@ -77,20 +85,42 @@ struct SocketIORoomPeers: Equatable {
         self.isMesh = mesh != nil
         guard let mesh else {
             // A room of two again: one of many cannot be told from the others.
-            let gone = wasMesh ? self.known : []
+            let gone = wasMesh ? self.known + self.unlisted : []
             if wasMesh { self.known = [] }
+            self.unlisted = []
             self.isCertain = false
             return gone
         }
-        let gone = self.known.filter { !mesh.peers.contains($0) }
+        self.unlisted += self.known.filter { !mesh.peers.contains($0) }
         self.known.removeAll { !mesh.peers.contains($0) }
-        return gone
+        return self.makeRoom()
+    }
+
+    /// Members come before those who may be back already: a session has so many calls only.
+    /// - Returns: The oldest of those whom the server does not list, as far as they are too many.
+    private mutating func makeRoom() -> [PeerID] {
+        let excess = min(max(0, self.known.count + self.unlisted.count - Self.maximumCalls), self.unlisted.count)
+        defer { self.unlisted.removeFirst(excess) }
+        return Array(self.unlisted.prefix(excess))
+    }
+
+    /// Forgets everybody but those whom the server does not list: their media do not need the room.
+    mutating func removeMembers() {
+        self.known = []
+        self.isCertain = true
     }
 
     /// Forgets everybody.
     mutating func removeAll() {
-        self.known = []
-        self.isCertain = true
+        self.removeMembers()
+        self.unlisted = []
+    }
+
+    /// A member whom the server does not list is gone, or back under another id.
+    /// - Returns: The member; nil if it is none of them.
+    mutating func removeUnlisted(_ peer: PeerID) -> PeerID? {
+        guard let index = self.unlisted.firstIndex(of: peer) else { return nil }
+        return self.unlisted.remove(at: index)
     }
 
     private mutating func remove(_ peer: PeerID) -> PeerID? {

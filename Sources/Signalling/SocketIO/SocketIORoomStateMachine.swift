@@ -123,6 +123,8 @@ public struct SocketIORoomStateMachine: Sendable {
     private let fullWait: Duration?
     private var state = State.offline
     private var ownID: PeerID?
+    /// Under which ids we were a member of a mesh, the newest last.
+    private var ownIDs: [PeerID] = []
     private var peers = SocketIORoomPeers()
     private var refusals = 0
 
@@ -346,11 +348,19 @@ extension SocketIORoomStateMachine {
             self.ownID = self.ownID ?? event.peer
             self.refusals = 0
             let gone = self.peers.rejoined(mesh: event.mesh)
+            self.noteOwnID()
             self.state = .joined
             return [.cancelTimer(.join), .event(.joined(ownID: self.ownID))] + gone.map { .event(.peerLeft($0)) }
         case .offline, .connecting, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
             return [Self.ignored("A joined event that was not asked for was ignored", self.phase.rawValue)]
         }
+    }
+
+    /// Members of a mesh know us by it until the server tells them of another.
+    private mutating func noteOwnID() {
+        guard self.peers.isMesh, let id = self.ownID, self.ownIDs.last != id else { return }
+        self.ownIDs.append(id)
+        self.ownIDs.removeFirst(max(0, self.ownIDs.count - 1 - SocketIORoomMessage.maximumEarlierIDs))
     }
 
     private mutating func fullReceived(_ event: SocketIORoomEvent) -> [Action] {
@@ -389,7 +399,7 @@ extension SocketIORoomStateMachine {
             // Known already: it joined again without a bye.
             let old = self.peers.arrived(peer)
             self.state = .joinedConnected
-            return (old.map { [.event(.peerLeft($0))] } ?? []) + [.event(.peerArrived(peer))]
+            return old.map { .event(.peerLeft($0)) } + [.event(.peerArrived(peer))]
         case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
             return [Self.ignored("An otherjoin event outside of the room was ignored", self.phase.rawValue)]
         }
@@ -476,7 +486,9 @@ extension SocketIORoomStateMachine {
         case (nil, let single?): sender = single
         case (nil, nil): sender = .unidentified
         }
-        return self.deliver(message.content, from: sender)
+        // Somebody whom we know by another id: what it says now is about a call of its own.
+        let gone = message.was.compactMap { self.peers.removeUnlisted($0) }
+        return gone.map { .event(.peerLeft($0)) } + self.deliver(message.content, from: sender)
     }
 
     private mutating func deliver(_ content: PeerMessage, from sender: PeerID) -> [Action] {
@@ -485,7 +497,7 @@ extension SocketIORoomStateMachine {
         var peer = sender
         switch self.peers.heard(sender) {
         case .known: peer = self.peers.single ?? sender
-        case .added(let old): actions += old.map { [.event(.peerLeft($0))] } ?? []
+        case .added(let old): actions += old.map { .event(.peerLeft($0)) }
         case .refused:
             return [Self.ignored("A message of another member was ignored: this room has its peer", sender.rawValue)]
         }
@@ -507,10 +519,15 @@ extension SocketIORoomStateMachine {
         }
         // The server relays to everybody, so what is meant for somebody who left would reach somebody else.
         guard self.peers.known.contains(peer) else {
-            return [Self.ignored("A command for a member that is not there was dropped", peer.rawValue)]
+            let dropped = Self.ignored("A command for a member that is not there was dropped", peer.rawValue)
+            // Nobody would answer.
+            guard case .offer = content, self.peers.removeUnlisted(peer) != nil else { return [dropped] }
+            return [dropped, .event(.peerLeft(peer))]
         }
         let to = peer == .unidentified ? nil : peer
-        guard let data = SocketIORoomMessage(content, to: to, from: self.ownID).data else { return [] }
+        let isDescription = if case .candidate = content { false } else { true }
+        let was = isDescription && self.peers.isMesh ? self.ownIDs.filter { $0 != self.ownID } : []
+        guard let data = SocketIORoomMessage(content, to: to, from: self.ownID, was: was).data else { return [] }
         return [.send(.event(self.dialect.messageEvent, [.string(self.room), data]))]
     }
 }
@@ -528,11 +545,13 @@ extension SocketIORoomStateMachine {
     private mutating func resetCall(_ peer: PeerID) -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound:
+            // A farewell would not reach it.
+            if self.peers.removeUnlisted(peer) != nil { return [.event(.peerLeft(peer))] }
             guard self.peers.known.allSatisfy({ $0 == peer }) else {
                 return [Self.ignored("A call reset was dropped: the room has other members", peer.rawValue)]
             }
             let gone = self.peers.known
-            self.peers.removeAll()
+            self.peers.removeMembers()
             self.state = .resetting
             return gone.map { .event(.peerLeft($0)) } + [
                 .send(self.leavePacket), .startTimer(.leave, after: Self.leaveTimeout),

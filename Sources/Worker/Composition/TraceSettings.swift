@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import SignallingClients
+public import SignallingClients
 internal import Storage
 
 /// Where the rooms of a process trace their signalling: one file for each room.
@@ -16,10 +16,10 @@ public struct TraceSettings: Sendable, Hashable {
         self.program = program
     }
 
-    /// The file of a room.
+    /// The file of a room, or of one of several peers.
     ///
     /// - Throws: `TraceFileError` if it cannot be made.
-    func file(room: String) throws(TraceFileError) -> TraceFile {
+    public func file(room: String) throws(TraceFileError) -> TraceFile {
         let name = Sanitiser.pathComponent(room, fallback: "room")
         let slash = self.path.lastIndex(of: "/") ?? self.path.startIndex
         let point = self.path[slash...].lastIndex(of: ".") ?? self.path.endIndex

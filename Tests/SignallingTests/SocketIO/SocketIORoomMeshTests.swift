@@ -25,6 +25,13 @@ import Testing
         .event("message", ["r", .object(["type": "offer", "sdp": "v=0", "from": from, "to": to])])
     }
 
+    static func answer(from: JSONValue, was: [JSONValue] = []) -> SocketIOPacket {
+        let data: JSONValue = .object([
+            "type": "answer", "sdp": "v=0", "from": from, "to": "e", "was": .array(was),
+        ])
+        return .event("message", ["r", data])
+    }
+
     @Test func keepsManyPeers() {
         var machine = Self.machine()
         #expect(machine.received(Self.offer(from: "p")) == [.event(.offerReceived(from: Self.p, sdp: "v=0"))])
@@ -83,7 +90,8 @@ import Testing
         SocketIORoomStateMachineTests.expect(full, .joinedConnected)
     }
 
-    @Test func rejoinReportsWhoIsGone() {
+    /// We are back under another id, and the server lists `q` only: `p` left, or everybody has another id.
+    private static func rejoined() -> SocketIORoomStateMachine {
         var machine = Self.machine()
         _ = machine.received(.event("otherjoin", ["r", "q"]))
         _ = machine.received(Self.offer(from: "p"))
@@ -92,9 +100,75 @@ import Testing
         _ = machine.received(SocketIOPacket(.connect))
         #expect(
             machine.received(.event("joined", ["r", "e", Self.rules(["q"])])) == [
-                .cancelTimer(.join), .event(.joined(ownID: PeerID("e"))), .event(.peerLeft(Self.p)),
-            ]
+                .cancelTimer(.join), .event(.joined(ownID: PeerID("e"))),
+            ],
+            "whoever is not listed keeps its media"
         )
+        return machine
+    }
+
+    @Test func unlistedMemberIsGoneWhenItIsBackUnderAnotherID() {
+        var machine = Self.rejoined()
+        _ = machine.received(.event("otherjoin", ["r", "n"]))
+        #expect(machine.received(Self.answer(from: "n")).count == 1, "a newcomer is nobody else")
+        _ = machine.received(.event("otherjoin", ["r", "p2"]))
+        let events = machine.received(Self.answer(from: "p2", was: ["p0", "p", "q"]))
+        #expect(events.first == .event(.peerLeft(Self.p)), "listed members are none of those")
+        #expect(events.count == 2)
+        #expect(machine.received(Self.answer(from: "p2", was: ["p"])).count == 1)
+    }
+
+    @Test func unlistedMemberEndsWithWhatItsCallNeedsTheRoomFor() {
+        var machine = Self.rejoined()
+        #expect(machine.command(.resetCall(Self.p)) == [.event(.peerLeft(Self.p))])
+        SocketIORoomStateMachineTests.expect(machine, .joined)
+        machine = Self.rejoined()
+        #expect(machine.command(.offer(to: Self.p, sdp: "v=0\r\n")).last == .event(.peerLeft(Self.p)))
+        machine = Self.rejoined()
+        #expect(machine.received(.event("bye", ["r", "p"])) == [.event(.peerLeft(Self.p))])
+        machine = Self.rejoined()
+        #expect(machine.received(.event("otherjoin", ["r", "p"])).first == .event(.peerLeft(Self.p)))
+        #expect(machine.command(.resetCall(Self.q)).count == 1, "the room has other members")
+    }
+
+    @Test func descriptionsSayUnderWhichIDsWeWere() {
+        var machine = Self.rejoined()
+        func was(_ actions: [SocketIORoomStateMachine.Action]) -> JSONValue? {
+            guard case .send(let packet)? = actions.first else { return nil }
+            return packet.event?.arguments.last?["was"]
+        }
+        #expect(was(machine.command(.offer(to: Self.q, sdp: "v=0\r\n"))) == .array(["d"]))
+        let candidate = ICECandidate(line: "candidate:1 1 udp 1 192.0.2.1 9 typ host", mLineIndex: 0, mid: "0")
+        #expect(was(machine.command(.candidate(to: Self.q, candidate))) == nil)
+        for index in 1...20 {
+            _ = machine.closed(reason: "x")
+            _ = machine.opened(sessionID: "e\(index)", version: .three)
+            _ = machine.received(SocketIOPacket(.connect))
+            _ = machine.received(.event("joined", ["r", .string("e\(index)"), Self.rules(["q"])]))
+        }
+        #expect(was(machine.command(.offer(to: Self.q, sdp: "v=0\r\n")))?.array?.count == 8)
+    }
+
+    @Test func membersComeBeforeThoseWhomTheServerDoesNotList() {
+        var machine = Self.machine([])
+        func meet(_ name: String) -> Int {
+            machine.received(.event("otherjoin", ["r", .string(name)])).count { action in
+                if case .event(.peerLeft) = action { true } else { false }
+            }
+        }
+        func rejoin() -> Int {
+            _ = machine.closed(reason: "x")
+            _ = machine.opened(sessionID: "e", version: .three)
+            _ = machine.received(SocketIOPacket(.connect))
+            return machine.received(.event("joined", ["r", "e", Self.rules([])])).count - 2
+        }
+        for index in 0..<10 { #expect(meet("a\(index)") == 0) }
+        #expect(rejoin() == 0)
+        // There is place for sixteen calls.
+        for index in 0..<10 { #expect(meet("b\(index)") == (index < 6 ? 0 : 1)) }
+        #expect(rejoin() == 0)
+        for index in 0..<20 { #expect(meet("c\(index)") == (index < 16 ? 1 : 0)) }
+        #expect(rejoin() == 4)
     }
 
     @Test func peersAreBounded() {

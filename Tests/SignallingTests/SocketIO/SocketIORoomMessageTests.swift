@@ -49,6 +49,16 @@ import Testing
         #expect(throws: error) { try SocketIORoomMessage(json) }
     }
 
+    @Test(arguments: [
+        ("7", []), ("[]", []), (#"["a",7,null,"b"]"#, ["a", "b"]),
+        (#"["1","2","3","4","5","6","7","8","9"]"#, ["1", "2", "3", "4", "5", "6", "7", "8"]),
+    ])
+    func readsEarlierIDs(_ text: String, _ ids: [String]) throws {
+        let message = try SocketIORoomMessage(JSONValue(parsing: #"{"type":"answer","sdp":"v=0","was":\#(text)}"#))
+        #expect(message.was == ids.map { PeerID($0) })
+        #expect(try SocketIORoomMessage(message.data ?? .null).was == message.was)
+    }
+
     @Test func refusesLongDescriptions() {
         let sdp = String(repeating: "x", count: PeerMessage.maximumDescriptionBytes + 1)
         #expect(throws: PeerMessage.ReadingError.missingDescription) {
