@@ -48,6 +48,27 @@ public final class SHA256Hash {
         }
     }
 
+    /// Adds bytes.
+    public func update(_ bytes: UnsafeRawBufferPointer) {
+        guard EVP_DigestUpdate(self.context, bytes.baseAddress, bytes.count) == 1 else {
+            preconditionFailure("libcrypto cannot hash \(bytes.count) bytes")
+        }
+    }
+
+    /// The first eight bytes of the digest of what was added so far, the most significant first; what comes is hashed anew.
+    ///
+    /// For whoever hashes millions of short texts: nothing is allocated.
+    public func takePrefix() -> UInt64 {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
+            let bytes = digest.bindMemory(to: UInt8.self).baseAddress
+            guard EVP_DigestFinal_ex(self.context, bytes, nil) == 1, EVP_DigestInit_ex(self.context, nil, nil) == 1
+            else {
+                preconditionFailure("libcrypto cannot end a hash")
+            }
+            return UInt64(bigEndian: digest.load(as: UInt64.self))
+        }
+    }
+
     /// The digest of what was added so far; more may be added.
     public var digest: SHA256Digest {
         guard let copy = EVP_MD_CTX_new() else { preconditionFailure("no memory for a hash") }

@@ -102,10 +102,8 @@ struct JournalFacts {
         case .trackOpened(let record): self.opened.append(Opened(record: record, monotonicNanoseconds: now))
         case .clockAnchor(let record):
             self.written.insert(record.track)
-            var anchors = self.anchors[record.track] ?? []
-            if anchors.count == Self.maximumAnchors { anchors.removeFirst() }
-            anchors.append(ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: now))
-            self.anchors[record.track] = anchors
+            let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: now)
+            Self.add(sample, to: &self.anchors[record.track, default: []])
         case .trackClosed(let record): if record.units > 0 { self.written.insert(record.track) }
         case .trackDamaged(let record): self.damaged(record)
         case .trackMended(let record): self.mended(record)
@@ -119,6 +117,12 @@ struct JournalFacts {
         }
         self.latestNanoseconds = max(self.latestNanoseconds, now)
         self.endNanoseconds = self.latestNanoseconds
+    }
+
+    /// In place: there are millions.
+    private static func add(_ sample: ClockSample, to anchors: inout [ClockSample]) {
+        if anchors.count == Self.maximumAnchors { anchors.removeFirst() }
+        anchors.append(sample)
     }
 
     private static let pauseBeginnings: [String: Pause.Kind] = [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Digests
 import FoundationEssentials
 import Matroska
 public import Timeline
@@ -31,12 +32,13 @@ public struct Journal: Sendable, Hashable {
         guard let opened = try Self.open(folder) else { return journal }
         let file = HashingFile(opened)
         let decoder = JournalDecoder()
+        let hash = SHA256Hash()
         var number = 0
         let rest = try Self.scan(file, path: opened.path) { line, _ in
             number += 1
-            journal.take(line, number: number, decoder, body)
+            journal.take(line, number: number, decoder, hash, body)
         }
-        rest.withUnsafeBufferPointer { journal.take($0, number: number + 1, decoder, body) }
+        rest.withUnsafeBufferPointer { journal.take($0, number: number + 1, decoder, hash, body) }
         do {
             journal.digest = .init(name: "journal.jsonl", bytes: file.count, sha256: try file.sha256())
         } catch {
@@ -79,28 +81,36 @@ public struct Journal: Sendable, Hashable {
         guard let file = try Self.open(folder), file.count >= offset else { return (0, nil) }
         let decoder = JournalDecoder()
         var bytes = offset
-        /// Where the last lines are that were passed over since the last event; some may be damaged.
-        var passedOver: [Range<UInt64>] = []
+        /// Where the last event ends; what is behind it was passed over.
+        var eventsEnd = offset
         let rest = try Self.scan(file, path: file.path, from: offset) { line, end in
-            if JournalLine.isOfClocks(line) {
-                if passedOver.count == Self.mostPassedOver { passedOver.removeFirst() }
-                passedOver.append(bytes..<end)
-            } else if let entry = decoder.entry(line) {
-                passedOver = []
-                body(entry)
-            }
             bytes = end
+            guard !JournalLine.isOfClocks(line), let entry = decoder.entry(line) else { return }
+            eventsEnd = end
+            body(entry)
         }
         if let entry = rest.withUnsafeBufferPointer({ decoder.entry($0) }) { return (bytes, entry) }
-        for range in passedOver.reversed() {
-            guard let line = try? file.read(range).dropLast() else { continue }
-            if let entry = line.withUnsafeBufferPointer({ decoder.entry($0) }) { return (bytes, entry) }
-        }
-        return (bytes, nil)
+        return (bytes, Self.last(in: eventsEnd..<bytes, of: file, decoder))
     }
 
-    /// A torn or damaged end is a line or two.
-    private static let mostPassedOver = 8
+    /// The last record in a range of whole lines; `nil` if none of the last few is one.
+    private static func last(in range: Range<UInt64>, of file: File, _ decoder: JournalDecoder) -> JournalEntry? {
+        let count = min(range.count, Self.chunkSize)
+        guard let tail = try? file.read(offset: range.upperBound - UInt64(count), count: count) else { return nil }
+        var rest = tail.dropLast()
+        // A torn or damaged end is a line or two, or what a file system fills in.
+        for _ in 0..<Self.mostTornLines {
+            let start = rest.lastIndex(of: UInt8(ascii: "\n"))
+            // What the tail cuts is no record.
+            let line = rest[(start.map { $0 + 1 } ?? rest.startIndex)...]
+            if let entry = line.withUnsafeBufferPointer({ decoder.entry($0) }) { return entry }
+            guard let start else { return nil }
+            rest = rest[..<start]
+        }
+        return nil
+    }
+
+    private static let mostTornLines = 8
 
     private static func open(_ folder: RecordingFolder) throws(StorageError) -> File? {
         do throws(StorageError) {
@@ -115,11 +125,12 @@ public struct Journal: Sendable, Hashable {
         _ line: UnsafeBufferPointer<UInt8>,
         number: Int,
         _ decoder: JournalDecoder,
+        _ hash: SHA256Hash,
         _ body: (JournalEntry) -> Void
     ) {
         guard !line.isEmpty else { return }
         let entry = decoder.entry(line)
-        self.chain.take(line, number: number, isRecord: entry != nil)
+        self.chain.take(line, number: number, isRecord: entry != nil, hash)
         if let entry {
             self.records += 1
             body(entry)
@@ -182,11 +193,5 @@ private struct JournalDecoder {
         if let entry = JournalLine.clockEntry(line) { return entry }
         guard !line.isEmpty else { return nil }
         return try? self.decoder.decode(JournalEntry.self, from: Data(line))
-    }
-}
-
-extension File {
-    fileprivate func read(_ range: Range<UInt64>) throws -> [UInt8] {
-        try self.read(offset: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
     }
 }

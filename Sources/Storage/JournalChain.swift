@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Digests
 
 /// How the lines of a journal hang together.
@@ -16,7 +17,8 @@ public struct JournalChain: Sendable, Hashable {
     /// Lines, from 1, behind the first chained one that no reader understands, as a crash leaves them; the first 100.
     public private(set) var tornLines: [Int] = []
     /// The last value; empty before the first chained line.
-    public private(set) var value = ""
+    public var value: String { self.last.map { Hexadecimal.text($0) } ?? "" }
+    private var last: UInt64?
 
     /// The chain of no line.
     public init() {}
@@ -29,8 +31,10 @@ public struct JournalChain: Sendable, Hashable {
 
     /// Takes the next line as the file has it, without its newline.
     ///
-    /// - Parameter isRecord: whether a reader understands the line.
-    mutating func take(_ line: some BidirectionalCollection<UInt8>, number: Int, isRecord: Bool) {
+    /// - Parameters:
+    ///   - isRecord: whether a reader understands the line.
+    ///   - hash: one that is empty, and will be.
+    mutating func take(_ line: UnsafeBufferPointer<UInt8>, number: Int, isRecord: Bool, _ hash: SHA256Hash) {
         guard let claimed = Self.value(of: line) else {
             guard self.chainedLines > 0 else { return }
             if isRecord {
@@ -40,10 +44,22 @@ public struct JournalChain: Sendable, Hashable {
             }
             return
         }
-        let body = line.dropLast(Self.suffixLength)
-        if Self.hash(after: self.value, body: body) != claimed { self.firstBreak = self.firstBreak ?? number }
+        if let last { Self.add(last, to: hash) }
+        hash.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(line).dropLast(Self.suffixLength)))
+        if hash.takePrefix() != claimed { self.firstBreak = self.firstBreak ?? number }
         self.chainedLines += 1
-        self.value = claimed
+        self.last = claimed
+    }
+
+    /// Hashes the digits of a value.
+    private static func add(_ value: UInt64, to hash: SHA256Hash) {
+        withUnsafeTemporaryAllocation(byteCount: Self.digits, alignment: 1) { text in
+            for index in 0..<Self.digits {
+                let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index)) & 15
+                text[index] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+            }
+            hash.update(UnsafeRawBufferPointer(text))
+        }
     }
 
     /// A record's JSON object with the value that chains it to the line of the value `previous`; and its own value.
@@ -64,27 +80,24 @@ public struct JournalChain: Sendable, Hashable {
         var end = bytes.endIndex
         while end > bytes.startIndex {
             let line = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")).map { bytes[($0 + 1)..<end] } ?? bytes[..<end]
-            if let value = Self.value(of: line) { return value }
+            if let value = line.withUnsafeBufferPointer(Self.value(of:)) { return Hexadecimal.text(value) }
             end = max(bytes.startIndex, line.startIndex - 1)
         }
         return nil
     }
 
     /// The value that a line claims.
-    private static func value(of line: some BidirectionalCollection<UInt8>) -> String? {
-        let suffix = Array(line.suffix(Self.suffixLength))
-        guard suffix.count == Self.suffixLength, line.count > Self.suffixLength,
-            suffix.starts(with: Self.opening), suffix.suffix(Self.closing.count).elementsEqual(Self.closing)
-        else { return nil }
-        let value = suffix[Self.opening.count..<(Self.opening.count + Self.digits)]
-        guard value.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
-        return String(decoding: value, as: UTF8.self)
+    private static func value(of line: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        guard line.count > Self.suffixLength else { return nil }
+        var scanner = JournalLine.Scanner(UnsafeBufferPointer(rebasing: line.suffix(Self.suffixLength)))
+        guard scanner.skip(Self.opening), let value = scanner.chainValue(), scanner.isAtEnd else { return nil }
+        return value
     }
 
     private static func hash(after previous: String, body: some Sequence<UInt8>) -> String {
         let hash = SHA256Hash()
         hash.update(Array(previous.utf8))
         hash.update(Array(body))
-        return String(hash.digest.hexadecimal.prefix(Self.digits))
+        return Hexadecimal.text(hash.takePrefix())
     }
 }

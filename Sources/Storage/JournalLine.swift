@@ -36,7 +36,8 @@ enum JournalLine {
             let kind = Self.kinds.first(where: { scanner.isAt($0.name) }), scanner.skip(kind.name),
             let record = kind.read(&scanner), scanner.skip(Self.version)
         else { return nil }
-        guard scanner.skip(Self.end) || (scanner.skip(Self.chain) && scanner.skipChainValue()), scanner.isAtEnd else {
+        guard scanner.skip(Self.end) || (scanner.skip(Self.chain) && scanner.chainValue() != nil), scanner.isAtEnd
+        else {
             return nil
         }
         return JournalEntry(record, monotonicNanoseconds: at)
@@ -152,14 +153,18 @@ enum JournalLine {
             return number
         }
 
-        /// Goes behind the value of `JournalChain` and what closes the line.
-        mutating func skipChainValue() -> Bool {
+        /// Goes behind the value of `JournalChain` and what closes the line; `nil` if there is none.
+        mutating func chainValue() -> UInt64? {
             let end = self.index + JournalChain.digits
-            guard end <= self.bytes.count,
-                self.bytes[self.index..<end].allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-            else { return false }
+            guard end <= self.bytes.count else { return nil }
+            var value: UInt64 = 0
+            for byte in self.bytes[self.index..<end] {
+                // Lower case, as it is written.
+                guard (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) else { return nil }
+                value = value << 4 | UInt64(byte < 0x3A ? byte - 0x30 : byte - 0x57)
+            }
             self.index = end
-            return self.skip(JournalChain.closing)
+            return self.skip(JournalChain.closing) ? value : nil
         }
     }
 }

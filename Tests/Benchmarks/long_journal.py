@@ -6,6 +6,9 @@ lines as wanted, clock anchors, sender reports and packet counts in turn, with t
 holds. Printed, for the short journal and for the long one side by side: how long after the first media a new worker
 records part 2, and how long a list of the recordings, and an export of the whole, take; and the largest resident memory
 of each.
+
+The exit code is 1 if the long journal is beyond a limit (issue 15): a worker that goes on with it needs more than 2 s or
+50 MB beyond what one needs that goes on with the short journal, or more than 3 s from joining to recording.
 """
 
 import argparse
@@ -28,6 +31,8 @@ from test_worker import Worker, camera  # noqa: E402
 
 DAY = 24 * 3600
 NANOSECONDS = 1_000_000_000
+# What going on with the long journal may cost beyond the short one, and all in all.
+MORE_SECONDS, MORE_MEGABYTES, MOST_SECONDS = 2, 50, 3
 CHAIN = re.compile(rb',"chain":"[0-9a-f]{16}"\}$')
 
 
@@ -103,17 +108,30 @@ def continued(stage, server, folder):
 
 
 def report(stage, folder, name):
+    """Prints what a journal costs; seconds and megabytes of whoever goes on with it."""
     # Not as a whole: a process that we start inherits our largest resident size.
     with (folder / "journal.jsonl").open("rb") as journal:
         lines = sum(1 for _ in journal)
     size = (folder / "journal.jsonl").stat().st_size / 1e6
     print(f"{name}: {lines} lines, {size:.1f} MB", flush=True)
-    seconds, memory = continued(stage, stage.server, folder)
+    going_on = seconds, memory = continued(stage, stage.server, folder)
     print(f"  continued: {seconds:.2f} s from joining to recording, {memory:.0f} MB", flush=True)
     for what, command in (("listed", ("recordings", "list", "--directory", stage.folder / "storage")),
                           ("exported", ("export", folder, "--json", "--output", stage.folder / "call.mkv"))):
         seconds, cpu, memory = cost(stage.tapedeck_path, *command)
         print(f"  {what}: {seconds:.2f} s, CPU {cpu:.2f} s, {memory:.0f} MB", flush=True)
+    return going_on
+
+
+def is_within_limits(short, long):
+    """Prints each limit with what it is held against."""
+    compared = (
+        ("continuing, long less short", long[0] - short[0], MORE_SECONDS, "s"),
+        ("memory of continuing, long less short", long[1] - short[1], MORE_MEGABYTES, "MB"),
+        ("from joining to recording, long", long[0], MOST_SECONDS, "s"))
+    for what, value, limit, unit in compared:
+        print(f"{'ok' if value <= limit else 'BEYOND'}: {what}: {value:.2f} {unit}, limit {limit} {unit}", flush=True)
+    return all(value <= limit for _, value, limit, _ in compared)
 
 
 def main():
@@ -134,14 +152,15 @@ def main():
             worker.process.wait()
             kept = stage.folder / "kept"
             shutil.copytree(short, kept)
-            report(stage, short, "short")
+            of_short = report(stage, short, "short")
             shutil.rmtree(short)
             shutil.copytree(kept, short)
             lengthen(short / "journal.jsonl", options.lines)
-            report(stage, short, "long")
+            of_long = report(stage, short, "long")
         finally:
             stage.finish()
+    return 0 if is_within_limits(of_short, of_long) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

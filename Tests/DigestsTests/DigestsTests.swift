@@ -32,6 +32,16 @@ struct DigestsTests {
     }
 
     @Test
+    func aPrefixIsTheBeginningOfTheDigestAndBeginsAnew() {
+        let hash = SHA256Hash()
+        for text in ["abc", "", "abcd", "abc"] {
+            text.utf8.withContiguousStorageIfAvailable { hash.update(UnsafeRawBufferPointer($0)) }
+            let digits = Hexadecimal.text(hash.takePrefix())
+            #expect(SHA256Digest(of: text.utf8).hexadecimal.hasPrefix(digits) && digits.count == 16)
+        }
+    }
+
+    @Test
     func aDigestDoesNotEndTheHash() {
         let hash = SHA256Hash()
         hash.update(Array("ab".utf8))

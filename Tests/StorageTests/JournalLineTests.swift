@@ -122,6 +122,22 @@ import Timeline
         #expect(try self.times == [1, 3, 4])
     }
 
+    @Test func theLastRecordIsSoughtInTheLastFewLines() throws {
+        let writer = try JournalWriter(folder: self.folder)
+        try self.mark(writer, at: 1)
+        for number in 0..<2000 {
+            try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number) + 2)
+        }
+        #expect(try self.times == [1, 2001])
+        let file = try FileHandle(forWritingTo: URL(filePath: self.folder.journalPath))
+        try file.seekToEnd()
+        for length in [100_000, 200_000] {
+            // The second one is before all that is looked at.
+            try file.write(contentsOf: Data(repeating: 0, count: length) + Data("\n".utf8))
+            #expect(try self.times == (length == 100_000 ? [1, 2001] : [1]))
+        }
+    }
+
     @Test func theLastRecordIsFoundBeforeADamagedEnd() throws {
         let writer = try JournalWriter(folder: self.folder)
         try self.mark(writer, at: 1)

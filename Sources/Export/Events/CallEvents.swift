@@ -43,7 +43,8 @@ struct CallEvents {
             }
             // While the machine was suspended no time passed here.
             let isSuspension = moment.kind == .stalled && moment.text == Marker.suspended
-            let lasted = isSuspension ? 0 : moment.durationNanoseconds ?? 0
+            let length = moment.durationNanoseconds
+            let lasted = isSuspension ? 0 : length ?? 0
             var nanoseconds = moment.nanoseconds &- lasted &- merge.startNanoseconds
             if selection.from == nil { nanoseconds = max(0, nanoseconds) }
             if selection.to == nil { nanoseconds = min(end, nanoseconds) }
@@ -52,7 +53,7 @@ struct CallEvents {
                 CallEvent(
                     moment.kind,
                     at: nanoseconds,
-                    durationNanoseconds: moment.durationNanoseconds.map { isSuspension ? $0 : min($0, end - nanoseconds) },
+                    durationNanoseconds: isSuspension ? length : length.map { min($0, end - nanoseconds) },
                     participant: moment.participant,
                     name: moment.participant.map { names[$0] ?? $0 },
                     track: moment.track.flatMap { number in tracks.first { $0.sourceTracks.contains(number) }?.number },

@@ -129,7 +129,8 @@ public final class RoomSession: Sendable {
         _ count: KeyPath<PeerConnection, UInt64>
     ) -> UInt64 {
         self.state.withLock { state in
-            state.connections.values.filter { $0.connection.peer == peer }.reduce(state[keyPath: ended][peer.rawValue]) {
+            state.connections.values.filter { $0.connection.peer == peer }.reduce(state[keyPath: ended][peer.rawValue])
+            {
                 $0 &+ $1.connection[keyPath: count]
             }
         }

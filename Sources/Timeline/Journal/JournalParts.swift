@@ -41,8 +41,10 @@ public struct JournalParts: Sendable {
     private var newest: Int64?
     /// When the present part began, on its own clock.
     private var start: Int64 = 0
-    /// Records that wait for those behind them, which tell whether their times can be right.
-    private var waiting: [JournalEntry] = []
+    /// Records that wait for those behind them, which tell whether their times can be right, behind `taken` that waited.
+    private var entries: [JournalEntry] = []
+    private var taken = 0
+    private var waiting: ArraySlice<JournalEntry> { self.entries[self.taken...] }
 
     /// A journal without a record.
     public init() {}
@@ -52,14 +54,14 @@ public struct JournalParts: Sendable {
     /// - Parameter body: is given the records, in the order of the journal, with times on the clock of the first part;
     ///   each when a few more were taken, or with `finish`.
     public mutating func take(_ entry: JournalEntry, _ body: (JournalEntry) -> Void) {
-        self.waiting.append(entry)
-        guard self.waiting.count > Self.lookAhead else { return }
+        self.entries.append(entry)
+        guard self.entries.count - self.taken > Self.lookAhead else { return }
         self.placeFirst(body)
     }
 
     /// Places the last records.
     public mutating func finish(_ body: (JournalEntry) -> Void) {
-        while !self.waiting.isEmpty { self.placeFirst(body) }
+        while self.taken < self.entries.count { self.placeFirst(body) }
     }
 
     private mutating func placeFirst(_ body: (JournalEntry) -> Void) {
@@ -103,7 +105,7 @@ public struct JournalParts: Sendable {
 
     /// The first of the records that wait, its time mended; `nil` if it is nothing but a damaged time.
     private mutating func takePlausible() -> JournalEntry? {
-        var entry = self.waiting.removeFirst()
+        var entry = self.takeFirst()
         let isFirst = self.newest == nil || entry.record.startsPart
         if !isFirst, let newest = self.newest, isNear(entry.monotonicNanoseconds, newest, Self.longestSilence),
             isNear(entry.monotonicNanoseconds, self.start, Self.longestPart)
@@ -130,6 +132,18 @@ public struct JournalParts: Sendable {
         return entry
     }
 
+    /// Not by moving those behind it for each: there are millions.
+    private mutating func takeFirst() -> JournalEntry {
+        let entry = self.entries[self.taken]
+        self.taken += 1
+        if self.taken == Self.mostTaken {
+            self.entries.removeFirst(self.taken)
+            self.taken = 0
+        }
+        return entry
+    }
+
+    private static let mostTaken = 256
     /// Packets are counted every few seconds while anything is received.
     private static let longestSilence: UInt64 = 3_600_000_000_000
     private static let longestPart: UInt64 = 400 * 24 * longestSilence

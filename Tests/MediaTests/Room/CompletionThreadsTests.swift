@@ -35,7 +35,9 @@ import Testing
         }
         for done in 0...7 {
             // As one ends another begins.
-            while log.counts.withLock({ $0.done < done || $0.running < 3 }) { try? await Task.sleep(for: .milliseconds(1)) }
+            while log.counts.withLock({ $0.done < done || $0.running < 3 }) {
+                try? await Task.sleep(for: .milliseconds(1))
+            }
             gate.signal()
         }
         for _ in 0..<2 { gate.signal() }
