@@ -124,11 +124,14 @@ def test_a_restart_of_janus_in_mid_call(stage, janus):
                  lambda: sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) >= 2, LIMIT)
     lists = [fact["publishers"] for fact in ada.facts if "tapedeck" in fact.get("publishers", ())]
     assert len(lists) == 2 and all(each.count("tapedeck") == 1 for each in lists), ada.story()
+    zoe = publisher(stage, known, ROOM, "Zoë")
+    wait_for_media(recorder, storage, 6)
+    assert zoe.event("joined")["publishers"].count("tapedeck") == 1, zoe.story()
     interrupted(recorder, 0, 130)
     for proxy in (web_socket, http):
         proxy.close()
     assert_plays(exported)
-    assert titles(exported, "video") == ["Ada – video"] * 2, f"{media.describe(exported)}\n{recorder.story()}"
+    assert titles(exported, "video") == ["Ada – video"] * 2 + ["Zoë – video"], f"{media.describe(exported)}\n{recorder.story()}"
 
 
 def test_a_lost_web_socket_is_claimed_back(stage, janus):
