@@ -131,7 +131,8 @@ def test_a_restart_of_janus_in_mid_call(stage, janus):
     for proxy in (web_socket, http):
         proxy.close()
     assert_plays(exported)
-    assert titles(exported, "video") == ["Ada – video"] * 2 + ["Zoë – video"], f"{media.describe(exported)}\n{recorder.story()}"
+    story = f"{media.describe(exported)}\n{recorder.story()}"
+    assert titles(exported, "video") == ["Ada – video"] * 2 + ["Zoë – video"], story
 
 
 def test_a_lost_web_socket_is_claimed_back(stage, janus):
