@@ -156,6 +156,10 @@ class Receiver:
         return any(vp8_is_key(payload) for *_, payload in self.packets)
 
 
+class Refused(Exception):
+    """A status other than 200."""
+
+
 class RTSPClient:
     """A client of an RTSP server without users, whose packets come between its answers (RFC 2326 section 10.12)."""
 
@@ -185,12 +189,22 @@ class RTSPClient:
 
     def set_up(self):
         """Asks for all streams; channels 0, 2, ... are theirs in the order of the description."""
-        description = self.ask("DESCRIBE", self.url, {"Accept": "application/sdp"})
+        description = self.describe()
         controls = re.findall(r"a=control:(?!\*)(\S+)", description)
         for index, control in enumerate(controls):
             url = control if "://" in control else f"{self.url}/{control}"
             self.ask("SETUP", url, {"Transport": f"RTP/AVP/TCP;unicast;interleaved={2 * index}-{2 * index + 1}"})
         return re.findall(r"m=(\w+)", description)
+
+    def describe(self):
+        """The description, as soon as there is one: a path is not there at once, nor again when all have just left."""
+        deadline = time.monotonic() + LIMIT
+        while True:
+            try:
+                return self.ask("DESCRIBE", self.url, {"Accept": "application/sdp"})
+            except Refused:
+                assert time.monotonic() < deadline, self.url
+                time.sleep(0.1)
 
     def ask(self, method, url, fields=None):
         """The body of the answer."""
@@ -201,13 +215,15 @@ class RTSPClient:
         while (start := self.stream.read(1)) == b"$":
             self.read_frame()
         head = [start + self.stream.readline()]
-        assert b" 200 " in head[0], head[0]
         while (line := self.stream.readline().strip()):
             head.append(line)
         answer = dict(line.decode().split(": ", 1) for line in head[1:])
         if "Session" in answer:
             self.session = {"Session": answer["Session"].split(";")[0]}
-        return self.stream.read(int(answer.get("Content-Length", 0))).decode()
+        body = self.stream.read(int(answer.get("Content-Length", 0))).decode()
+        if b" 200 " not in head[0]:
+            raise Refused(head[0])
+        return body
 
     def read_frame(self):
         """Channel and packet that follow a dollar sign."""
