@@ -87,19 +87,19 @@ class Sender(programs.Talker):
 
         webrtcbin's fingerprint of a certificate that it is given takes in the key too.
         """
-        self.tell("offer\n")
+        self.say("offer\n")
         return re.sub(r"a=fingerprint:[^\r\n]*", f"a=fingerprint:sha-256 {self.fingerprint}", self.description())
 
     def call(self, answer):
         """Adds a participant whose offer `answer` answers."""
         described = answer(self.count, self.offer())
-        self.tell(f"answer {self.count}\n")
+        self.say(f"answer {self.count}\n")
         self.tell_description(described)
         self.count += 1
 
     def sent(self, command="count"):
         """What each participant has sent so far, and by how many milliseconds the latest packet was late."""
-        self.tell(f"{command}\n")
+        self.say(f"{command}\n")
         *lines, late = self.lines()
         names = ("connected", "frames", "pictures", "sounds")
         return [dict(zip(names, map(int, line.split()))) for line in lines], float(late)

@@ -45,7 +45,7 @@ class Talker:
         return found
 
     def tell_description(self, description):
-        self.tell(description.replace("\r\n", "\n") + ".\n")
+        self.say(description.replace("\r\n", "\n") + ".\n")
 
     def description(self):
         return "\r\n".join(self.lines()) + "\r\n"

@@ -47,16 +47,16 @@ class Crowd:
     def join(self, url, camera):
         """Enters a room; returns the name by which `change` and `leave` know the stay."""
         name = f"stay-{next(self.numbers)}"
-        self.tell(join={"_0": {"name": name, "url": url, "displayName": name, "storage": self.storage, "send": camera,
+        self.say(join={"_0": {"name": name, "url": url, "displayName": name, "storage": self.storage, "send": camera,
                               "ice": {}}})
         return name
 
     def change(self, name, camera):
-        self.tell(camera={"room": name, "_1": camera})
+        self.say(camera={"room": name, "_1": camera})
 
     def leave(self, name, timeout=30):
         """Leaves, and waits until the room is left."""
-        self.tell(leave={"room": name})
+        self.say(leave={"room": name})
         with self.changed:
             left = self.changed.wait_for(lambda: name in self.gone, timeout)
             self.gone.discard(name)
