@@ -9,7 +9,6 @@ static const char FEED[] = "tapedeck-feed";
 
 // Packets that may wait for the clients of one way of sending, by TCP or by UDP: some seconds of video.
 #define MAXIMUM_WAITING 4096u
-#define LEAKY_DOWNSTREAM 2
 
 typedef struct {
     GstRTSPMediaFactory parent;
@@ -54,7 +53,8 @@ static void on_element(GstBin *bin, GstElement *element, gpointer user) {
     (void)user;
     GstElementFactory *factory = gst_element_get_factory(element);
     if (factory == NULL || g_strcmp0(GST_OBJECT_NAME(factory), "queue") != 0) return;
-    g_object_set(element, "max-size-buffers", MAXIMUM_WAITING, "leaky", LEAKY_DOWNSTREAM, NULL);
+    g_object_set(element, "max-size-buffers", MAXIMUM_WAITING, NULL);
+    gst_util_set_object_arg(G_OBJECT(element), "leaky", "downstream");
 }
 
 static void on_prepared(GstRTSPMedia *media, gpointer user) {

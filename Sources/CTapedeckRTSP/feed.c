@@ -143,8 +143,9 @@ void rtsp_feed_request_keyframe(RTSPFeed *feed) {
 }
 
 void rtsp_feed_send_request(RTSPFeed *feed) {
-    int64_t now = g_get_monotonic_time();
     g_mutex_lock(&feed->lock);
+    // The clock is not asked for each packet.
+    int64_t now = feed->is_keyframe_wanted ? g_get_monotonic_time() : 0;
     bool is_due = feed->is_keyframe_wanted &&
                   (feed->last_request == 0 || now - feed->last_request >= REQUEST_INTERVAL);
     if (is_due) {
