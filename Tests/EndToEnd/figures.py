@@ -141,6 +141,15 @@ def assert_counters(path, index, lost, story, least=15):
     return frames
 
 
+def assert_two_videos(path, process):
+    """A call with the videos of two senders, or of one who came twice, each counted."""
+    assert_plays(path)
+    videos = media.streams(path, "video")
+    assert len(videos) == 2, f"{media.describe(path)}\n{process.story()}"
+    for video in videos:
+        assert_counters(path, video["index"], losses(process), process.story())
+
+
 def assert_nearly_all(path, process, *sent):
     """A call in which 99 % of every sender's frames are there, from the first that is recorded to the last.
 

@@ -159,6 +159,10 @@ class Receiver:
 class Refused(Exception):
     """A status other than 200."""
 
+    def __init__(self, line):
+        super().__init__(line)
+        self.status = int(line.split()[1])
+
 
 class RTSPClient:
     """A client of an RTSP server without users, whose packets come between its answers (RFC 2326 section 10.12)."""
@@ -201,10 +205,13 @@ class RTSPClient:
         deadline = time.monotonic() + LIMIT
         while True:
             try:
-                return self.ask("DESCRIBE", self.url, {"Accept": "application/sdp"})
+                return self.description()
             except Refused:
                 assert time.monotonic() < deadline, self.url
                 time.sleep(0.1)
+
+    def description(self):
+        return self.ask("DESCRIBE", self.url, {"Accept": "application/sdp"})
 
     def ask(self, method, url, fields=None):
         """The body of the answer."""

@@ -7,7 +7,7 @@ import stat
 
 import media
 import pytest
-from figures import (assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, assert_whole,
+from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_two_videos, assert_whole,
                      losses)
 from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_for_more,
                      wait_until_seen)
@@ -113,11 +113,7 @@ def test_an_app_that_is_started_anew_is_dialled_again(stage):
     assert second.event("refused") is None, second.story()
     assert second.end(LIMIT) == 0, second.story()
     interrupted(recorder)
-    assert_plays(exported)
-    videos = media.streams(exported, "video")
-    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
-    for video in videos:
-        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+    assert_two_videos(exported, recorder)
 
 
 @pytest.mark.media
@@ -135,11 +131,7 @@ def test_a_call_outlives_its_connection_until_the_next_caller(stage):
     for caller in (first, second):
         assert caller.end(LIMIT) == 0, caller.story()
     interrupted(recorder)
-    assert_plays(exported)
-    videos = media.streams(exported, "video")
-    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
-    for video in videos:
-        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+    assert_two_videos(exported, recorder)
 
 
 def test_a_port_in_use_is_named(stage):

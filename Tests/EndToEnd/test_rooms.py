@@ -9,7 +9,7 @@ import zoneinfo
 import media
 import pytest
 from daemon import Daemon
-from figures import assert_counters, assert_plays, losses
+from figures import assert_plays, assert_two_videos
 from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, room_url, start_recorder,
                      wait_for_media, wait_for_more)
 from proxy import Proxy
@@ -273,11 +273,7 @@ def test_a_call_outlives_the_room_server_and_the_next_peer_can_call(stage, is_me
     if not is_mesh:
         joins = [fact for fact in json_objects(servers[1].messages.splitlines()) if fact["event"] == "join"]
         assert joins[-1]["sid"] == newcomer.event("joined")["sid"] and joins[-1]["members"] == 2, joins
-    assert_plays(exported)
-    videos = media.streams(exported, "video")
-    assert len(videos) == 2, f"{media.describe(exported)}\n{recorder.story()}"
-    for video in videos:
-        assert_counters(exported, video["index"], losses(recorder), recorder.story())
+    assert_two_videos(exported, recorder)
 
 
 def page(stage, server, name):

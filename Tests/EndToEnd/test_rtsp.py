@@ -53,10 +53,12 @@ class Service:
 
     def describe(self, *path):
         """Status of an answer to DESCRIBE, without credentials."""
-        url = self.url(*path, user="")
-        with socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT) as connection:
-            connection.sendall(f"DESCRIBE {url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n".encode())
-            return int(connection.recv(4096).split()[1])
+        with contextlib.closing(rtp.RTSPClient(self.url(*path, user=""))) as client:
+            try:
+                client.description()
+                return 200
+            except rtp.Refused as refusal:
+                return refusal.status
 
     def wait_for_path(self, *path, status=200):
         def is_so():
