@@ -13,7 +13,8 @@ public import Signalling
 ///      │                   │   lost, full       │
 ///      │                   ├── signaller ended ─┤
 ///      │                   ▼                    │      detached: out of the room, connected peers stay
-///      │               orphaned ◄───────────────┘      orphaned: for good, until no peer is connected
+///      │               orphaned ◄─attempts spent┘      orphaned: until no peer is connected; `joined` while the
+///      │                   │                           signaller still tries leads back
 ///      │ stop, signaller   │ stop, nobody connected
 ///      └──────────► stopping ──all closed, or 2 s──► finished (terminal)
 /// ```
@@ -33,7 +34,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case joining(RoomCalls)
         case joined(RoomCalls)
         case detached(RoomCalls)
-        case orphaned(RoomCalls, SessionOutcome)
+        case orphaned(RoomCalls, SessionOutcome, isTrying: Bool)
         case stopping(Stopping)
         case finished
     }
@@ -73,7 +74,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .joining(let calls): calls.context.owners[connection]
         case .joined(let calls): calls.context.owners[connection]
         case .detached(let calls): calls.context.owners[connection]
-        case .orphaned(let calls, _): calls.context.owners[connection]
+        case .orphaned(let calls, _, _): calls.context.owners[connection]
         case .stopping: nil
         case .finished: nil
         }
@@ -99,14 +100,22 @@ public struct RoomSessionStateMachine: ~Copyable {
     private static func roomEvent(_ state: consuming State, _ event: RoomEvent) -> Step {
         switch consume state {
         case .joining(var calls):
+            if case .attemptsSpent(let error) = event { return Self.attemptsSpent(calls, error) }
             return Self.joins(event, &calls) ? Self.joined(calls) : Self.joining(calls)
         case .joined(var calls):
             return Self.inside(event, &calls) ? Self.joined(calls) : Self.detached(calls)
         case .detached(var calls):
+            if case .attemptsSpent(let error) = event { return Self.attemptsSpent(calls, error) }
             return Self.joins(event, &calls) ? Self.joined(calls) : Self.detached(calls)
-        case .orphaned(var calls, let outcome):
-            Self.outside(event, &calls)
-            return Self.orphaned(calls, outcome)
+        case .orphaned(var calls, let outcome, let isTrying):
+            guard isTrying else {
+                Self.outside(event, &calls)
+                return Self.orphaned(calls, outcome, isTrying: false)
+            }
+            if Self.joins(event, &calls) { return Self.joined(calls) }
+            // The server answers again: the offer that it wants may end the call that the session lived on.
+            if calls.context.isAhead { return Self.detached(calls) }
+            return Self.orphaned(calls, outcome, isTrying: true)
         case .stopping(var stopping):
             if event == .left { stopping.isWaitingForLeave = false }
             return Self.stopping(stopping)
@@ -147,6 +156,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")
         case .joinFailed(let reason): calls.emit(.report(.joinFailed(reason: reason)))
+        case .attemptsSpent(let error): calls.ignore(.signalling, nil, "attempts spent: \(error.message)")
         case .full, .signallingLost, .left, .removed, .yielded:
             Self.outside(event, &calls)
             return false
@@ -173,6 +183,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .yielded:
             calls.endAll(reason: "we make place")
             calls.emit(.report(.yielded))
+        case .attemptsSpent: break
         case .removed:
             calls.endAll(reason: "the server put us out")
             calls.emit(.report(.removed))
@@ -199,8 +210,8 @@ public struct RoomSessionStateMachine: ~Copyable {
             return Self.signallerEnded(calls, error)
         case .detached(let calls):
             return Self.signallerEnded(calls, error)
-        case .orphaned(let calls, let outcome):
-            return Self.orphaned(calls, outcome)
+        case .orphaned(let calls, let outcome, _):
+            return Self.orphaned(calls, outcome, isTrying: false)
         case .stopping(var stopping):
             stopping.isWaitingForLeave = false
             return Self.stopping(stopping)
@@ -215,7 +226,14 @@ public struct RoomSessionStateMachine: ~Copyable {
         calls.lostRoom(closesUnconnected: true, reason: reason)
         // The fact `removed` has said it.
         if error?.code != .removed { calls.emit(.report(.signallingLost(reason: reason))) }
-        return Self.orphaned(calls, error.map { .failed($0) } ?? .left)
+        return Self.orphaned(calls, error.map { .failed($0) } ?? .left, isTrying: false)
+    }
+
+    /// Goes on for connected peers only.
+    private static func attemptsSpent(_ calls: RoomCalls, _ error: SignallingError) -> Step {
+        var calls = calls
+        calls.lostRoom(closesUnconnected: true, reason: error.message)
+        return Self.orphaned(calls, .failed(error), isTrying: true)
     }
 
     // Connections and timers
@@ -235,9 +253,9 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .detached(var calls):
             calls.connectionEvent(id, event)
             return Self.detached(calls)
-        case .orphaned(var calls, let outcome):
+        case .orphaned(var calls, let outcome, let isTrying):
             calls.connectionEvent(id, event)
-            return Self.orphaned(calls, outcome)
+            return Self.orphaned(calls, outcome, isTrying: isTrying)
         case .stopping(var stopping):
             if event == .closed { stopping.closing.remove(id) }
             return Self.stopping(stopping)
@@ -257,9 +275,9 @@ public struct RoomSessionStateMachine: ~Copyable {
         case .detached(var calls):
             calls.timerFired(timer)
             return Self.detached(calls)
-        case .orphaned(var calls, let outcome):
+        case .orphaned(var calls, let outcome, let isTrying):
             calls.timerFired(timer)
-            return Self.orphaned(calls, outcome)
+            return Self.orphaned(calls, outcome, isTrying: isTrying)
         case .stopping(let stopping):
             guard timer == stopping.timer else { return Self.stopping(stopping) }
             return Step(state: .finished, actions: [.finished(stopping.outcome)])
@@ -276,8 +294,8 @@ public struct RoomSessionStateMachine: ~Copyable {
             return Self.stop(calls, leaves: true, .stopped)
         case .detached(let calls):
             return Self.stop(calls, leaves: true, .stopped)
-        case .orphaned(let calls, _):
-            return Self.stop(calls, leaves: false, .stopped)
+        case .orphaned(let calls, _, let isTrying):
+            return Self.stop(calls, leaves: isTrying, .stopped)
         case .stopping(let stopping):
             return Self.stopping(stopping)
         case .finished:
@@ -306,11 +324,11 @@ public struct RoomSessionStateMachine: ~Copyable {
     }
 
     /// Stays orphaned while a peer is connected, and ends the session otherwise.
-    private static func orphaned(_ calls: RoomCalls, _ outcome: SessionOutcome) -> Step {
-        guard calls.hasConnectedPeer else { return Self.stop(calls, leaves: false, outcome) }
+    private static func orphaned(_ calls: RoomCalls, _ outcome: SessionOutcome, isTrying: Bool) -> Step {
+        guard calls.hasConnectedPeer else { return Self.stop(calls, leaves: isTrying, outcome) }
         var calls = calls
         let actions = calls.takeActions()
-        return Step(state: .orphaned(calls, outcome), actions: actions)
+        return Step(state: .orphaned(calls, outcome, isTrying: isTrying), actions: actions)
     }
 
     private static func stop(_ calls: RoomCalls, leaves: Bool, _ outcome: SessionOutcome) -> Step {

@@ -4,8 +4,9 @@ internal import Basics
 
 /// When the next connection attempt is due, as a `JoinPolicy` says.
 ///
-/// Counted policies wait `attemptInterval` and end at the last attempt or the first error that no retry helps. Endless
-/// ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s.
+/// Counted policies wait `attemptInterval`, and their attempts are spent at the last one or at the first error that no
+/// retry helps. That ends them if the room was never joined; they go on as endless ones if it was, because calls may go
+/// on. Endless ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s.
 public struct ReconnectSchedule: Sendable {
     /// Longest wait of an endless policy.
     public static let maximumDelay = Duration.seconds(30)
@@ -14,6 +15,7 @@ public struct ReconnectSchedule: Sendable {
 
     private let policy: JoinPolicy
     private var failures = 0
+    private var hasJoined = false
 
     /// A schedule before its first attempt.
     public init(policy: JoinPolicy) {
@@ -32,6 +34,8 @@ public struct ReconnectSchedule: Sendable {
 
     /// How many attempts have failed in a row.
     public var failedAttempts: Int { self.failures }
+    /// Whether a counted policy has no attempts left.
+    public private(set) var isSpent = false
 
     /// The wait before the next attempt; nil gives up.
     ///
@@ -40,14 +44,21 @@ public struct ReconnectSchedule: Sendable {
     ///   - joinedFor: How long the room was joined on that connection; nil if it was not.
     ///   - random: A random number from 0 to 1.
     public mutating func delay(after error: SignallingError, joinedFor: Duration?, random: Double) -> Duration? {
+        let isHopeless = error.code == .invalidURL || error.code == .refused
         guard let attempts = self.policy.attempts else {
-            guard error.code != .invalidURL, error.code != .refused else { return nil }
+            guard !isHopeless else { return nil }
             if let joinedFor, joinedFor >= Self.stableAfter { self.failures = 0 }
             self.failures += 1
             return self.backoff.delay(failures: self.failures, random: random)
         }
-        if joinedFor != nil { self.failures = 0 }
+        if joinedFor != nil {
+            self.hasJoined = true
+            self.failures = 0
+        }
         self.failures += 1
-        return error.isRetriable && self.failures < attempts ? self.policy.attemptInterval : nil
+        self.isSpent = !error.isRetriable || self.failures >= attempts
+        guard self.isSpent else { return self.policy.attemptInterval }
+        guard self.hasJoined, !isHopeless else { return nil }
+        return self.backoff.delay(failures: max(self.failures - attempts, 0) + 1, random: random)
     }
 }

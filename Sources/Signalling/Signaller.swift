@@ -41,6 +41,9 @@ public enum RoomEvent: Sendable, Equatable {
     case joinFailed(reason: String)
     /// The connection to the server is gone; the signaller reconnects if its policy says so. Media may live on.
     case signallingLost(reason: String)
+    /// The attempts to come back are used up: the signaller tries on for calls that go on without it, and `joined` may
+    /// still come. Whoever has none ends the session. The error says why the last attempt failed.
+    case attemptsSpent(SignallingError)
     /// Our own leave is done.
     case left
     /// We made place in a room that has no more than one for us, as `RoomCommand.yield` asked; the signaller comes back
@@ -93,6 +96,8 @@ public struct JoinPolicy: Sendable, Hashable {
     /// Limit for one connection attempt, including TLS and the first handshake.
     public var connectTimeout: Duration
     /// Attempts before giving up; nil means for ever, with exponential back-off and jitter.
+    ///
+    /// Once the room was joined, that many lead to `RoomEvent.attemptsSpent`, and the session decides.
     public var attempts: Int?
     /// Wait between counted attempts.
     public var attemptInterval: Duration

@@ -562,6 +562,40 @@ import Testing
         #expect(harness.feed(.stop) == [])
     }
 
+    @Test func spentAttemptsEndTheSessionWithItsLastPeer() {
+        let error = SignallingError(.unreachable, "down", blame: .network)
+        var harness = self.connected()
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.room(.attemptsSpent(error)) == "")
+        #expect(harness.room(.joinFailed(reason: "down")) == "joinFailed")
+        #expect(harness.room(.attemptsSpent(error)) == "")
+        #expect(
+            harness.connection(1, .iceFailed) == "close 1, failed, cancel burst, peerLeft, send leave, start stop"
+        )
+        #expect(harness.connection(1, .closed) == "")
+        #expect(harness.room(.left) == "cancel stop, finished failed")
+    }
+
+    @Test func whoIsAloneEndsWithItsAttempts() {
+        let error = SignallingError(.unreachable, "down", blame: .network)
+        var harness = SessionHarness()
+        harness.room(.joined(ownID: nil))
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.room(.attemptsSpent(error)) == "send leave, start stop")
+        #expect(harness.feed(.room(.left)).last == .finished(.failed(error)))
+    }
+
+    @Test func aSignallerThatTriesOnComesBack() {
+        let error = SignallingError(.unreachable, "down", blame: .network)
+        var harness = self.connected()
+        harness.room(.signallingLost(reason: "restart"))
+        harness.room(.attemptsSpent(error))
+        #expect(harness.room(.joined(ownID: nil)) == "joined")
+        #expect(harness.room(.peerArrived(PeerID("new"))).hasPrefix("peerJoined"))
+        #expect(harness.connection(1, .iceFailed).contains("finished") == false)
+        #expect(harness.machine.isFinished == false)
+    }
+
     @Test func aRoomThatIsNeverJoinedEndsWithTheSignaller() {
         let error = SignallingError(.full, "full", blame: .peer)
         var harness = SessionHarness()

@@ -19,6 +19,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: send leave, start stop
        left: lost
        ignored: ignored signalling
        signallerEnded: lost, start stop, cancel stop, finished left
@@ -37,6 +38,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: lost, start stop, cancel stop, finished left
@@ -55,6 +57,7 @@ let sessionTable = """
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
@@ -84,6 +87,7 @@ let sessionTable = """
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
@@ -115,6 +119,7 @@ let sessionTable = """
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
@@ -145,6 +150,7 @@ let sessionTable = """
        full: close 1, cancel burst, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: close 1, cancel burst, lost, start stop
@@ -174,6 +180,7 @@ let sessionTable = """
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
@@ -203,6 +210,7 @@ let sessionTable = """
        full: cancel connect, close 1, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel connect, close 1, cancel burst, peerLeft, lost, start stop
@@ -232,6 +240,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: lost
@@ -260,6 +269,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: lost
@@ -290,6 +300,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: lost
@@ -321,6 +332,7 @@ let sessionTable = """
        full: full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: lost
@@ -352,6 +364,7 @@ let sessionTable = """
        full: cancel backOff, cancel burst, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel backOff, cancel burst, peerLeft, lost, start stop
@@ -370,6 +383,7 @@ let sessionTable = """
        full: cancel burst, cancel resets, cancel returning, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel burst, cancel resets, cancel returning, peerLeft, lost, start stop
@@ -389,6 +403,7 @@ let sessionTable = """
        full: cancel burst, cancel resets, peerLeft, full
        joinFailed: joinFailed
        signallingLost: lost
+       attemptsSpent: ignored signalling
        left: lost
        ignored: ignored signalling
        signallerEnded: cancel burst, cancel resets, peerLeft, lost, start stop
@@ -452,6 +467,35 @@ let sessionTable = """
        authenticityFailed: close 1, failed, refused, cancel burst, peerLeft, start stop
        closed: failed, cancel burst, peerLeft, start stop, cancel stop, finished left
        stop: close 1, cancel burst, peerLeft, start stop
+    orphanedTrying
+       joined: joined
+       peerArrived: close 1, rebuilt, open 2 offerer, start connect, createOffer 2
+       peerAwaited: ignored notJoined
+       offerSame: ignored notJoined
+       offerNewer: ignored notJoined
+       offerNewSession: ignored notJoined
+       offerGarbage: ignored notJoined
+       offerEcho: ignored notJoined
+       answer: ignored notJoined
+       candidate: ignored notJoined
+       peerLeft: close 1 when quiet, cancel burst, peerLeft, send leave, start stop
+       full: full
+       joinFailed: joinFailed
+       signallingLost: lost
+       left: lost
+       ignored: ignored signalling
+       offerCreated: ignored unexpectedConnectionEvent
+       answerCreated: ignored unexpectedConnectionEvent
+       rebuildNeeded: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       offerDeclined: ignored unexpectedConnectionEvent
+       descriptionRefused: ignored unexpectedConnectionEvent
+       negotiationFailed: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       iceDisconnected: start disconnected, disconnected
+       iceFailed: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       mediaSilent: start stale, stale
+       authenticityFailed: close 1, failed, refused, cancel burst, peerLeft, send leave, start stop
+       closed: failed, cancel burst, peerLeft, send leave, start stop
+       stop: close 1, cancel burst, peerLeft, send leave, start stop
     stopping
        timer-stop: finished stopped
     finished

@@ -46,15 +46,20 @@ extension AllSignallingClients {
             let bID = try #require(await b.joined())
             #expect(aID != bID)
 
-            #expect(await a.next() == .peerArrived(bID))
+            let arrival = await a.next()
+            #expect(arrival == .peerArrived(bID))
             let long = "v=0\r\n" + String(repeating: "a=long:ü\r\n", count: 5000)
             a.client.send(.offer(to: bID, sdp: long))
             a.client.send(.candidate(to: bID, Self.candidate))
-            #expect(await b.next() == .offerReceived(from: aID, sdp: long))
-            #expect(await b.next() == .candidateReceived(from: aID, Self.candidate))
+            // In variables: only then does a failure say what came.
+            let offer = await b.next()
+            #expect(offer == .offerReceived(from: aID, sdp: long))
+            let trickled = await b.next()
+            #expect(trickled == .candidateReceived(from: aID, Self.candidate))
             b.client.send(.answer(to: aID, sdp: "v=0\r\nanswer"))
             for _ in 0..<40 { b.client.send(.candidate(to: aID, Self.candidate)) }
-            #expect(await a.next() == .answerReceived(from: bID, sdp: "v=0\r\nanswer"))
+            let answer = await a.next()
+            #expect(answer == .answerReceived(from: bID, sdp: "v=0\r\nanswer"))
             for _ in 0..<40 { #expect(await a.next() == .candidateReceived(from: bID, Self.candidate)) }
 
             #expect(await b.leave() == nil)
@@ -155,6 +160,34 @@ extension AllSignallingClients {
             let second = try PythonRoomServer(kind, port: server.port)
             defer { second.stop() }
             _ = try #require(await a.joined())
+            #expect(await a.leave() == nil)
+        }
+
+        /// Whoever was joined is told that its attempts are spent, and comes back all the same.
+        @Test func comesBackWhenItsAttemptsAreSpent() async throws {
+            let server = try PythonRoomServer(.engineIO4)
+            let policy = JoinPolicy(
+                connectTimeout: .seconds(20),
+                attempts: 3,
+                attemptInterval: .milliseconds(10),
+                waitsWhenFull: false
+            )
+            var a = RunningClient(Self.configuration(server), policy: policy)
+            _ = try #require(await a.joined())
+            server.stop()
+            var spent: SignallingError?
+            while spent == nil, let event = await a.next() {
+                if case .attemptsSpent(let error) = event { spent = error }
+            }
+            #expect(spent?.code == .unreachable)
+            #expect(spent?.message.hasSuffix(" Gave up after 3 attempts.") == true)
+            let second = try PythonRoomServer(.engineIO4, port: server.port)
+            defer { second.stop() }
+            var isBack = false
+            while !isBack, let event = await a.next() {
+                if case .joined = event { isBack = true }
+            }
+            #expect(isBack)
             #expect(await a.leave() == nil)
         }
 

@@ -214,6 +214,7 @@ enum TraceCoding {
         case .full: return ["event": "full"]
         case .joinFailed(let reason): return ["event": "joinFailed", "reason": .string(reason)]
         case .signallingLost(let reason): return ["event": "signallingLost", "reason": .string(reason)]
+        case .attemptsSpent(let error): return ["event": "attemptsSpent", "reason": .string(error.message)]
         case .left: return ["event": "left"]
         case .yielded: return ["event": "yielded"]
         case .removed: return ["event": "removed"]

@@ -117,8 +117,9 @@ final class MachineDriver<Machine: SignallingMachine> {
             self.tell(joinedFor == nil ? .joinFailed(reason: loss.message) : .signallingLost(reason: loss.message))
             self.joinedAt = nil
             guard let delay = self.schedule.delay(after: loss, joinedFor: joinedFor, random: .random(in: 0...1)) else {
-                return self.givenUp(loss)
+                return self.spent(loss)
             }
+            if self.schedule.isSpent { self.tell(.attemptsSpent(self.spent(loss))) }
             self.logger.info(
                 "connecting to the room server again",
                 metadata: .tagged([
@@ -133,7 +134,8 @@ final class MachineDriver<Machine: SignallingMachine> {
         }
     }
 
-    private func givenUp(_ error: SignallingError) -> SignallingError {
+    /// What the last of all attempts failed of.
+    private func spent(_ error: SignallingError) -> SignallingError {
         guard self.schedule.failedAttempts > 1 else { return error }
         var error = error
         error.message += " Gave up after \(self.schedule.failedAttempts) attempts."

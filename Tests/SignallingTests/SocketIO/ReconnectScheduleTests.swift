@@ -23,7 +23,28 @@ import Testing
         }
         #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) == nil)
         #expect(schedule.failedAttempts == 5)
-        #expect(schedule.delay(after: Self.down, joinedFor: .seconds(1), random: 0.5) == .seconds(1))
+        #expect(schedule.isSpent)
+    }
+
+    @Test func countedPolicyGoesOnAfterJoining() {
+        var schedule = ReconnectSchedule(policy: .oneShot)
+        let first = schedule.delay(after: Self.down, joinedFor: .seconds(1), random: 0.5)
+        #expect(first == .seconds(1))
+        for _ in 0..<3 {
+            #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) == .seconds(1))
+            #expect(!schedule.isSpent)
+        }
+        let later = (0..<12).map { _ in schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) }
+        #expect(schedule.isSpent)
+        #expect(later[0] == .seconds(1))
+        #expect(later[1] == .milliseconds(1500))
+        #expect(later[11] == .seconds(30))
+        #expect(schedule.delay(after: Self.down, joinedFor: .zero, random: 0.5) == .seconds(1))
+        #expect(!schedule.isSpent)
+        // A certificate may be renewed, a refusal is meant.
+        #expect(schedule.delay(after: Self.tls, joinedFor: nil, random: 0.5) == .seconds(1))
+        #expect(schedule.isSpent)
+        #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == nil)
     }
 
     @Test func countedPolicyEndsAtHopelessErrors() {
