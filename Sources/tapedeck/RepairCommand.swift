@@ -20,7 +20,8 @@ struct RepairCommand: AsyncParsableCommand {
             "Closes and exports recordings that a crash or a power cut left unfinished; makes the catalogue anew.",
         discussion: """
             Does nothing to recordings that are whole or that a process is writing, and deletes nothing that it cannot \
-            read. It may be run at any time and again.
+            read. It may be run at any time and again. Ends with exit code 5 if a recording or a file of one could not be \
+            read: then it says which, and why.
 
             Example: tapedeck repair /var/lib/tapedeck --config /etc/tapedeck/tapedeck.yaml
             """
@@ -66,6 +67,7 @@ struct RepairCommand: AsyncParsableCommand {
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0
+            var unreadable = 0
             var missing = Set(self.only)
             let looked = Atomic(0)
             let pulse = self.pulse ? JobPulse { try? Output.json(Pulse(looked: looked.load(ordering: .relaxed))) } : nil
@@ -79,6 +81,7 @@ struct RepairCommand: AsyncParsableCommand {
                 missing.remove(folder.id.rawValue)
                 do throws(ExportError) {
                     let report = try RecordingRepair.finish(folder)
+                    unreadable += report.unreadable.count
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
                     let settings =
                         rooms[room].flatMap { $0.spec.record == nil ? nil : $0.export } ?? ExportConfiguration()
@@ -101,6 +104,9 @@ struct RepairCommand: AsyncParsableCommand {
             }
             guard failures == 0 else {
                 throw CommandFailure(.incomplete, "\(failures) recordings could not be repaired; they are as they were")
+            }
+            guard unreadable == 0 else {
+                throw CommandFailure(.incomplete, "\(unreadable) files could not be read; they are as they were")
             }
         } catch {
             throw CommandFailure(error)

@@ -62,6 +62,29 @@ import Timeline
         #expect(try Manifest.read(recording.folder)?.tracks.map(\.codec) == ["opus"])
     }
 
+    /// A damaged place in the middle is no torn end: what stands behind it is not cut off.
+    @Test func leavesAFileThatGoesOnBehindItsDamage() throws {
+        let recording = try Self.recording()
+        let name = "tracks/001-alice-video.mkv"
+        try recording.change(name) { data in
+            var data = data
+            let place = BrokenRecording.clusterOffsets(data)[1]
+            data.replaceSubrange(place..<(place + 32), with: Data(count: 32))
+            return data
+        }
+        let damaged = try recording.data(name)
+        let report = try RecordingRepair.finish(recording.folder)
+        #expect(report.unreadable.keys.map(\.self) == [name])
+        #expect(report.repaired == ["tracks/002-alice-audio.mka"])
+        #expect(try recording.data(name) == damaged)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.findings.contains { $0.kind == .fileTorn && $0.file == name && $0.severity == .damage })
+        // What stands before it is there, and running it again changes nothing.
+        #expect(certificate.tracks[0].units > 20 && certificate.tracks[0].units < 60)
+        #expect(try RecordingRepair.finish(recording.folder).wasFinished)
+        #expect(try recording.data(name) == damaged)
+    }
+
     @Test func writesTheManifestOfAFinishedRecording() throws {
         let recording = try Self.recording(closed: true)
         #expect(try Manifest.read(recording.folder) == nil)

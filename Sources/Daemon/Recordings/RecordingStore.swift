@@ -58,6 +58,8 @@ actor RecordingStore: Service {
 
     /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
     private static let knownThatEndTheSearch = 50
+    /// The most files of one recording that are named where they cannot be read.
+    private static let mostUnreadable = 100
     /// The most of them that are taken over at a start.
     private static let mostForgotten = 1000
 
@@ -239,6 +241,8 @@ actor RecordingStore: Service {
         var id: String
         var folder: String
         var room: String
+        /// Files that are as they were, and why.
+        var unreadable: [String: String]
     }
 
     /// Closes what an earlier life left unfinished, in a process of its own, and brings the catalogue in line.
@@ -262,6 +266,12 @@ actor RecordingStore: Service {
             let id = RecordingID(rawValue: repaired.id)
         else { return }
         self.bus.publish(.recordingRepaired, room: repaired.room, recording: repaired.id)
+        for (file, reason) in repaired.unreadable.sorted(by: { $0.key < $1.key }).prefix(Self.mostUnreadable) {
+            self.logger.warning(
+                "a file of a repaired recording is left as it was",
+                metadata: .tagged([.recordingID: "\(id)", .detail: "\(file)", .errorMessage: "\(reason)"])
+            )
+        }
         await self.refresh(repaired.folder, state: .finished)
         for order in self.orders(of: id, in: repaired.room) { await self.enqueue(id, order) }
     }

@@ -32,9 +32,23 @@ extension Reader {
         return nil
     }
 
+    /// Whether a cluster begins at an offset, and its first block is whole and of a track that we know.
+    func isCluster(at offset: UInt64) throws(MatroskaError) -> Bool {
+        var trial = self
+        trial.rewind()
+        trial.position = offset
+        let id = try trial.window.peek(offset: offset, limit: 4)
+        guard id.reduce(0, { $0 << 8 | UInt32($1) }) == ElementID.cluster,
+            case .clusterOpened = try trial.nextEvent(), case .block(let head) = try trial.nextEvent()
+        else { return false }
+        return head.offset > offset
+    }
+
     private mutating func stepBetweenClusters() throws(MatroskaError) -> Event? {
         let start = self.position
         guard start < self.limit else {
+            // Nothing belongs behind the Segment.
+            if self.limit < self.window.count { return self.tear(at: self.limit) }
             self.isOver = true
             return nil
         }

@@ -16,6 +16,9 @@ public struct RepairPlan: Sendable, Hashable {
     ///
     /// The Segment's size comes last: to be safe from power loss, sync the file before it.
     public var patches: [Patch]
+    /// Where behind the cut a cluster begins that can be read: then the file was damaged in its middle, and cutting it loses
+    /// what is whole; `nil` after a crash.
+    public var resumesAt: UInt64?
 
     /// Whether there is nothing to do.
     public var isEmpty: Bool {
@@ -68,9 +71,33 @@ public enum Repair {
             originalSize: size,
             truncateTo: scan.dataEnd,
             append: completion.append,
-            patches: patches
+            patches: patches,
+            resumesAt: try Self.cluster(behind: scan.dataEnd, &reader)
         )
     }
+
+    /// Where the first cluster at or behind an offset begins that has a whole block of a track of the file.
+    private static func cluster<S: Source>(
+        behind offset: UInt64,
+        _ reader: inout Reader<S>
+    ) throws(MatroskaError) -> UInt64? {
+        let first = UInt8(ElementID.cluster >> 24)
+        var position = offset
+        while position < reader.window.count {
+            let bytes = try reader.window.peek(offset: position, limit: Self.searchStep)
+            guard let place = bytes.firstIndex(of: first) else {
+                position += UInt64(bytes.count)
+                continue
+            }
+            position += UInt64(place - bytes.startIndex)
+            if try reader.isCluster(at: position) { return position }
+            position += 1
+        }
+        return nil
+    }
+
+    /// Bytes that are looked through at a time.
+    private static let searchStep = 64 << 10
 
     private struct Scan {
         var index: SegmentIndex
