@@ -22,13 +22,13 @@ struct ExportExamination {
     ///   - file: its name in the manifest, which may be anything.
     ///   - layout: how it was made, as the manifest says.
     ///   - earlier: what it held when it was made.
-    ///   - whole: what the tracks hold, if the file should hold the same.
+    ///   - expected: what the tracks give to the whole of a recording, if that is known.
     init(
         _ file: String,
         layout: String,
         in folder: RecordingFolder,
         earlier: Certificate.FileDigest?,
-        whole: Certificate?
+        expected: ExpectedExport?
     ) {
         self.file = file
         let isInside = !file.hasPrefix("/")
@@ -48,7 +48,7 @@ struct ExportExamination {
         // Outside the folder another export may have taken its place.
         let severity = isInside ? Certificate.Severity.damage : .note
         do {
-            if Self.isMatroska(file) { try self.walk(Reader(hashing), hashing.count, severity, layout, whole) }
+            if Self.isMatroska(file) { try self.walk(Reader(hashing), hashing.count, severity, layout, expected) }
         } catch {
             self.note(severity, .fileUnreadable, "it cannot be read: \(error)")
         }
@@ -73,7 +73,6 @@ struct ExportExamination {
     private struct Count {
         var units: UInt64 = 0
         var bytes: UInt64 = 0
-        var leftOut: UInt64 = 0
     }
 
     private mutating func walk(
@@ -81,7 +80,7 @@ struct ExportExamination {
         _ size: UInt64,
         _ severity: Certificate.Severity,
         _ layout: String,
-        _ whole: Certificate?
+        _ expected: ExpectedExport?
     ) throws {
         var reader = file
         let codecs = Dictionary(
@@ -101,41 +100,34 @@ struct ExportExamination {
         if let torn = reader.tornTailOffset, torn < size {
             self.note(severity, .fileTorn, "from byte \(torn) of \(size) on it makes no sense")
         }
-        if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let whole {
-            self.compare(counts, with: whole)
+        if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let expected {
+            self.compare(counts, with: expected)
         }
     }
 
-    /// Whether it holds what the tracks hold.
-    private mutating func compare(_ counts: [String: Count], with whole: Certificate) {
-        var expected: [String: Count] = [:]
-        for track in whole.tracks {
-            expected[track.codec, default: Count()].units += track.units
-            expected[track.codec, default: Count()].bytes &+= track.bytes
-            expected[track.codec, default: Count()].leftOut += track.leftOut
-        }
-        for codec in Set(counts.keys).union(expected.keys).sorted() {
-            let (has, gives) = (counts[codec] ?? Count(), expected[codec] ?? Count())
-            let least = gives.units - min(gives.units, gives.leftOut)
-            let isSame =
-                (least...gives.units).contains(has.units) && (has.units < gives.units || has.bytes == gives.bytes)
-            if !isSame {
+    /// Whether it holds what the tracks give.
+    private mutating func compare(_ counts: [String: Count], with expected: ExpectedExport) {
+        for codec in Set(counts.keys).union(expected.codecs.keys).sorted() {
+            let (has, gives) = (counts[codec] ?? Count(), expected.codecs[codec] ?? ExpectedExport.Codec())
+            let isWhole = gives.bytes == nil || has.units < gives.most || has.bytes == gives.bytes
+            if !(gives.least...gives.most).contains(has.units) || !isWhole {
+                let units = gives.most == .max ? gives.least : gives.most
+                let tracks = "the tracks have \(units)\(gives.bytes.map { " in \($0)" } ?? "")"
                 self.note(
                     .damage,
                     .exportDiffers,
-                    "it has \(has.units) units of \(codec) in \(has.bytes) bytes, "
-                        + "the tracks have \(gives.units) in \(gives.bytes)"
+                    "it has \(has.units) units of \(codec) in \(has.bytes) bytes, \(tracks)"
                 )
             }
         }
         let states = self.export?.durationNanoseconds ?? 0
-        guard whole.tracks.allSatisfy({ $0.leftOut == 0 }),
-            states.distanceMagnitude(to: whole.durationNanoseconds) > Self.durationTolerance
+        guard let lasts = expected.durationNanoseconds,
+            states.distanceMagnitude(to: lasts) > Self.durationTolerance
         else { return }
         self.note(
             .damage,
             .exportDiffers,
-            "it lasts \(states / 1_000_000) ms, the recording \(whole.durationNanoseconds / 1_000_000) ms"
+            "it lasts \(states / 1_000_000) ms, the recording \(lasts / 1_000_000) ms"
         )
     }
 }

@@ -14,6 +14,8 @@ public struct RecordingExamination {
     private let isRunning: Bool
     private let digests: [String: Certificate.FileDigest]
     private var certificate: Certificate
+    /// Track files that are not, or may not be, what was recorded.
+    private var damagedFiles: Set<String> = []
 
     /// What the certificate says of a recording's folder, whatever is in it.
     ///
@@ -232,6 +234,9 @@ extension RecordingExamination {
             self.certificate.tracks.append(examination.track)
             if let digest = examination.digest { self.certificate.files.append(digest) }
             for finding in examination.findings { self.certificate.note(finding) }
+            if examination.findings.contains(where: { $0.severity == .damage }) {
+                self.damagedFiles.insert(source.file)
+            }
             end = max(end, examination.endNanoseconds)
         }
         self.certificate.durationNanoseconds = end
@@ -309,6 +314,7 @@ extension RecordingExamination {
         {
             exports.append((ExportExamination.defaultName, Exporter.Layout.tracks.rawValue))
         }
+        let expected = self.isRunning ? nil : self.expectedExport()
         var seen: Set<String> = []
         for export in exports.prefix(Certificate.maximumFindings) where export.file != fresh?.name {
             guard seen.insert(export.file).inserted else { continue }
@@ -317,13 +323,45 @@ extension RecordingExamination {
                 layout: export.layout,
                 in: self.folder,
                 earlier: self.digests[export.file],
-                whole: self.isRunning ? nil : self.certificate
+                expected: expected
             )
             if let found = examination.export { self.certificate.exports.append(found) }
             if let digest = examination.digest { self.certificate.files.append(digest) }
             for finding in examination.findings { self.certificate.note(finding) }
         }
         if let fresh { self.certificate.files.append(fresh) }
+    }
+
+    /// What the whole of the recording gives to an export.
+    private func expectedExport() -> ExpectedExport {
+        var expected = ExpectedExport(durationNanoseconds: self.certificate.durationNanoseconds)
+        let before = Dictionary(
+            (self.earlier?.tracks ?? []).map { ($0.file, $0.units) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let opened = Dictionary(
+            self.contents.facts.opened.map { ($0.record.track, $0.record) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for track in self.certificate.tracks {
+            guard self.damagedFiles.contains(track.file) else {
+                expected.add(whole: track)
+                continue
+            }
+            guard let number = track.number, opened[number]?.codec == track.codec else {
+                // It may have come after the export.
+                expected.add(damaged: nil, codec: track.codec, written: track.units)
+                continue
+            }
+            let written = [self.contents.closed[number]?.units, before[track.file]].compactMap(\.self).max()
+            expected.add(damaged: track, codec: track.codec, written: written)
+        }
+        let found = Set(self.certificate.tracks.map { "\($0.number ?? 0) \($0.codec)" })
+        for (number, record) in opened where !found.contains("\(number) \(record.codec)") {
+            guard self.contents.facts.written.contains(number) else { continue }
+            expected.add(damaged: nil, codec: record.codec, written: self.contents.closed[number]?.units)
+        }
+        return expected
     }
 }
 

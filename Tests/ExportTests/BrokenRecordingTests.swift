@@ -82,6 +82,9 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
                     return data.prefix(clusters[1]) + stranger + data.dropFirst(clusters[1])
                 }
             },
+            BrokenRecording("bytes behind the end of a track file", .fileTorn, Self.video, withoutManifest: true) {
+                try $0.change(Self.video) { $0 + Data(repeating: 0x55, count: 5_000) }
+            },
             BrokenRecording("a track file deleted", .fileMissing, Self.audio) { try $0.delete(Self.audio) },
             BrokenRecording("a track file deleted, no hashes", .fileMissing, Self.audio, withoutManifest: true) {
                 try $0.delete(Self.audio)
@@ -246,6 +249,9 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
         BrokenRecording("an export cut, no hashes", .exportDiffers, "call.mkv", withoutManifest: true) {
             try $0.change("call.mkv") { $0.prefix($0.count / 2) }
         },
+        BrokenRecording("bytes behind the end of an export", .fileTorn, "call.mkv", withoutManifest: true) {
+            try $0.change("call.mkv") { $0 + Data(repeating: 0x55, count: 5_000) }
+        },
         BrokenRecording("an export changed", .fileChanged, "call.mkv") {
             try $0.change("call.mkv") { data in
                 var data = data
@@ -347,6 +353,7 @@ extension String {
         if broken.isWithoutManifest { try recording.delete("manifest.json") }
         let good = try RecordingExamination.certificate(of: recording.folder)
         #expect(good.verdict == .complete, "\(good.findings)")
+        let export = try recording.data("call.mkv")
         try broken.apply(recording)
         if broken.isWithoutManifest { try? recording.delete("manifest.json") }
 
@@ -358,6 +365,9 @@ extension String {
             "\(broken.testDescription): \(certificate.findings)"
         )
         #expect(certificate.verdict == (broken.severity == .damage ? .damaged : .complete), "\(certificate.findings)")
+        let isExportIntact = try recording.contents()["call.mkv"] == export
+        let blamed = certificate.findings.filter { $0.file == "call.mkv" && $0.severity == .damage }
+        #expect(!isExportIntact || blamed.isEmpty, "whose fault it is not: \(blamed)")
         #expect(try recording.contents() == before, "nothing is overwritten")
         #expect(!certificate.text.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{7}" })
 
