@@ -132,6 +132,41 @@ import Worker
         #expect(abs(starts[0] - starts[1]) < 1_000_000)
     }
 
+    /// A picture and a sound of one instant stand at one time in the file, also after ten minutes with clocks that differ.
+    @Test func keepsSyncWhenTheClocksOfASenderDiffer() throws {
+        let media = try EncodedMedia.shared.get()
+        let seconds = 600
+        func units(_ units: [[UInt8]], _ count: Int) -> [[UInt8]] { (0..<count).map { units[$0 % units.count] } }
+        var video = Plan.video("alice", .vp8, units(media.vp8, seconds), capture: 300_000_000)
+        video.step = 90_000
+        video.skew = 100e-6
+        var audio = Plan.audio("alice", units(media.opus, 10 * seconds))
+        audio.step = 4800
+        audio.skew = -100e-6
+        let recording = try SimulatedRecording([video, audio])
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.tracks.map(\.units) == [UInt64(video.units.count), UInt64(audio.units.count)])
+
+        var reader = try Reader(File(report.output, .read))
+        var times: [Int: [Int64]] = [:]
+        while let head = try reader.nextHead() { times[head.track, default: []].append(head.timeNanoseconds) }
+        let (pictures, sounds) = (try #require(times[1]), try #require(times[2]))
+        // What the clocks themselves would have made of it.
+        #expect(abs(Double(video.captured(video.units.count - 1) - 300_000_000) / 1e9 - 598.94) < 0.01)
+        var worst: Int64 = 0
+        var sound = 0
+        for picture in pictures.indices {
+            // The flash of this picture, and the beep that was captured at the same instant or just before it.
+            while sound + 1 < sounds.count, audio.captured(sound + 1) <= video.captured(picture) { sound += 1 }
+            guard sound < sounds.count - 1 else { break }
+            let between = pictures[picture] - sounds[sound]
+            let truth = video.captured(picture) - audio.captured(sound)
+            worst = max(worst, abs(between - truth))
+        }
+        #expect(sound > sounds.count - 30)
+        #expect(worst <= 10_000_000, "\(worst) ns")
+    }
+
     @Test func placesByArrivalWithoutReports() throws {
         let media = try EncodedMedia.shared.get()
         var plans: [Plan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]

@@ -31,6 +31,14 @@ final class SimulatedRecording {
         var missing: Range<Int> = 0..<0
         /// When each unit is shown, in steps from the first; in the order in which they come if absent.
         var places: [Int]?
+        /// How much faster the sender's media clock runs than its wall clock, as a share of one.
+        var skew = 0.0
+
+        /// When a unit is captured, in nanoseconds from the recording's start.
+        func captured(_ index: Int) -> Int64 {
+            let elapsed = RTPClock(rateHz: self.clockRateHz).nanoseconds(ticks: Int64(index) * self.step)
+            return self.captureNanoseconds + Int64((Double(elapsed) / (1 + self.skew)).rounded())
+        }
 
         static func video(
             _ participant: String,
@@ -133,9 +141,14 @@ final class SimulatedRecording {
         if closed {
             try journal.append(
                 .recordingFinished(RecordingFinished(reason: "test")),
-                monotonicNanoseconds: start + delay + 10_000_000_000
+                monotonicNanoseconds: start + delay + Self.length(plans)
             )
         }
+    }
+
+    /// When tracks are over, in nanoseconds from the recording's start: 10 s at least.
+    private static func length(_ plans: [TrackPlan]) -> Int64 {
+        plans.map { $0.captured($0.units.count) + 1_000_000_000 }.reduce(10_000_000_000, max)
     }
 
     /// Another process goes on, so long after the recording's start; `start` is its host's clock then.
@@ -203,9 +216,10 @@ final class SimulatedRecording {
         var report = plan.firstReportNanoseconds
         for (index, unit) in plan.units.enumerated() where !plan.missing.contains(index) {
             let ticks = Int64(index) * plan.step
-            let captured = plan.captureNanoseconds + clock.nanoseconds(ticks: ticks)
+            let captured = plan.captured(index)
             if let due = report, captured >= due {
-                let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: due - plan.captureNanoseconds)
+                let sent = Double(due - plan.captureNanoseconds) * (1 + plan.skew)
+                let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: Int64(sent.rounded()))
                 let wall = (Self.wallStart << 32) + UInt64(Double(elapsed + due) * 4.294967296)
                 try journal.append(
                     .senderReport(
@@ -235,7 +249,7 @@ final class SimulatedRecording {
             }
         }
         if closed {
-            try writer.close(reason: "test", monotonicNanoseconds: start + 10_000_000_000)
+            try writer.close(reason: "test", monotonicNanoseconds: start + Self.length([plan]))
         }
         return self.folder.path + "/" + writer.relativePath
     }
