@@ -22,8 +22,8 @@ struct ExpectedExport {
     /// How long it lasts, within a tick; `nil` if a track is not whole or units are left out of it.
     private(set) var durationNanoseconds: Int64?
 
-    /// - Parameter durationNanoseconds: the recording's, if all tracks are whole.
-    init(durationNanoseconds: Int64) {
+    /// - Parameter durationNanoseconds: the recording's, if all tracks are whole; `nil` if that is not known.
+    init(durationNanoseconds: Int64?) {
         self.durationNanoseconds = durationNanoseconds
     }
 

@@ -96,6 +96,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var tracks: [Track]
     /// What the recording is worth; of an export that is not noted in its manifest yet, nothing is known.
     public var verdict: Certificate.Verdict
+    /// Whether something of the recording is not as it was written, beyond that nobody closed it; not in JSON.
+    public var isOfDamaged = false
     /// What happened in the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
     /// What is missing or doubtful, a sentence each.

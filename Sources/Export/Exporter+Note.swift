@@ -43,8 +43,12 @@ extension Exporter {
         for (index, folder) in subject.folders.enumerated() {
             let contents: RecordingContents
             if let known { contents = known } else { contents = try RecordingContents(folder) }
-            // A manifest that cannot be read is written anew.
-            let earlier = (try? Manifest.read(folder)) ?? nil
+            // A manifest that cannot be read is written anew, and what it was stays beside it.
+            let (earlier, aside) = (try? Manifest.readOrPutAside(folder)) ?? (nil, nil)
+            if let aside {
+                report.isOfDamaged = true
+                warnings.append(subject.sentence("manifest.json could not be read, and is \(aside) now", index))
+            }
             let certificate = RecordingExamination.certificate(
                 contents,
                 folder,
@@ -58,6 +62,7 @@ extension Exporter {
                 if !damaged.isDisjoint(with: files) { report.tracks[index].isComplete = false }
             }
             report.verdict = report.verdict.worse(certificate.verdict)
+            if certificate.findings(.damage).contains(where: { $0.kind != .notClosed }) { report.isOfDamaged = true }
             warnings += certificate.warnings.map { subject.sentence($0, index) }
             guard index == 0 else { continue }
             var manifest = contents.manifest(folder, certificate, earlier: earlier)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Matroska
 import Storage
 import Timeline
@@ -77,6 +78,28 @@ extension Manifest {
         try File.replace(folder.certificatePath, with: Array(certificate.text.utf8))
     }
 
+    /// The most manifests that are kept beside the one that can be read.
+    private static let mostPutAside = 100
+
+    /// The manifest that is there; one that cannot be read gets another name, and stays.
+    ///
+    /// - Returns: the manifest, and the new name of what was in its place.
+    static func readOrPutAside(_ folder: RecordingFolder) throws(StorageError) -> (manifest: Manifest?, aside: String?)
+    {
+        do throws(StorageError) {
+            return (try Manifest.read(folder), nil)
+        } catch {
+            guard error.code == .invalid else { throw error }
+            for number in 1...Self.mostPutAside {
+                let name = "manifest.json.unreadable" + (number == 1 ? "" : "-\(number)")
+                guard !FileManager.default.fileExists(atPath: folder.path + "/" + name) else { continue }
+                try File.rename(folder.manifestPath, to: folder.path + "/" + name)
+                return (nil, name)
+            }
+            throw error
+        }
+    }
+
     /// Adds an export, the new one last.
     mutating func note(_ report: ExportReport, _ folder: RecordingFolder) {
         let file = folder.name(ofExport: report.output)
@@ -99,7 +122,10 @@ extension RecordingFolder {
         guard let name = parts.popLast() else { return output }
         let parent = parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
         let absolute = ((try? realPath(parent)) ?? parent) + "/" + name
-        return absolute.hasPrefix(self.path + "/") ? String(absolute.dropFirst(self.path.utf8.count + 1)) : absolute
+        // This folder's path may be relative, or lead through links.
+        let own = (try? realPath(self.path)) ?? self.path
+        guard absolute.hasPrefix(own + "/") else { return absolute }
+        return String(decoding: absolute.utf8.dropFirst(own.utf8.count + 1), as: UTF8.self)
     }
 }
 

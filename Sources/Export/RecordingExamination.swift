@@ -334,7 +334,9 @@ extension RecordingExamination {
 
     /// What the whole of the recording gives to an export.
     private func expectedExport() -> ExpectedExport {
-        var expected = ExpectedExport(durationNanoseconds: self.certificate.durationNanoseconds)
+        // The times of a damaged journal say nothing.
+        let isDamaged = self.certificate.findings(.damage).contains { $0.file == Self.journalName }
+        var expected = ExpectedExport(durationNanoseconds: isDamaged ? nil : self.certificate.durationNanoseconds)
         let before = Dictionary(
             (self.earlier?.tracks ?? []).map { ($0.file, $0.units) },
             uniquingKeysWith: { first, _ in first }

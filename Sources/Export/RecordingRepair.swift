@@ -34,7 +34,7 @@ public enum RecordingRepair {
         do throws(StorageError) {
             let journal = try JournalEnd(folder)
             var report = Report(wasFinished: journal.isFinished)
-            let earlier = report.wasFinished ? try Manifest.read(folder) : try Self.earlierManifest(folder)
+            let earlier = report.wasFinished ? try Manifest.read(folder) : try Manifest.readOrPutAside(folder).manifest
             report.needsExport = earlier?.exports.isEmpty ?? true
             if report.wasFinished {
                 report.needsExport = report.needsExport && journal.isOurs
@@ -93,17 +93,6 @@ public enum RecordingRepair {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         guard attributes?[.type] as? FileAttributeType == .typeRegular else { return false }
         return (try? Repair.isNeeded(File(path, .read))) ?? false
-    }
-
-    /// The manifest of an export that was made before the process died; one that cannot be read is put aside.
-    private static func earlierManifest(_ folder: RecordingFolder) throws(StorageError) -> Manifest? {
-        do throws(StorageError) {
-            return try Manifest.read(folder)
-        } catch {
-            guard error.code == .invalid else { throw error }
-            try File.rename(folder.manifestPath, to: folder.manifestPath + ".unreadable")
-            return nil
-        }
     }
 
     private static func trackFiles(_ folder: RecordingFolder) -> [String] {

@@ -33,6 +33,8 @@ struct TrackExamination {
     private static let greatestLateness: UInt64 = 2_000_000_000
     /// Below this span noise outweighs the skew.
     private static let shortestSkewSpan: Int64 = 10_000_000_000
+    /// Bytes behind the last that makes sense: more of them are not hashed.
+    private static let longestHashedTail: UInt64 = 1 << 30
     /// Rounding of file times, in ticks of 90 kHz.
     private static let roundingTicks: Int64 = 8
 
@@ -48,8 +50,12 @@ struct TrackExamination {
         )
         do {
             let hashing = HashingFile(try File(setting.folder.path + "/" + source.file, .read))
-            try self.walk(source, Reader(hashing), setting)
-            self.digest = .init(name: source.file, bytes: hashing.count, sha256: try hashing.sha256())
+            let torn = try self.walk(source, Reader(hashing), setting)
+            if let earlier = setting.earlier, earlier.bytes != hashing.count {
+                self.note(changedSize: hashing.count, earlier)
+            } else if hashing.count - min(torn ?? hashing.count, hashing.count) <= Self.longestHashedTail {
+                self.digest = .init(name: source.file, bytes: hashing.count, sha256: try hashing.sha256())
+            }
         } catch {
             self.note(.damage, .fileUnreadable, "it cannot be read: \(error)")
         }
@@ -62,11 +68,17 @@ struct TrackExamination {
         self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
     }
 
+    /// A file of another size is another file, whatever it holds: a sparse one of a terabyte takes hours to read.
+    private mutating func note(changedSize bytes: UInt64, _ earlier: Certificate.FileDigest) {
+        self.note(.damage, .fileChanged, "it was changed: it has \(bytes) bytes instead of \(earlier.bytes)")
+    }
+
+    /// Returns the first byte that makes no sense, if there is one.
     private mutating func walk(
         _ source: TrackSource,
         _ file: consuming Reader<HashingFile>,
         _ setting: Setting
-    ) throws {
+    ) throws -> UInt64? {
         var reader = file
         let codec = source.track.codec
         let zero = setting.contents.startNanoseconds
@@ -119,6 +131,7 @@ struct TrackExamination {
                 self.note(.gap, .fileTorn, text + ", as a crash leaves it")
             }
         }
+        return reader.tornTailOffset
     }
 
     /// A stretch in which nothing came; none when nothing was to come.
@@ -165,9 +178,7 @@ struct TrackExamination {
 
     private mutating func compare(with earlier: Certificate.FileDigest?) {
         guard let earlier, let digest, digest.sha256 != earlier.sha256 else { return }
-        let size =
-            digest.bytes == earlier.bytes ? "" : ", and its size \(digest.bytes) bytes instead of \(earlier.bytes)"
-        self.note(.damage, .fileChanged, "it was changed: its SHA-256 is not that of the manifest\(size)")
+        self.note(.damage, .fileChanged, "it was changed: its SHA-256 is not that of the manifest")
     }
 
     /// Whether it is the file that the journal means.

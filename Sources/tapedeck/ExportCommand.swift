@@ -19,6 +19,9 @@ struct ExportCommand: AsyncParsableCommand {
             chapter for each event of the call and its chat as a text track, or WebM or MP4 where the codecs allow.
             A recording that was cut into segments (record --segment) is exported as one with --series.
 
+            What can be read of a damaged recording is exported too; then the exit code is 5, and notes say what is wrong. \
+            One that was only cut off gives 0.
+
             Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
             Example: tapedeck export 20261121T031226Z --output call.mp4
             Example: tapedeck export 20261121T031226Z --participant Alice --from 1m30s --to 00:05:00
@@ -98,6 +101,9 @@ struct ExportCommand: AsyncParsableCommand {
                 if let project { Output.result(project) }
                 Output.result(report.table())
                 for warning in report.warnings { Output.message("note: \(warning)") }
+            }
+            guard !report.isOfDamaged else {
+                throw CommandFailure(.incomplete, "exported, but the recording is damaged: tapedeck verify says how")
             }
         } catch {
             throw CommandFailure(error)

@@ -8,8 +8,21 @@ enum Output {
 
     static var resultsGoToTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Text may quote names that come from anybody: what could steer a terminal is shown as `?`.
     static func message(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        FileHandle.standardError.write(Data((Self.harmless(text) + "\n").utf8))
+    }
+
+    /// Text without what could steer a terminal, or turn its direction; lines and tabs stay.
+    static func harmless(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            case .control where scalar != "\n" && scalar != "\t": "?"
+            case .format, .lineSeparator, .paragraphSeparator: "?"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars))
     }
 
     /// Prints one JSON object on a line.

@@ -171,7 +171,7 @@ struct RepairCommand: AsyncParsableCommand {
             let result = exports.first.map { ", exported: \($0.verdict.title)" } ?? ""
             Output.result("\(folder.path): closed, \(report.repaired.count) files mended\(result)")
             for (file, reason) in report.unreadable.sorted(by: { $0.key < $1.key }) {
-                Output.result("  \(file) is left as it is: \(reason)")
+                Output.result(Output.harmless("  \(file) is left as it is: \(reason)"))
             }
         }
     }

@@ -159,6 +159,31 @@ import Timeline
         #expect(report.isComplete)
         #expect(try Manifest.read(recording.folder)?.exports.count == 1)
         #expect(try Command.complaints(about: report.output).isEmpty)
+        #expect(report.isOfDamaged && report.warnings.contains { $0.contains("manifest.json.unreadable") })
+        // What was there stays there, also when it happens again.
+        try Data("[".utf8).write(to: URL(filePath: recording.folder.manifestPath))
+        #expect(try Exporter.run(folder: recording.folder).isOfDamaged)
+        #expect(try recording.data("manifest.json.unreadable") == Data("{".utf8))
+        #expect(try recording.data("manifest.json.unreadable-2") == Data("[".utf8))
+        #expect(try !Exporter.run(folder: recording.folder).isOfDamaged)
+    }
+
+    /// Nobody waits for the hash of a terabyte of nothing.
+    @Test func aFileOfAnAbsurdSizeIsNotReadToItsEnd() throws {
+        for isFinished in [true, false] {
+            let recording = try Self.recording(closed: isFinished)
+            if isFinished { _ = try Exporter.run(folder: recording.folder) }
+            try #require(truncate(recording.files[0], 1 << 40) == 0)
+            let certificate = try RecordingExamination.certificate(of: recording.folder)
+            let name = "tracks/" + (recording.files[0].split(separator: "/").last ?? "")
+            #expect(certificate.verdict == .damaged)
+            #expect(certificate.findings.contains { $0.file == name && $0.kind == .fileTorn })
+            #expect(!certificate.files.contains { $0.name == name })
+            #expect(try Exporter.run(folder: recording.folder).verdict == .damaged)
+            guard !isFinished else { continue }
+            #expect(try RecordingRepair.finish(recording.folder).unreadable.keys.contains(name))
+            #expect(try File(recording.files[0], .read).count == 1 << 40)
+        }
     }
 
     /// A typed error or an export that passed its own verification, whatever the bytes.

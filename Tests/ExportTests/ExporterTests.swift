@@ -95,6 +95,20 @@ import Worker
         }
     }
 
+    /// A folder that was moved keeps its export: the manifest names it relative to the folder, however that was named.
+    @Test func anExportInTheFolderIsNamedRelativeToIt() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        let link = FileManager.default.temporaryDirectory.path + "/tapedeck-link-\(RecordingID.random())"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: recording.storagePath)
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        let path = link + recording.folder.path.dropFirst(recording.storagePath.utf8.count)
+        let folder = try RecordingFolder.open(path: path)
+        _ = try Exporter.run(folder: folder)
+        let manifest = try #require(try Manifest.read(folder))
+        #expect(manifest.exports.map(\.file) == ["call.mkv"])
+        #expect(manifest.files?.contains { $0.name == "call.mkv" } == true)
+    }
+
     @Test func reportsTheTracks() throws {
         let recording = try SimulatedRecording(try Self.call())
         var fractions: [Double] = []

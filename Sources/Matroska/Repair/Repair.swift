@@ -76,14 +76,15 @@ public enum Repair {
         )
     }
 
-    /// Where the first cluster at or behind an offset begins that has a whole block of a track of the file.
+    /// Where the first cluster at or soon behind an offset begins that has a whole block of a track of the file.
     private static func cluster<S: Source>(
         behind offset: UInt64,
         _ reader: inout Reader<S>
     ) throws(MatroskaError) -> UInt64? {
         let first = UInt8(ElementID.cluster >> 24)
         var position = offset
-        while position < reader.window.count {
+        let end = min(reader.window.count, offset &+ Self.longestSearch)
+        while position < end {
             let bytes = try reader.window.peek(offset: position, limit: Self.searchStep)
             guard let place = bytes.firstIndex(of: first) else {
                 position += UInt64(bytes.count)
@@ -96,6 +97,8 @@ public enum Repair {
         return nil
     }
 
+    /// Bytes that are looked through: as many as the largest unit may have.
+    private static let longestSearch = UInt64(Writer.maximumPayloadSize)
     /// Bytes that are looked through at a time.
     private static let searchStep = 64 << 10
 
