@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
 
 /// Results go to standard output, messages and logs to standard error.
@@ -15,13 +16,7 @@ enum Output {
 
     /// Text without what could steer a terminal, or turn its direction; lines and tabs stay.
     static func harmless(_ text: String) -> String {
-        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-            switch scalar.properties.generalCategory {
-            case .control where scalar != "\n" && scalar != "\t": "?"
-            case .format, .lineSeparator, .paragraphSeparator: "?"
-            default: scalar
-            }
-        }
+        let scalars = text.unicodeScalars.map { $0.steersText && $0 != "\n" && $0 != "\t" ? "?" : $0 }
         return String(String.UnicodeScalarView(scalars))
     }
 
@@ -33,6 +28,7 @@ enum Output {
         fflush(nil)
     }
 
+    /// Prints text as it is: it may be a path that a script goes on with.
     static func result(_ text: String) {
         print(text)
         fflush(nil)

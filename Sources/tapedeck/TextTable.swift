@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
+
 /// Rows of text in aligned columns.
 enum TextTable {
     /// One line for each row; every row has as many cells as the first.
@@ -7,7 +9,7 @@ enum TextTable {
     /// Control characters become `?`: cells may hold names that peers gave themselves.
     static func lines(_ rows: [[String]]) -> [String] {
         guard let columns = rows.first?.count else { return [] }
-        let rows = rows.map { $0.map { String($0.map { $0.isPrintable ? $0 : "?" }) } }
+        let rows = rows.map { $0.map { String($0.map { $0.unicodeScalars.contains(where: \.steersText) ? "?" : $0 }) } }
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             let cells = zip(row, widths).map { cell, width in
@@ -15,17 +17,6 @@ enum TextTable {
             }
             let line = cells.joined(separator: "  ")
             return String(line.reversed().drop { $0 == " " }.reversed())
-        }
-    }
-}
-
-extension Character {
-    fileprivate var isPrintable: Bool {
-        self.unicodeScalars.allSatisfy { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: false
-            default: true
-            }
         }
     }
 }

@@ -10,6 +10,8 @@ struct SessionHarness: ~Copyable {
     static let candidate = ICECandidate(line: "candidate:1 1 udp 1 192.0.2.7 50000 typ host", mLineIndex: 0, mid: "0")
     static let ownCandidate = ICECandidate(line: "candidate:9 1 udp 1 192.0.2.9 5 typ host", mLineIndex: 0, mid: "0")
 
+    static let down = SignallingError(.unreachable, "down", blame: .network)
+
     var machine: RoomSessionStateMachine
     private(set) var actions: [SessionAction] = []
     /// The run of each timer that was started last.

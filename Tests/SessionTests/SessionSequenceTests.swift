@@ -553,7 +553,7 @@ import Testing
     }
 
     @Test func aSignallerThatGivesUpEndsTheSessionWithItsLastPeer() {
-        let error = SignallingError(.unreachable, "down", blame: .network)
+        let error = Harness.down
         var harness = self.connected()
         #expect(harness.feed(.signallerEnded(error)) == [.report(.signallingLost(reason: "down"))])
         #expect(harness.connection(1, .iceFailed) == "close 1, failed, cancel burst, peerLeft, start stop")
@@ -563,7 +563,7 @@ import Testing
     }
 
     @Test func spentAttemptsEndTheSessionWithItsLastPeer() {
-        let error = SignallingError(.unreachable, "down", blame: .network)
+        let error = Harness.down
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))
         #expect(harness.room(.attemptsSpent(error)) == "")
@@ -577,7 +577,7 @@ import Testing
     }
 
     @Test func whoIsAloneEndsWithItsAttempts() {
-        let error = SignallingError(.unreachable, "down", blame: .network)
+        let error = Harness.down
         var harness = SessionHarness()
         harness.room(.joined(ownID: nil))
         harness.room(.signallingLost(reason: "restart"))
@@ -586,7 +586,7 @@ import Testing
     }
 
     @Test func aSignallerThatTriesOnComesBack() {
-        let error = SignallingError(.unreachable, "down", blame: .network)
+        let error = Harness.down
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))
         harness.room(.attemptsSpent(error))

@@ -10,7 +10,6 @@ import Testing
 
     private static let ownOffer = Harness.sdp(session: "900", version: 0)
     private static let connection = ConnectionID(1)
-    private static let down = SignallingError(.unreachable, "down", blame: .network)
 
     private static let states: [(name: String, inputs: [SessionInput])] = {
         let joined: [SessionInput] = [.room(.joined(ownID: PeerID("me")))]
@@ -47,7 +46,10 @@ import Testing
             ("givenUp", Self.failures(3)),
             ("detached", connected + [.room(.signallingLost(reason: "test"))]),
             ("orphaned", connected + [.signallerEnded(nil)]),
-            ("orphanedTrying", connected + [.room(.signallingLost(reason: "test")), .room(.attemptsSpent(Self.down))]),
+            (
+                "orphanedTrying",
+                connected + [.room(.signallingLost(reason: "test")), .room(.attemptsSpent(Harness.down))]
+            ),
             ("stopping", connected + [.stop]),
             ("finished", [.stop, .room(.left)]),
         ]
@@ -80,7 +82,7 @@ import Testing
         ("full", .room(.full)),
         ("joinFailed", .room(.joinFailed(reason: "test"))),
         ("signallingLost", .room(.signallingLost(reason: "test"))),
-        ("attemptsSpent", .room(.attemptsSpent(Self.down))),
+        ("attemptsSpent", .room(.attemptsSpent(Harness.down))),
         ("left", .room(.left)),
         ("ignored", .room(.ignored(what: "test", detail: ""))),
         ("signallerEnded", .signallerEnded(nil)),

@@ -69,11 +69,11 @@ struct RunningClient {
         await self.events.next(isolation: #isolation)
     }
 
-    /// Waits for `joined` and gives our id; attempts that fail before are passed over.
+    /// Waits for `joined` and gives our id; attempts that fail before, and all of them, are passed over.
     mutating func joined() async -> PeerID? {
         while let event = await self.next() {
             switch event {
-            case .joinFailed: continue
+            case .joinFailed, .attemptsSpent: continue
             case .joined(let id): return id
             default: return nil
             }

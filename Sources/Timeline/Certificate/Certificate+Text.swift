@@ -119,12 +119,7 @@ extension Certificate.Journal {
 
 /// The beginning of a name that may come from anybody, without what could steer a terminal or break a line.
 func printableName(_ name: String, limit: Int = 200) -> String {
-    let scalars = name.unicodeScalars.prefix(limit).map { scalar -> Unicode.Scalar in
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
-        default: scalar
-        }
-    }
+    let scalars = name.unicodeScalars.prefix(limit).map { $0.isUnfitForNames ? "?" : $0 }
     return String(String.UnicodeScalarView(scalars))
 }
 
