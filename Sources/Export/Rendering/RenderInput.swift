@@ -78,10 +78,10 @@ public struct RenderInput {
             UTCTime(nanosecondsSince1970: $0.utc.nanosecondsSince1970 &+ (start &- $0.monotonicNanoseconds))
         }
         self.participants = Self.participants(contents, chosen).compactMap { known in
-            let stays = presence.ranges(known.id).map {
-                ($0.lowerBound &- start..<$0.upperBound &- start).clamped(to: range)
+            let ranges = presence.ranges(known.id).compactMap { stay -> Range<Int64>? in
+                let (from, to) = (max(stay.lowerBound, start), min(stay.upperBound, start &+ range.upperBound))
+                return from < to ? from &- start..<to &- start : nil
             }
-            let ranges = stays.filter { !$0.isEmpty }
             return ranges.isEmpty ? nil : Participant(id: known.id, name: known.name ?? known.id, presence: ranges)
         }
         for index in contents.sources.indices { contents.sources[index].rest() }
