@@ -8,7 +8,7 @@ import time
 import media
 import pytest
 from figures import SLACK, assert_all_counted, assert_plays, assert_synchronous, losses
-from harness import (interrupted, record_some, room_url, start_recorder, wait_for_media, wait_for_more,
+from harness import (free_port, interrupted, record_some, room_url, start_recorder, tracks, wait_for_media, wait_for_more,
                      wait_for_silence)
 
 ROOM = "123123"
@@ -127,3 +127,39 @@ def test_who_only_listens_is_left_in_peace_and_recorded_when_he_speaks(stage):
     assert sent - before - losses(recorder).frames - SLACK <= recorded, recorder.story()
     assert not any(text in recorder.messages for text in ("peer is silent", "call failed", "call reset")), recorder.story()
     assert len([fact for fact in browser.facts if fact.get("event") == "connected"]) == 1
+
+
+@pytest.mark.media
+@pytest.mark.long
+def test_who_joins_after_the_server_was_away_for_long_is_recorded(stage):
+    """A command has five attempts; with nobody connected it would end. A camera and its recorder both come back."""
+    flags = ("--listen", f"127.0.0.1:{free_port()}", "--room-size", "3")
+    server, storage = stage.serve(*flags), stage.folder / "storage"
+    url = room_url(server, ROOM)
+    camera = stage.tapedeck("camera", url, "--size", "320x180", "--log-level", "info")
+    camera.wait_for("the room", lambda: "joined the room" in camera.messages)
+    exported, recorder = start_recorder(stage, url, "--log-level", "info")
+    wait_for_media(recorder, storage)
+    server.kill()
+    for process in (camera, recorder):
+        process.wait_for("an attempt after the fifth", lambda: "attempt.number=7" in process.messages)
+    wait_for_more(recorder, storage)
+    server = stage.serve(*flags)
+    for process in (camera, recorder):
+        process.wait_for("the room again", lambda: process.messages.count("joined the room") == 2)
+    before = len(tracks(storage))
+    late = stage.browser(server, ROOM, "--send")
+    recorder.wait_for("tracks of who is late", lambda: len(tracks(storage)) >= before + 2)
+    sent, = late.figures("framesSent")
+    late.wait_for_figure("framesSent", sent + 60)
+    interrupted(recorder)
+    assert_plays(exported)
+    spans = sorted(media.span(exported, video["index"]) for video in media.streams(exported, "video"))
+    assert len(spans) >= 2, recorder.story()
+    # A call that was made anew is another track: the old one and the new one leave no hole.
+    end = spans[0][1]
+    for first, last in spans[1:]:
+        assert first <= end + 1, media.describe(exported)
+        end = max(end, last)
+    assert late.end() == 0, late.story()
+    assert camera.end() in (0, 130), camera.story()

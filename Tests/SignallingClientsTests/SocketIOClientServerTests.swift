@@ -48,12 +48,13 @@ extension AllSignallingClients {
 
             let arrival = await a.next()
             #expect(arrival == .peerArrived(bID))
-            let long = "v=0\r\n" + String(repeating: "a=long:ü\r\n", count: 5000)
-            a.client.send(.offer(to: bID, sdp: long))
+            // python-engineio 4.15 on aiohttp cuts off a POST that does not come in one piece, and says 200 to it.
+            let sdp = Self.description(lines: 400)
+            a.client.send(.offer(to: bID, sdp: sdp))
             a.client.send(.candidate(to: bID, Self.candidate))
             // In variables: only then does a failure say what came.
             let offer = await b.next()
-            #expect(offer == .offerReceived(from: aID, sdp: long))
+            #expect(offer == .offerReceived(from: aID, sdp: sdp))
             let trickled = await b.next()
             #expect(trickled == .candidateReceived(from: aID, Self.candidate))
             b.client.send(.answer(to: aID, sdp: "v=0\r\nanswer"))
@@ -67,6 +68,31 @@ extension AllSignallingClients {
             #expect(await b.next() == nil)
             #expect(await a.next() == .peerLeft(bID))
             #expect(await a.leave() == nil)
+        }
+
+        @Test(
+            arguments: PythonRoomServer.Kind.allCases,
+            [Transport.polling, .webSocket]
+        )
+        func takesLongDescriptions(_ kind: PythonRoomServer.Kind, _ transport: Transport) async throws {
+            let server = try PythonRoomServer(kind)
+            defer { server.stop() }
+            var a = RunningClient(Self.configuration(server, transport: .webSocket))
+            let aID = try #require(await a.joined())
+            var b = RunningClient(Self.configuration(server, transport: transport))
+            let bID = try #require(await b.joined())
+            #expect(await a.next() == .peerArrived(bID))
+            let sdp = Self.description(lines: 5000)
+            a.client.send(.offer(to: bID, sdp: sdp))
+            let offer = await b.next()
+            #expect(offer == .offerReceived(from: aID, sdp: sdp))
+            #expect(await b.leave() == nil)
+            #expect(await a.leave() == nil)
+        }
+
+        /// About eleven bytes a line, one of them outside of ASCII.
+        private static func description(lines: Int) -> String {
+            "v=0\r\n" + String(repeating: "a=long:ü\r\n", count: lines)
         }
 
         /// Both servers and both transports at once: all of them only wait.
