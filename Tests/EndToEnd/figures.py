@@ -242,3 +242,15 @@ def assert_synchronous(path, minimum_flashes, process):
     assert len(offsets) >= minimum_flashes, story
     milliseconds = [round(offset * 1000, 1) for offset in offsets]
     assert max(map(abs, offsets)) <= MAXIMUM_OFFSET, f"offsets in ms {milliseconds}\n{story}"
+
+
+def whole_spans(path, kind):
+    """First and last second of each track of a kind, sorted. A call that was made anew is another track: the old one and
+    the new one leave no hole.
+    """
+    spans = sorted(media.span(path, stream["index"]) for stream in media.streams(path, kind))
+    end = spans[0][1]
+    for first, last in spans[1:]:
+        assert first <= end + 1, media.describe(path)
+        end = max(end, last)
+    return spans
