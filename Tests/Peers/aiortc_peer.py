@@ -222,7 +222,7 @@ class Connection:
     """One peer connection and its figures; `options` are those of `parse`, or some of them."""
 
     DEFAULTS = {"codec": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
-                "alter_fingerprint": False, "exact_reports": False, "second_video": None, "tell_remote": False,
+                "alter_fingerprint": False, "own_reports": False, "second_video": None, "tell_remote": False,
                 "write": [], "delay_sound": 0, "freeze": None, "notes": None}
 
     def __init__(self, options):
@@ -252,9 +252,8 @@ class Connection:
                 direction = "sendrecv" if options.receive else "sendonly"
                 transceiver = self.pc.addTransceiver(tracks[kind], direction=direction)
                 self.count_sent(transceiver.sender, "framesSent" if kind == "video" else "audioPacketsSent")
-                if options.exact_reports:
-                    rate = VIDEO_RATE if kind == "video" else SAMPLE_RATE
-                    self.report_exactly(transceiver.sender, tracks[kind], rate)
+                if options.send == "synthetic" and not options.own_reports:
+                    self.report_exactly(transceiver.sender, tracks[kind])
             else:
                 transceiver = self.pc.addTransceiver(kind, direction="recvonly")
             if kind == "video":
@@ -303,18 +302,22 @@ class Connection:
 
         sender._next_encoded_frame = counted
 
-    def report_exactly(self, sender, track, rate):
-        """Puts the true capture time into sender reports; aiortc puts the time at which it had sent the packet."""
+    def report_exactly(self, sender, track):
+        """Puts the true capture time into sender reports.
+
+        aiortc puts the time at which it had sent the packet: on a busy machine sound would be captured seconds late.
+        """
         encode, send = sender._next_encoded_frame, sender._send_rtcp
-        newest, origin = None, None
+        newest, origin, rate = None, None, None
 
         async def noted(codec):
-            nonlocal newest, origin
+            nonlocal newest, origin, rate
+            rate = codec.clockRate
             # What was encoded before this is sent by now.
             if newest is not None and origin is None:
                 origin = sender._RTCRtpSender__rtp_timestamp - newest
             frame = await encode(codec)
-            newest = frame.timestamp if frame is not None else newest
+            newest = frame.timestamp if frame is not None and frame.payloads else newest
             return frame
 
         async def send_exactly(packets):
@@ -644,7 +647,8 @@ def parse(parser):
     parser.add_argument("--video-start", type=float, default=0, help="seconds of the call without pictures")
     parser.add_argument("--audio-start", type=float, default=0, help="seconds of the call without sound")
     parser.add_argument("--on-the-second", action="store_true", help="flash at whole seconds of UTC")
-    parser.add_argument("--exact-reports", action="store_true", help="sender reports tell when frames were captured")
+    parser.add_argument("--own-reports", action="store_true",
+                        help="sender reports of aiortc, which tell when frames were sent instead of captured")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--tell-remote", action="store_true", help="print the other side's descriptions and candidates")

@@ -6,7 +6,7 @@ Command of its own: `fault KIND SECONDS`, for what it sends to whoever only rece
 by so many seconds, `restart` gives them any other time, `freeze` stops media and clocks for so long, and `none` does nothing.
 Sender reports tell the truth about the clocks as they are. Prints `fault` with the counter of the next picture.
 
-Runs in .venv/peers, as aiortc_peer.py; meant for --exact-reports.
+Runs in .venv/peers, as aiortc_peer.py; not meant for --own-reports.
 """
 
 import random

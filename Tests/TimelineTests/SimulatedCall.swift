@@ -35,6 +35,8 @@ struct SimulatedNetwork {
     var jitter = Jitter.uniform(0.015)
     /// Queues that grow, stay and drain: from when to when, and how long they get, in seconds.
     var queues: [(from: Double, to: Double, delay: Double)] = []
+    /// A sender that stops for so many seconds at once, and makes up so much of them in each second that follows.
+    var stall: (at: Double, seconds: Double, madeUp: Double)?
     /// The share of packets that are lost.
     var loss = 0.0
 
@@ -53,7 +55,10 @@ struct SimulatedNetwork {
             case .bursts(let mean, let long):
                 unit < 0.01 ? long : -mean * log(unit)
             }
-        return self.delay + queued + jitter
+        let stalled = self.stall.map { stall in
+            seconds < stall.at ? 0 : max(0, stall.seconds - (seconds - stall.at) * stall.madeUp)
+        }
+        return self.delay + queued + jitter + (stalled ?? 0)
     }
 
     func loses(_ generator: inout some RandomNumberGenerator) -> Bool {

@@ -35,6 +35,18 @@ import Timeline
         Scenario(name: "a queue over the whole call but its end") { sender, _, _ in
             sender.network.queues = [(-20, 110, 0.4)]
         },
+        // As a whole it may be placed as late as most of it came.
+        Scenario(name: "a sender that stalls, and makes up little of it", absolute: 1000, seconds: 8, seeds: 40) {
+            sender,
+            tracks,
+            generator in
+            sender.network.stall = (
+                at: Double.random(in: 0.5...2, using: &generator),
+                seconds: Double.random(in: 1...1.5, using: &generator),
+                madeUp: Double.random(in: 0.14...0.18, using: &generator)
+            )
+            for index in tracks.indices { tracks[index].firstReport = 2.5 }
+        },
         Scenario(name: "a tenth of the packets lost, reports too") { sender, _, _ in sender.network.loss = 0.1 },
         Scenario(name: "pictures travel longer") { sender, tracks, generator in
             let delay = Double.random(in: 0.1...0.8, using: &generator)

@@ -55,7 +55,9 @@ struct TrackTimeline {
                 if later > 0 {
                     // Units that come later than before, but without a pause, wait in a queue.
                     guard later >= Self.shortestPause else { continue }
-                    jumps.append(first.rtpTime)
+                    // So do those that catch up: a timeline that stood still stays as late as it is.
+                    let makesUp = Self.catchUp(members, data.clock)
+                    if later - makesUp >= Self.shortestPause { jumps.append(first.rtpTime) }
                 } else if -later > Self.longestStall {
                     jumps.append(first.rtpTime)
                 }
@@ -171,6 +173,13 @@ struct TrackTimeline {
             for report in run { result[index(self.reports[report].rtpTime)].reports.append(self.reports[report]) }
         }
         return result.filter { !$0.samples.isEmpty }
+    }
+
+    /// How much less late than the first of these samples others are in the half minute behind it, in nanoseconds.
+    private static func catchUp(_ samples: [ClockSample], _ clock: RTPClock) -> Double {
+        guard let first = samples.first else { return 0 }
+        let points = samples.map { Self.lateness($0, from: first, clock) }
+        return -(points.prefix { $0.x < Self.window }.map(\.y).min() ?? 0)
     }
 
     private static func lateness(_ sample: ClockSample, from origin: ClockSample, _ clock: RTPClock) -> Point {
