@@ -24,6 +24,7 @@ def has_address():
 def tapedeck():
     path = os.path.realpath(os.environ.get("TAPEDECK") or ROOT / ".build" / "debug" / "tapedeck")
     assert os.access(path, os.X_OK), f"no tapedeck at {path}: run `swift build` or set TAPEDECK"
+    assert not path.startswith(("/tmp/", "/run/")), f"{path}: the guest does not see this host's /tmp and /run"
     return path
 
 
