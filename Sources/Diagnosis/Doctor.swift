@@ -93,12 +93,13 @@ public struct Doctor: Sendable {
     private static func encoders(
         _ encoders: [Encoders],
         missing: Set<String>,
-        _ arguments: [String]
+        _ trial: DoctorSettings.EncoderTrial?
     ) async -> [Finding] {
+        guard let trial else { return encoders.map { $0.finding([:]) } }
         let installed = encoders.flatMap(\.files).filter { missing.isDisjoint(with: $0.requires) }
         let trials = await withTaskGroup(of: (String, Encoders.Trial).self) { group in
             for name in installed.map(\.name) {
-                group.addTask { (name, await EncoderTrial.run(name, arguments: arguments)) }
+                group.addTask { (name, await EncoderTrial.run(name, trial)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }

@@ -36,6 +36,20 @@ public struct DoctorSettings: Sendable, Hashable {
         }
     }
 
+    /// How this program, started anew, tries an encoder.
+    public struct EncoderTrial: Sendable, Hashable {
+        /// What it is started with; the name of the encoder's file is appended.
+        public var arguments: [String]
+        /// How long that may take, with its start and its end.
+        public var limit: Duration
+
+        /// A trial with each part given.
+        public init(arguments: [String], limit: Duration) {
+            self.arguments = arguments
+            self.limit = limit
+        }
+    }
+
     /// Where recordings go.
     public var storageDirectory = "."
     /// Bytes that have to stay free there.
@@ -52,8 +66,8 @@ public struct DoctorSettings: Sendable, Hashable {
     public var iceServers: [ICEServer] = []
     /// The pipeline files whose elements are looked for, and whose encoders are tried.
     public var pipelines = PipelineCatalogue([])
-    /// The arguments with which this program tries the encoder file whose name is appended to them.
-    public var encoderTrial: [String] = []
+    /// How encoders are tried; `nil` tries none.
+    public var encoderTrial: EncoderTrial?
 
     /// What a host needs that runs commands without a configuration.
     public init() {}

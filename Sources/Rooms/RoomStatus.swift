@@ -346,6 +346,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public var cameraBitsPerSecond: Int?
     /// How often that was lowered, since the camera began; `nil` without a camera.
     public var cameraReductions: UInt64?
+    /// How often a source of the camera failed, gave nothing or did not open, since the camera began; `nil` without a
+    /// camera.
+    public var cameraFailures: UInt64?
     /// Everybody but us.
     public var participants: [Participant] = []
     /// Every track of the recording, or of the room when nothing is recorded.
@@ -363,6 +366,6 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case isJoined = "joined"
         case recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants, tracks
-        case camera, cameraBitsPerSecond, cameraReductions, outputs, counters
+        case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, outputs, counters
     }
 }

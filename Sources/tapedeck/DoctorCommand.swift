@@ -111,7 +111,10 @@ struct DoctorCommand: AsyncParsableCommand {
         settings.pipelines = try self.pipelines(configuration)
         settings.storageDirectory = self.directory ?? settings.storageDirectory
         settings.mediaPorts = self.portRange?.ports ?? settings.mediaPorts
-        settings.encoderTrial = ["doctor"] + (self.config.map { ["--config", $0] } ?? []) + ["--try-encoder"]
+        settings.encoderTrial = .init(
+            arguments: ["doctor"] + (self.config.map { ["--config", $0] } ?? []) + ["--try-encoder"],
+            limit: EncoderProbe.processLimit
+        )
         settings.iceServers += try self.serversToAsk()
         return settings
     }

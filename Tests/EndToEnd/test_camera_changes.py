@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a room sends is muted, frozen and switched while the call goes on: aiortc sees and hears it, and nobody joins again."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,36 +9,28 @@ import time
 import pytest
 from daemon import Daemon
 from harness import LIMIT, json_objects, room_url
+from notes import Notes, is_slate
 
 ROOM = "123123"
+# Hangs in the kernel while it is opened, as a camera does whose driver does not answer: nobody writes into the pipe.
+STUCK = """
+description: A source that hangs.
+gives: { video: raw }
+ports: { out_video: src }
+requires: [filesrc, identity]
+argument: device
+launch: |
+  filesrc name=source ! video/x-raw,format=I420,width=320,height=180,framerate=30/1 ! identity name=out_video
+parameters:
+  device: { element: source, property: location, type: string, required: true }
+"""
 
 
-class Notes:
-    """What a peer with --notes decodes."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def latest(self, kind, count):
-        """The last so many frames, once they have all come after this call."""
-        began, frames = time.time(), []
-        deadline = began + LIMIT
-        while len(frames) < count:
-            assert time.time() < deadline, f"{len(frames)} of {count} frames of {kind} came in {LIMIT} s"
-            time.sleep(0.1)
-            lines = self.path.read_text().splitlines() if self.path.exists() else []
-            facts = [json.loads(line) for line in lines[-2000:] if line.endswith("}")]
-            frames = [fact for fact in facts if fact["kind"] == kind and fact["at"] > began]
-        return frames[-count:]
-
-    def wait_for(self, what, kind, is_so, count=12):
-        """Waits until a run of frames is as it should be."""
-        deadline = time.time() + LIMIT
-        while True:
-            frames = self.latest(kind, count)
-            if all(map(is_so, frames)):
-                return frames
-            assert time.time() < deadline, f"no {what} in {LIMIT} s: {frames}"
+def white_image(folder):
+    path = folder / "white.png"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=white:s=320x180", "-frames:v", "1", path],
+                   check=True, timeout=60)
+    return path
 
 
 def is_black(frame):
@@ -52,9 +43,7 @@ def is_still(frame):
 
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
-    image = stage.folder / "white.png"
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=white:s=320x180", "-frames:v", "1", image],
-                   check=True, timeout=60)
+    image = white_image(stage.folder)
     server = stage.room_server(5)
     room = {"url": room_url(server, ROOM), "record": "none", "send": {
         "capture": "test", "audio": "test", "preferred_codec": codec, "size": "320x180", "fps": 15, "bitrate": "300k",
@@ -128,3 +117,44 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
         "processID", worker) != worker and daemon.room("standup")["phase"] == "joined", LIMIT)
     daemon.wait_for("its camera", lambda: daemon.room("standup")["status"].get("camera"), LIMIT)
     wait_for_status(audioMuted=True, videoMuted=False)
+
+
+def test_a_camera_that_hangs_while_it_is_opened_holds_up_nothing(stage):
+    pipe, folder = stage.folder / "pipe", stage.folder / "pipelines"
+    os.mkfifo(pipe)
+    (folder / "capture").mkdir(parents=True)
+    (folder / "capture" / "stuck.yaml").write_text(STUCK)
+    server = stage.room_server(5)
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": "none", "send": {
+        "capture": f"stuck:{pipe}", "audio": "test", "size": "320x180", "fps": 15, "bitrate": "300k",
+        "min_bitrate": "300k"}}}, pipelines={"directory": str(folder)})
+    daemon.wait_for_phase("standup", "joined", LIMIT)
+    worker = daemon.worker("standup")
+    notes = Notes(stage.folder / "notes.jsonl")
+    stage.aiortc(server, ROOM, "--receive", "--notes", notes.path)
+
+    def order(*arguments):
+        process = stage.run_tapedeck(*arguments, "standup", "--api", daemon.url, timeout=LIMIT)
+        assert process.exit_code == 0, process.story()
+
+    def wait_for_slate(is_shown):
+        daemon.wait_for(f"slate: {is_shown}", lambda: (daemon.room("standup")["status"].get("camera") or {}).get(
+            "slate") is is_shown, LIMIT)
+
+    # The microphone is heard, and the slate is seen.
+    notes.wait_for("sound", "audio", lambda frame: True)
+    wait_for_slate(True)
+    notes.wait_for("slate", "video", is_slate)
+    assert any(str(pipe) in line for line in daemon.log("a source does not open")), daemon.process.story()
+    metrics = daemon.request("GET", "/metrics")[2].decode()
+    assert 'tapedeck_room_camera_failures_total{room="standup"} 1' in metrics.splitlines(), metrics
+    # Orders are followed meanwhile.
+    order("mute", "--audio")
+    notes.wait_for("silence", "audio", lambda frame: frame["peak"] < 100, count=75)
+    order("unmute")
+    # Another camera takes its place although it cannot be closed.
+    order("switch", "--video", f"image:{white_image(stage.folder)}")
+    notes.wait_for("white picture", "video", lambda frame: frame["mean"] > 200)
+    wait_for_slate(False)
+    assert daemon.worker("standup") == worker, daemon.process.story()
+    assert daemon.process.end() == 0, daemon.process.story()

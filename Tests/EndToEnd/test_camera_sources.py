@@ -15,6 +15,7 @@ import pattern
 import pytest
 from figures import assert_few_lost, assert_plays, assert_readable, assert_unbroken_sound, number
 from harness import interrupted, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_seconds
+from notes import Notes, is_slate
 
 ROOM = "123123"
 WIDTH, HEIGHT, RATE = 640, 360, 30
@@ -228,6 +229,19 @@ def test_a_device_that_does_not_work_is_2_and_says_what_there_is(stage, flags, p
     assert part in process.messages and "this machine has" in process.messages, process.story()
 
 
+@pytest.mark.parametrize("command", ["camera", "record"])
+def test_a_device_that_hangs_while_it_is_opened_is_2_and_named(stage, monkeypatch, command):
+    configuration = stage.folder / "asoundrc"
+    # To open the pipe waits for somebody who writes into it, as a driver waits for a device that does not answer.
+    os.mkfifo(stage.folder / "samples")
+    configuration.write_text(microphone_of(stage.folder / "samples"))
+    monkeypatch.setenv("ALSA_CONFIG_PATH", str(configuration))
+    flags = ("--audio", "alsa:microphone") if command == "camera" else ("--send", "alsa:microphone")
+    process = stage.run_tapedeck(command, NOBODY, *flags)
+    assert process.exit_code == 2, process.story()
+    assert "microphone microphone cannot be opened: it has not answered for 10 s" in process.messages, process.story()
+
+
 @pytest.mark.parametrize("flags", [
     ("camera", NOBODY, "--video", "file:"), ("camera", NOBODY, "--video", "alsa:default"),
     ("camera", NOBODY, "--audio", "v4l2:/dev/video0"), ("camera", NOBODY, "--video", "none", "--audio", "none"),
@@ -238,9 +252,10 @@ def test_wrong_sources_are_usage_errors(stage, flags):
     assert process.exit_code == 2, process.story()
 
 
-def test_a_file_that_becomes_unreadable_is_given_up_and_the_call_goes_on(stage, clips):
+def test_a_file_that_becomes_unreadable_is_replaced_by_the_slate_and_comes_back(stage, clips):
     server = stage.room_server(5)
-    peer = stage.aiortc(server, ROOM, "--receive")
+    notes = Notes(stage.folder / "notes.jsonl")
+    peer = stage.aiortc(server, ROOM, "--receive", "--notes", notes.path)
     clip = stage.folder / "clip.mp4"
     clip.write_bytes(clips["mp4"].read_bytes())
     camera = stage.tapedeck("camera", room_url(server, ROOM), "--json", *camera_flags(f"file:{clip}", "test"))
@@ -249,9 +264,14 @@ def test_a_file_that_becomes_unreadable_is_given_up_and_the_call_goes_on(stage, 
     with clip.open("r+b") as file:
         file.truncate(0)
         file.write(b"no video any more")
-    camera.wait_for("the giving up", lambda: "given up" in camera.messages)
-    # The sound goes on.
+    camera.wait_for("the failure", lambda: "a source failed: it is tried again until it works" in camera.messages)
+    assert f"file {clip}" in camera.messages, camera.story()
+    # A dark picture with a sentence in it; the sound goes on.
+    notes.wait_for("slate", "video", is_slate)
     peer.wait_for_figure("audioFramesReceived", peer.figures("audioFramesReceived")[0] + 50)
+    clip.write_bytes(clips["mp4"].read_bytes())
+    camera.wait_for("the file again", lambda: "a source is open again" in camera.messages)
+    notes.wait_for("picture of the file", "video", lambda frame: frame["mean"] > 75)
     assert camera.process.poll() is None
     assert camera.end() in (0, 130), camera.story()
 
@@ -277,19 +297,24 @@ def test_a_file_that_gives_nothing_any_more_is_opened_again(stage, clips):
     assert camera.end() in (0, 130), camera.story()
 
 
-@contextlib.contextmanager
-def microphone(folder):
-    """An ALSA device `microphone` whose samples come through a pipe, at the pace of a real one: a beep a second."""
-    pipe, configuration = folder / "samples", folder / "asoundrc"
-    os.mkfifo(pipe)
-    configuration.write_text(f"""
+def microphone_of(pipe):
+    """ALSA's configuration of a device `microphone` whose samples come through a pipe."""
+    return f"""
         pcm.microphone {{
             type file
             slave.pcm {{ type null }}
             file /dev/null
             infile "{pipe}"
             format raw
-        }}""")
+        }}"""
+
+
+@contextlib.contextmanager
+def microphone(folder):
+    """An ALSA device `microphone` whose samples come through a pipe, at the pace of a real one: a beep a second."""
+    pipe, configuration = folder / "samples", folder / "asoundrc"
+    os.mkfifo(pipe)
+    configuration.write_text(microphone_of(pipe))
     ended = threading.Event()
 
     def feed():

@@ -60,3 +60,17 @@ def test_codec_preference_gives_way_to_what_the_peer_takes(stage):
     browser.wait_for_figure("framesDecoded", 30)
     assert camera.end() in (0, 130), camera.story()
     assert browser.wait_for_event("closed")["codecReceived"] == "video/VP8", browser.story()
+
+
+def test_an_answer_that_refuses_the_picture_is_told_and_sound_goes_on(stage):
+    server = stage.room_server(5)
+    # First in the room: it offers.
+    camera = stage.tapedeck("camera", room_url(server, ROOM), "--size", "320x180", "--json")
+    stage.members(server, ROOM, 1)
+    peer = stage.aiortc(server, ROOM, "--receive", "--refuse-video")
+    peer.wait_for_figure("audioFramesReceived", FRAMES)
+    assert "the answer does not take what we offered" in camera.messages, camera.story()
+    assert "video: the peer refused it" in camera.messages, camera.story()
+    assert camera.end() in (0, 130), camera.story()
+    result = camera.result()
+    assert result["audioPacketsSent"]["OPUS"] > 0 and not any(result["framesSent"].values()), camera.story()

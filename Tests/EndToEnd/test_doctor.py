@@ -127,6 +127,30 @@ rooms:
     assert "41000-41009" in found["network", "UDP ports"]["found"]
 
 
+def test_an_encoder_that_is_slow_has_its_reason_told(stage):
+    configuration, folder = stage.folder / "tapedeck.yaml", stage.folder / "pipelines" / "encode"
+    folder.mkdir(parents=True)
+    # Its first picture takes longer than a trial may, and so does its end.
+    (folder / "slow.yaml").write_text("""
+description: Takes its time.
+accepts: { video: raw }
+gives: { video: VP8 }
+ports: { in_video: sink, out_video: src }
+requires: [identity, vp8enc]
+rank: 900
+launch: identity name=in_video sleep-time=6000000 ! vp8enc name=out_video deadline=1
+""")
+    configuration.write_text(f"""
+storage: {{ directory: {stage.folder}, minimum_free: 1MB }}
+api: {{ listen: "127.0.0.1:0" }}
+pipelines: {{ directory: {folder.parent} }}
+rooms: {{}}
+""")
+    process = doctor_with(stage, lambda process: "slow fails" in process.output, "--json", "--config", configuration)
+    found = findings(process.result())["encoders", "VP8"]["found"]
+    assert "slow fails: tapedeck: it gave no coded picture in 4 s" in found, process.story()
+
+
 def test_a_wrong_configuration_is_refused(stage):
     configuration = stage.folder / "tapedeck.yaml"
     configuration.write_text("rooms: 7\n")

@@ -16,6 +16,7 @@ import rtp
 from daemon import Daemon, children
 from figures import assert_counters, assert_plays, losses_in
 from harness import LIMIT, free_port, room_url
+from notes import Notes, is_slate
 
 ROOM = "rtsp"
 PASSWORD = "long-enough"
@@ -208,6 +209,31 @@ def test_other_codecs_are_read(stage, codec):
         rtp.end_gstreamer(reader)
     assert [stream["codec_name"] for stream in media.streams(received, "video")] == [codec], reader.story()
     rtp.assert_received(received, 2, reader.story())
+
+
+def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True}, users=[{"name": "carrot", "password": PASSWORD}])
+    participant, = service.participants()
+    service.wait_for_path("standup", participant, status=401)
+    source = service.url("standup", participant)
+    rooms = stage.room_server(5)
+    notes = Notes(stage.folder / "notes.jsonl")
+    stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
+    camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
+                            "--codec", "vp8")
+    # The test picture with its counter, and its beep.
+    notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    notes.wait_for_some("beep", "audio", lambda frame: frame["peak"] > 8000)
+    # While its server is away there is the slate, and nobody is told the password.
+    daemon = service.daemon
+    daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, "elsewhere")}})
+    notes.wait_for("slate", "video", is_slate)
+    daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, ROOM)}})
+    notes.wait_for("pictures again", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    assert camera.end() in (0, 130), camera.story()
+    assert PASSWORD not in camera.messages, camera.story()
 
 
 def make_authority(folder):

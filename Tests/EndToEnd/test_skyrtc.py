@@ -146,6 +146,25 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     assert ends[0] < ends[1], f"{others}\n{story}"
 
 
+@pytest.mark.parametrize("preferred", ["h264", pytest.param("vp8", marks=pytest.mark.long)])
+def test_each_of_a_room_gets_the_codec_that_it_takes(stage, preferred):
+    server = skyrtc_server(stage)
+    camera = stage.tapedeck("camera", f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", "--codec", preferred,
+                            "--size", "320x180", "--json")
+    server.wait_for("the camera", lambda: ours(server), LIMIT)
+    # One cannot do what we prefer; the other can do both.
+    notes = stage.folder / "one.jsonl", stage.folder / "both.jsonl"
+    flags = ("--codec", "vp8" if preferred == "h264" else "h264"), ()
+    peers = members(stage, server, *[("--receive", *codec, "--notes", path) for codec, path in zip(flags, notes)])
+    for peer, path in zip(peers, notes):
+        wait_until_seen(peer, path)
+    assert camera.end() in (0, 130), camera.story()
+    # One encoder for each.
+    result = camera.result()
+    assert set(result["encoders"]) == {"VP8", "H264", "OPUS"}, camera.story()
+    assert all(result["framesSent"][codec] > 0 for codec in ("VP8", "H264")), camera.story()
+
+
 def test_a_call_is_taken_and_survives_the_server(stage):
     server, successor = skyrtc_server(stage, "call"), skyrtc_server(stage, "call")
     # Where it is, another one is at once: we give up soon when there is none.

@@ -106,6 +106,24 @@ import Testing
         #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "9")
     }
 
+    @Test func failuresOfEveryCameraAreCounted() {
+        func update(_ failures: UInt64?) {
+            var measurement = RoomMeasurement(participants: 1, isRecording: false)
+            measurement.cameraFailures = failures
+            self.metrics.update(room: "r", measurement)
+        }
+        update(nil)
+        #expect(self.value("room_camera_failures_total{room=\"r\"}") == nil)
+        update(0)
+        #expect(self.value("room_camera_failures_total{room=\"r\"}") == "0")
+        update(2)
+        // Another camera, and one that comes after none.
+        update(1)
+        update(nil)
+        update(3)
+        #expect(self.value("room_camera_failures_total{room=\"r\"}") == "6")
+    }
+
     @Test func refusedPacketsOfEveryParticipantAreCounted() {
         func update(_ refused: [String: UInt64]) {
             var measurement = RoomMeasurement(participants: refused.count, isRecording: false)

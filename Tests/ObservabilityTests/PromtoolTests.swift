@@ -31,6 +31,7 @@ import Testing
                 cameraSound: .init(decibels: -20, silentSeconds: 0),
                 cameraBitsPerSecond: 1_500_000,
                 cameraReductions: 1,
+                cameraFailures: 1,
                 tracks: [track],
                 outputs: [.init(name: "o", isFailing: true, packets: 1, bytes: 1, droppedPackets: 1)]
             )

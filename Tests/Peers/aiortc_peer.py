@@ -222,8 +222,8 @@ class Connection:
     """One peer connection and its figures; `options` are those of `parse`, or some of them."""
 
     DEFAULTS = {"codec": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
-                "alter_fingerprint": False, "own_reports": False, "second_video": None, "tell_remote": False,
-                "write": [], "delay_sound": 0, "freeze": None, "notes": None}
+                "alter_fingerprint": False, "refuse_video": False, "own_reports": False, "second_video": None,
+                "tell_remote": False, "write": [], "delay_sound": 0, "freeze": None, "notes": None}
 
     def __init__(self, options):
         self.options = options = argparse.Namespace(**{**self.DEFAULTS, **vars(options)})
@@ -442,6 +442,8 @@ class Connection:
         sdp = description.sdp
         if self.options.alter_fingerprint:
             sdp = re.sub(r"(a=fingerprint:\S+ )(..)", lambda line: line[1] + ("01" if line[2] == "00" else "00"), sdp)
+        if self.options.refuse_video and description.type == "answer":
+            sdp = re.sub(r"(?m)^m=video \d+ ", "m=video 0 ", sdp)
         return {"type": description.type, "sdp": sdp}
 
     async def close(self):
@@ -650,6 +652,7 @@ def parse(parser):
     parser.add_argument("--own-reports", action="store_true",
                         help="sender reports of aiortc, which tell when frames were sent instead of captured")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")
+    parser.add_argument("--refuse-video", action="store_true", help="answer that no video is wanted")
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--tell-remote", action="store_true", help="print the other side's descriptions and candidates")
     parser.add_argument("--write", action="append", default=[], metavar="TEXT",

@@ -26,6 +26,7 @@ extension RoomMeasurement {
             cameraSound: status.camera?.sound.map(Sound.init),
             cameraBitsPerSecond: status.cameraBitsPerSecond,
             cameraReductions: status.cameraReductions,
+            cameraFailures: status.cameraFailures,
             tracks: status.tracks.map { track in
                 Track(
                     number: track.number,

@@ -5,19 +5,16 @@ internal import SystemPackage
 
 /// Trying an encoder with a few frames, in a process of its own: a driver that crashes takes that process only.
 enum EncoderTrial {
-    /// How long one may take.
-    private static let deadline = Duration.seconds(5)
-
-    /// Has this program, started anew with `arguments` and the encoder file's name, encode a test picture.
+    /// Has this program, started anew with the encoder file's name, encode a test picture.
     ///
     /// It exits with 0, or says why not.
-    static func run(_ name: String, arguments: [String]) async -> Encoders.Trial {
+    static func run(_ name: String, _ trial: DoctorSettings.EncoderTrial) async -> Encoders.Trial {
         await withTaskGroup(of: Encoders.Trial?.self) { group in
             group.addTask {
                 do {
                     let result = try await Subprocess.run(
                         .path("/proc/self/exe"),
-                        arguments: .init(arguments + [name]),
+                        arguments: .init(trial.arguments + [name]),
                         output: .discarded,
                         error: .string(limit: 16_384)
                     )
@@ -27,13 +24,13 @@ enum EncoderTrial {
                 }
             }
             group.addTask {
-                try? await Task.sleep(for: Self.deadline)
+                try? await Task.sleep(for: trial.limit)
                 return nil
             }
             let first = await group.next() ?? nil
             // Ends the process if it still runs.
             group.cancelAll()
-            return first ?? .fails("took more than \(Self.deadline.components.seconds) s")
+            return first ?? .fails("took more than \(trial.limit.components.seconds) s")
         }
     }
 

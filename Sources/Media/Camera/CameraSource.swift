@@ -27,13 +27,13 @@ extension PreferredCodec {
 /// with their first consumer, and end a few seconds after their last. All methods are called on the session's control
 /// thread.
 public final class CameraSource: Sendable {
-    /// What is captured and coded now; apart from `state`, which is locked while pipelines start.
+    /// What is captured and coded now; apart from `state`, which is locked while encoders start.
     private let current: Mutex<SendSpec>
     private let name: String
     private let gates = CaptureGates()
     private let pipelines: PipelineCatalogue
     private let logger: Logger
-    /// Where files are opened again and devices are tried again.
+    /// Where it is decided about sources, and encoders that fail are exchanged; sources open and close on threads of their own.
     private let captureThread = ControlThread(name: "capture")
     private let picture = FanOut(startsAtKeyframe: false)
     private let sound = FanOut(startsAtKeyframe: false)
@@ -52,6 +52,8 @@ public final class CameraSource: Sendable {
     private static let lookDelay = Duration.seconds(1)
     /// An encoder that so many looks in a row find without consumers ends: peers that join again within it wait for nothing.
     private static let idleLooks = 3
+    /// How long its end waits for its sources to close.
+    private static let longestClosing = Duration.seconds(2)
 
     /// What video is coded with.
     private struct Rates {
@@ -71,6 +73,10 @@ public final class CameraSource: Sendable {
         /// Running time 0 of what is captured, once that has begun.
         var baseNanoseconds: UInt64?
         var feeds: [CaptureFeed] = []
+        /// Sources that were ended and may not be closed yet.
+        var closing: [CaptureFeed] = []
+        /// How often those that were ended failed.
+        var failures: UInt64 = 0
         var encoders: [MediaCodec: Encoder] = [:]
         /// What each codec's encoders made so far, and whoever takes it, also while none runs.
         var outputs: [MediaCodec: FanOut] = [:]
@@ -128,7 +134,8 @@ public final class CameraSource: Sendable {
         )
     }
 
-    /// The encoded stream of a codec; starts capture and encoder if this is its first use.
+    /// The encoded stream of a codec; starts capture and encoder if this is its first use, and does not wait for what is
+    /// captured.
     public func output(of codec: MediaCodec) throws(GStreamerError) -> FanOut {
         do {
             return try self.state.withLock { stages in
@@ -279,7 +286,7 @@ public final class CameraSource: Sendable {
         }
     }
 
-    /// Ends everything, sources first.
+    /// Ends everything, sources first; a source that does not close in time is left behind.
     public func stop() {
         let stages = self.state.withLock { stages in
             defer { stages = Stages(isStopped: true) }
@@ -288,6 +295,15 @@ public final class CameraSource: Sendable {
         for encoder in stages.encoders.values { encoder.input.remove() }
         for feed in stages.feeds { feed.stop() }
         for encoder in stages.encoders.values { encoder.pipeline.stop() }
+        let deadline = ContinuousClock.now + Self.longestClosing
+        for feed in stages.feeds + stages.closing where !feed.isClosed(within: max(.zero, deadline - .now)) {
+            self.logger.warning("a source does not close", metadata: .tagged([.detail: "\(feed.source)"]))
+        }
+    }
+
+    /// How often sources failed or gave nothing, since the camera began.
+    public var failures: UInt64 {
+        self.state.withLock { stages in stages.failures + stages.feeds.reduce(0) { $0 + $1.failures } }
     }
 
     /// Starts every source, if none runs yet; running time 0 of all.
@@ -331,14 +347,24 @@ public final class CameraSource: Sendable {
             )
         }
         stages.feeds += feeds
-        for feed in feeds { feed.start(baseNanoseconds: base) }
+        stages.closing.removeAll { $0.isClosed(within: .zero) }
+        for feed in feeds { feed.start(baseNanoseconds: base, after: stages.closing) }
+    }
+
+    /// Ends sources without waiting for them to close.
+    private func stopFeeds(_ feeds: [CaptureFeed], _ stages: inout Stages) {
+        for feed in feeds {
+            stages.failures += feed.failures
+            feed.stop()
+        }
+        stages.feeds.removeAll { feed in feeds.contains { $0 === feed } }
+        stages.closing += feeds
     }
 
     /// Captures, codes, mutes or freezes as other settings say from now on; calls go on.
     ///
     /// Sources that stay the same go on. Another size, rate or bit rate takes encoders of its own, behind which the others'
-    /// consumers go on with the first keyframe. Blocks while old sources close and new ones open; the session's control
-    /// thread.
+    /// consumers go on with the first keyframe. Waits for encoders, not for sources; the session's control thread.
     /// - Returns: false, with nothing done, if calls would have to change: pictures or sound come or go, or Opus is
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
@@ -375,8 +401,7 @@ public final class CameraSource: Sendable {
         let isOtherPicture = !settings.hasPictures(like: before)
         let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
         let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
-        for feed in ended { feed.stop() }
-        stages.feeds = kept
+        self.stopFeeds(ended, &stages)
         let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
         if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
         let hasOtherSound = settings.audioBitsPerSecond != before.audioBitsPerSecond
@@ -470,6 +495,7 @@ public final class CameraSource: Sendable {
             stages.encoders[codec] = nil
             stages.resting.insert(codec)
         }
+        stages.closing.removeAll { $0.isClosed(within: .zero) }
         // Who took its output just when it ended.
         for codec in stages.resting {
             guard let output = stages.outputs[codec], output.consumerCount > 0 else { continue }
@@ -480,8 +506,8 @@ public final class CameraSource: Sendable {
             }
         }
         guard stages.encoders.isEmpty, stages.baseNanoseconds != nil, !self.settings.keepsOpen else { return }
-        for feed in stages.feeds { feed.stop() }
-        (stages.feeds, stages.baseNanoseconds) = ([], nil)
+        self.stopFeeds(stages.feeds, &stages)
+        stages.baseNanoseconds = nil
         self.logger.info("nobody receives what is sent: its sources are closed")
     }
 

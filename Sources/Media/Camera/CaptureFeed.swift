@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import GStreamer
 internal import Logging
 internal import Observability
@@ -8,10 +9,12 @@ internal import Synchronization
 
 /// Keeps one source running: a file over and over, a device again when it comes back, and a slate until then.
 ///
-/// Each pass of a file is a pipeline of its own whose running time starts where the one before it ended, so time stamps
-/// go on without a gap; the pipeline of the next pass is opened in advance. A source that fails, or gives nothing for a
-/// while, is logged once; it is shown again with its first picture or sound. `start` and `stop` are called on the session's
-/// control thread; everything else happens on `thread`.
+/// What happens is decided by `CaptureLife`. Each pass of a file is a pipeline of its own whose running time starts where
+/// the one before it ended, so time stamps go on without a gap; the pipeline of the next pass is opened in advance.
+///
+/// The source is opened and closed on a thread of its own, `opener`, on which a device or a file system that hangs holds up
+/// nobody else; the slate, and everything that is decided, on `thread`, which never waits for a source. `start` and `stop` are
+/// called on any thread, and wait for neither.
 final class CaptureFeed: Sendable {
     let source: CaptureSource
     private let slate: CaptureSource?
@@ -21,63 +24,49 @@ final class CaptureFeed: Sendable {
     private let sound: FanOut
     private let gates: CaptureGates
     private let thread: ControlThread
+    private let opener = ControlThread(name: "source")
     private let logger: Logger
     /// Called on `thread` when sound comes again after a hole that is too long to be filled with silence.
     private let onHole: @Sendable () -> Void
+    /// Left when everything of the source is closed, after `stop`.
+    private let closing = DispatchGroup()
     private let state: Mutex<State>
 
-    private static let deviceRetryDelay = Duration.seconds(1)
-    private static let streamRetryDelay = Duration.seconds(3)
     /// How often it is looked whether a source gives something.
     private static let lookDelay = Duration.milliseconds(100)
-    /// A device that gives nothing for this long, and for three frames, is replaced: the slate is there within a second.
-    private static let devicePatience: UInt64 = 600_000_000
-    /// The same for what comes over a network or has a rate that we do not know.
-    private static let streamPatience: UInt64 = 5_000_000_000
-    /// The first picture or sound of a device may take this long.
-    private static let firstPatience: UInt64 = 3_000_000_000
-    /// A file that gives nothing for this long, though it neither ended nor failed, has failed: as one whose content was
-    /// exchanged while it was being opened.
-    private static let fileFirstPatience: UInt64 = 10_000_000_000
-    /// The same between two frames or sounds: pictures of a file may be far apart.
-    private static let filePatience: UInt64 = 60_000_000_000
-    /// A device that gives nothing for this long behind its slate is opened again.
-    private static let deviceLimit: UInt64 = 10_000_000_000
-    /// Files: this often in a row without a single frame or sound, with growing waits, and it is given up.
-    private static let fileAttempts = 5
-    private static let fileRetryDelay = Duration.milliseconds(500)
+    /// How long a source waits for others to close: one that hangs is not waited for.
+    private static let longestClosing = Duration.seconds(2)
     /// A pass that starts this late starts a new time line, as after a suspended machine.
     private static let longestLag: UInt64 = 1_000_000_000
     /// A hole in the sound up to this long is filled with silence; after a longer one the encoder starts anew.
     private static let longestSilence: UInt64 = 1_000_000_000
 
     private struct State {
+        var life: CaptureLife
+        /// What is being opened, or open.
         var current: Pass?
         var next: Pass?
         /// What is shown while the source is away, or gives nothing.
         var slate: Pass?
-        /// A slate with its elements loaded, for a device: loading them takes time when every moment is seen.
+        /// A slate with its elements loaded.
         var spareSlate: Pass?
-        /// Whether the current pass gives something.
-        var liveness: CaptureLiveness?
         /// Where media of a hidden pass are counted.
         var unseen: (picture: FanOut, sound: FanOut)?
-        var lastNumber = 0
-        var baseNanoseconds: UInt64 = 0
+        /// What the bus said of the current pass while it was being opened: a short file may end before it counts as open.
+        var early: (number: Int, message: String?)?
+        var lastSlate = 0
+        /// Where the first pass of a file begins on the clock; nil from then on.
+        var firstBase: UInt64?
         /// Running time 0 of the current pass, on the clock.
         var playsFrom: UInt64?
-        var failures = 0
-        var isReported = false
         var isStopped = false
     }
 
-    /// One pipeline, and the number by which its messages are known.
+    /// One pipeline, and the number by which its messages are known; those of slates are below 0.
     private struct Pass {
         let number: Int
         let pipeline: Pipeline
         let complaints: FirstError
-        /// The base time of its pipeline while it plays.
-        var baseNanoseconds: UInt64 = 0
         /// A pause that is longer than this says that it gives nothing, in nanoseconds.
         let patience: UInt64
     }
@@ -104,46 +93,77 @@ final class CaptureFeed: Sendable {
         self.thread = thread
         self.logger = logger
         self.onHole = onHole
-        self.state = Mutex(State())
+        self.state = Mutex(State(life: CaptureLife(source.kind, hasSlate: slate != nil)))
     }
 
-    /// The graph of the running pipeline in the DOT language, if one runs.
-    var graph: String? { self.state.withLock { $0.current?.pipeline.graph } }
+    /// The graph of the running pipeline in the DOT language; nil while none plays.
+    var graph: String? {
+        self.state.withLock { $0.life.isOpen ? $0.current?.pipeline : nil }?.graph
+    }
 
     private var isFile: Bool { self.source.isFile }
 
     /// Whether the source is away and the slate is shown.
-    var showsSlate: Bool { self.state.withLock { $0.slate != nil } }
+    var showsSlate: Bool { self.state.withLock { $0.life.showsSlate } }
+
+    /// How often the source failed or gave nothing: what people were told.
+    var failures: UInt64 { self.state.withLock { $0.life.reports } }
 
     /// Running time 0 of the pipeline that plays, or played last, on the clock; nil before the first.
     var playsFromNanoseconds: UInt64? { self.state.withLock { $0.playsFrom } }
 
-    /// Starts with running time 0 at `baseNanoseconds` of the clock; what fails is tried again.
-    func start(baseNanoseconds: UInt64) {
-        let failure = self.state.withLock { state -> GStreamerError? in
-            state.baseNanoseconds = baseNanoseconds
-            return self.play(&state)
+    /// Starts with running time 0 of a file at `baseNanoseconds` of the clock; what fails is tried again.
+    ///
+    /// - Parameter predecessors: What may have the same device open: it is waited for, if not for long.
+    func start(baseNanoseconds: UInt64, after predecessors: [CaptureFeed]) {
+        self.state.withLock { $0.firstBase = baseNanoseconds }
+        self.opener.enqueue {
+            for feed in predecessors { _ = feed.isClosed(within: Self.longestClosing) }
         }
-        if let failure { self.failed(failure.message) }
+        self.thread.enqueue { [weak self] in
+            self?.step { $0.start(now: $1) }
+            self?.lookLater()
+        }
     }
 
-    /// Ends it; nothing comes after it returned.
+    /// Ends it, without waiting for it to close; what comes afterwards goes nowhere.
     func stop() {
-        let passes = self.state.withLock { state in
+        let stopped = self.state.withLock { state -> (passes: [Pass], slates: [Pass])? in
+            guard !state.isStopped else { return nil }
             state.isStopped = true
+            state.life.stop()
+            let unseen = Self.counters()
+            for pass in [state.current, state.slate].compactMap({ $0 }) {
+                try? self.attach(pass, unseen.picture, unseen.sound)
+            }
             defer {
                 (state.current, state.next, state.slate, state.spareSlate) = (nil, nil, nil, nil)
-                state.unseen = nil
+                (state.unseen, state.early) = (nil, nil)
             }
-            return [state.current, state.next, state.slate, state.spareSlate].compactMap { $0 }
+            return ([state.current, state.next].compactMap { $0 }, [state.slate, state.spareSlate].compactMap { $0 })
         }
-        for pass in passes { pass.pipeline.stop() }
+        guard let stopped else { return }
+        for (thread, passes) in [(self.opener, stopped.passes), (self.thread, stopped.slates)] {
+            self.closing.enter()
+            thread.enqueue { [closing] in
+                for pass in passes { pass.pipeline.stop() }
+                closing.leave()
+            }
+        }
     }
 
-    private var count: UInt64 { self.count(self.picture, self.sound) }
+    /// Whether everything of a source that was stopped is closed; waits until then, and no longer than `limit`.
+    func isClosed(within limit: Duration) -> Bool {
+        self.closing.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success
+    }
 
     private func count(_ picture: FanOut, _ sound: FanOut) -> UInt64 {
         (self.source.hasVideo ? picture.count : 0) + (self.source.hasAudio ? sound.count : 0)
+    }
+
+    private func count(_ state: State) -> UInt64 {
+        let (picture, sound) = state.unseen ?? (self.picture, self.sound)
+        return self.count(picture, sound)
     }
 
     /// Where what came so far ends, on the clock.
@@ -154,13 +174,265 @@ final class CaptureFeed: Sendable {
         )
     }
 
-    private func makePass(_ state: inout State) throws(GStreamerError) -> Pass {
-        try self.makePass(of: self.source, &state)
+    private static var now: UInt64 { UInt64(clamping: Runtime.monotonicNanoseconds) }
+
+    // MARK: On the thread
+
+    /// Has the life take something and performs what it says.
+    private func step(_ change: (inout CaptureLife, UInt64) -> [CaptureLife.Action]) {
+        for action in self.state.withLock({ change(&$0.life, Self.now) }) { self.perform(action) }
     }
 
-    private func makePass(of source: CaptureSource, _ state: inout State) throws(GStreamerError) -> Pass {
-        state.lastNumber += 1
-        let number = state.lastNumber
+    private func perform(_ action: CaptureLife.Action) {
+        switch action {
+        case .open(let number, let isHidden): self.opener.enqueue { [weak self] in self?.open(number, isHidden) }
+        case .prepare(let number): self.opener.enqueue { [weak self] in self?.prepare(number) }
+        case .forgetPrepared: self.close(self.state.withLock { $0.next.take() })
+        case .close(let number):
+            self.close(
+                self.state.withLock { state in
+                    guard state.current?.number == number else { return nil }
+                    state.unseen = nil
+                    return state.current.take()
+                }
+            )
+        case .hide(let number): self.hide(number)
+        case .show(let number): self.show(number)
+        case .showSlate: self.showSlate()
+        case .endSlate: self.state.withLock { $0.slate.take() }?.pipeline.stop()
+        case .prepareSlate: self.prepareSlate()
+        case .tell(let news): self.tell(news)
+        }
+    }
+
+    private func close(_ pass: Pass?) {
+        guard let pass else { return }
+        self.opener.enqueue { pass.pipeline.stop() }
+    }
+
+    private func lookLater() {
+        self.thread.enqueue(after: Self.lookDelay) { [weak self] in self?.look() }
+    }
+
+    private func look() {
+        let actions = self.state.withLock { state -> [CaptureLife.Action]? in
+            guard !state.isStopped else { return nil }
+            let (count, seen) = (self.count(state), self.count(self.picture, self.sound))
+            return state.life.look(count: count, seen: seen, now: Self.now)
+        }
+        guard let actions else { return }
+        for action in actions { self.perform(action) }
+        self.lookLater()
+    }
+
+    private func handle(_ event: BusEvent, of number: Int) {
+        switch event {
+        case .warning: break
+        case .error(_, let message, _): self.heard(of: number, message)
+        case .endOfStream: self.heard(of: number, nil)
+        }
+    }
+
+    /// A pass failed, or came to its end.
+    private func heard(of number: Int, _ message: String?) {
+        let isEarly = self.state.withLock { state in
+            guard state.life.wants(number), !state.life.isOpen else { return false }
+            state.early = state.early ?? (number, message)
+            return true
+        }
+        if !isEarly { self.ended(number, because: message) }
+    }
+
+    private func opened(_ pass: Pass, count: UInt64, hasHole: Bool) {
+        self.step { $0.opened(pass.number, count: count, patience: pass.patience, now: $1) }
+        if hasHole { self.onHole() }
+        let early = self.state.withLock { $0.early.take() }
+        if let early { self.ended(early.number, because: early.message) }
+    }
+
+    private func ended(_ number: Int, because message: String?) {
+        let actions = self.state.withLock { state -> [CaptureLife.Action] in
+            // It is opened again when it is due, and then a failure counts.
+            if state.next?.number == number { return [.forgetPrepared] }
+            return state.life.ended(number, because: message, count: self.count(state), now: Self.now)
+        }
+        for action in actions { self.perform(action) }
+    }
+
+    /// Its media go where nobody sees them.
+    private func hide(_ number: Int) {
+        self.state.withLock { state in
+            guard let pass = state.current, pass.number == number else { return }
+            let unseen = Self.counters()
+            guard (try? self.attach(pass, unseen.picture, unseen.sound)) != nil else { return }
+            state.unseen = unseen
+        }
+    }
+
+    private func show(_ number: Int) {
+        let hasHole = self.state.withLock { state -> Bool in
+            guard let pass = state.current, pass.number == number else { return false }
+            state.unseen = nil
+            let hasHole = self.hasHole(before: Self.now)
+            try? self.attach(pass, self.picture, self.sound)
+            return hasHole
+        }
+        if hasHole { self.onHole() }
+    }
+
+    /// Whether there has been no sound for longer than is filled with silence.
+    private func hasHole(before instant: UInt64) -> Bool {
+        let end = self.sound.endNanoseconds
+        return self.source.hasAudio && end > 0 && end + Self.longestSilence < instant
+    }
+
+    /// Shows the slate in the place of a source that is away; whoever looks is not left with a frozen picture.
+    private func showSlate() {
+        guard let slate = self.slate else { return }
+        do throws(GStreamerError) {
+            var pass = self.state.withLock { $0.spareSlate.take() }
+            if pass == nil { pass = try self.makeSlate(slate) }
+            if let pass { try self.play(slate: pass) }
+        } catch {
+            let isMissed = self.state.withLock { state in
+                state.life.slateFailed()
+                return !state.isStopped
+            }
+            if isMissed { self.log(.warning, "there is no slate in the place of a source", error.message) }
+        }
+    }
+
+    private func play(slate pass: Pass) throws(GStreamerError) {
+        do throws(GStreamerError) {
+            try self.state.withLock { state throws(GStreamerError) in
+                guard !state.isStopped else { throw GStreamerError(.interrupted, "the source has ended") }
+                let base = Self.now
+                try self.attach(pass, self.picture, self.sound, base: base)
+                try pass.pipeline.play(baseTimeNanoseconds: base)
+                state.slate = pass
+            }
+        } catch {
+            pass.pipeline.stop()
+            throw error
+        }
+    }
+
+    private func prepareSlate() {
+        guard let slate = self.slate, self.state.withLock({ $0.slate == nil && $0.spareSlate == nil }),
+            let pass = try? self.makeSlate(slate)
+        else { return }
+        // It is made again when it is due if this fails, and then that is logged.
+        let isTaken = self.state.withLock { state -> Bool in
+            guard !state.isStopped, (try? pass.pipeline.open()) != nil else { return false }
+            state.spareSlate = pass
+            return true
+        }
+        if !isTaken { pass.pipeline.stop() }
+    }
+
+    private func makeSlate(_ slate: CaptureSource) throws(GStreamerError) -> Pass {
+        let number = self.state.withLock { state in
+            state.lastSlate -= 1
+            return state.lastSlate
+        }
+        return try self.makePass(number, of: slate)
+    }
+
+    private func tell(_ news: CaptureLife.News) {
+        switch news {
+        case .failed(let message): self.log(.error, "a source failed: it is tried again until it works", message)
+        case .silent: self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
+        case .slow: self.log(.error, "a source does not open: its slate is shown until it gives something", nil)
+        case .brokeOff(let message): self.log(.warning, "a file broke off: it starts over", message)
+        case .back: self.log(.notice, "a source is open again", nil)
+        }
+    }
+
+    private func log(_ level: Logger.Level, _ text: Logger.Message, _ error: String?) {
+        var metadata: Logger.Metadata = .tagged([.detail: "\(self.source)"])
+        if let error { metadata.merge(.tagged([.errorMessage: "\(error)"])) { $1 } }
+        self.logger.log(level: level, text, metadata: metadata)
+    }
+
+    // MARK: On the opener
+
+    /// Opens the source, or takes what was opened in advance, and plays it; may take any time.
+    private func open(_ number: Int, _ isHidden: Bool) {
+        guard self.state.withLock({ $0.life.wants(number) }) else { return }
+        var made: Pass?
+        do throws(GStreamerError) {
+            made = self.prepared(number)
+            if made == nil { made = try self.makePass(number, of: self.source) }
+            guard let pass = made else { return }
+            let (base, count, hasHole) = try self.begin(pass, isHidden)
+            try pass.pipeline.play(baseTimeNanoseconds: base)
+            self.thread.enqueue { [weak self] in self?.opened(pass, count: count, hasHole: hasHole && !isHidden) }
+        } catch {
+            let message = made?.complaints.first ?? error.message
+            // What is current already is closed as such.
+            if !self.state.withLock({ $0.current?.number == number }) { made?.pipeline.stop() }
+            self.thread.enqueue { [weak self] in
+                self?.state.withLock { $0.early = nil }
+                self?.ended(number, because: message)
+            }
+        }
+    }
+
+    /// What was opened in advance under that number, if it did not fail since.
+    private func prepared(_ number: Int) -> Pass? {
+        guard let pass = self.state.withLock({ $0.next.take() }) else { return nil }
+        if pass.number == number, pass.complaints.first == nil { return pass }
+        pass.pipeline.stop()
+        return nil
+    }
+
+    /// Has the media of a pass go where they belong; its base time, what came there before, and whether its sound begins
+    /// behind a hole.
+    private func begin(
+        _ pass: Pass,
+        _ isHidden: Bool
+    ) throws(GStreamerError) -> (base: UInt64, count: UInt64, hasHole: Bool) {
+        try self.state.withLock { state throws(GStreamerError) in
+            guard state.life.wants(pass.number) else { throw GStreamerError(.interrupted, "it is not wanted any more") }
+            // A live source may move its first time stamps to the instant at which it begins, picture and sound each for
+            // itself: with a base time of long ago, flash and beep would not be on one grid.
+            let now = Self.now
+            var base = now
+            if self.isFile {
+                let end = state.firstBase ?? self.endNanoseconds
+                base = end + Self.longestLag < now ? now : end
+            }
+            // The slate goes on until the source gives something.
+            state.unseen = isHidden ? Self.counters() : nil
+            let (picture, sound) = state.unseen ?? (self.picture, self.sound)
+            let count = self.count(picture, sound)
+            let hasHole = state.firstBase == nil && self.hasHole(before: base)
+            state.firstBase = nil
+            try self.attach(pass, picture, sound, base: base)
+            state.current = pass
+            state.playsFrom = base
+            return (base, count, hasHole)
+        }
+    }
+
+    /// Opens the file a second time, up to its first picture and sound.
+    private func prepare(_ number: Int) {
+        guard let pass = try? self.makePass(number, of: self.source) else { return }
+        // It is opened again when it is due if this fails, and then a failure counts.
+        let isOpen = (try? pass.pipeline.pause()) != nil
+        let isTaken = self.state.withLock { state -> Bool in
+            guard isOpen, pass.complaints.first == nil, state.next == nil,
+                state.life.prepares(number) || state.life.wants(number)
+            else { return false }
+            state.next = pass
+            return true
+        }
+        if !isTaken { pass.pipeline.stop() }
+    }
+
+    // MARK: On both
+
+    private func makePass(_ number: Int, of source: CaptureSource) throws(GStreamerError) -> Pass {
         let mode = try CaptureTrial.mode(of: source, settings: self.settings)
         let complaints = FirstError()
         let pipeline = try CapturePipeline.make(source, mode: mode?.caps, self.settings, name: self.name) {
@@ -174,65 +446,10 @@ final class CaptureFeed: Sendable {
         if source.hasAudio {
             try self.gates.sound.attach(to: try pipeline.element(named: CapturePipeline.soundSink))
         }
-        return Pass(
-            number: number,
-            pipeline: pipeline,
-            complaints: complaints,
-            patience: self.patience(framesPerSecond: mode?.rate.value)
-        )
-    }
-
-    private var isDevice: Bool { self.source.isCamera || self.source.isMicrophone }
-
-    /// How long the source may give nothing; a camera's rate may be lower than the one that is asked for.
-    private func patience(framesPerSecond rate: Double?) -> UInt64 {
-        if self.isFile { return Self.filePatience }
-        guard self.isDevice else { return Self.streamPatience }
-        let slowest = max(0.1, min(rate ?? .infinity, Double(self.settings.framesPerSecond)))
-        return max(Self.devicePatience, UInt64(3_000_000_000 / slowest))
-    }
-
-    /// Plays the pass that is ready, or a new one, from the base time on; returns why not.
-    private func play(_ state: inout State) -> GStreamerError? {
-        var pass = state.next
-        state.next = nil
-        do throws(GStreamerError) {
-            var playing: Pass
-            if let pass { playing = pass } else { playing = try self.makePass(&state) }
-            pass = playing
-            // A live source may move its first time stamps to the instant at which it begins, picture and sound each for
-            // itself: with a base time of long ago, flash and beep would not be on one grid.
-            let base = self.isFile ? state.baseNanoseconds : UInt64(clamping: Runtime.monotonicNanoseconds)
-            playing.baseNanoseconds = base
-            // The slate goes on until the source gives something.
-            state.unseen = state.slate.map { _ in Self.counters() }
-            let (picture, sound) = state.unseen ?? (self.picture, self.sound)
-            try self.attach(playing, picture, sound)
-            try playing.pipeline.play(baseTimeNanoseconds: base)
-            state.current = playing
-            state.playsFrom = base
-        } catch {
-            pass?.pipeline.stop()
-            state.unseen = nil
-            return GStreamerError(error.code, pass?.complaints.first ?? error.message)
-        }
-        if let pass { self.watch(pass, &state) }
-        if self.isFile { self.thread.enqueue { [weak self] in self?.prepareNext() } }
-        if self.isDevice { self.thread.enqueue { [weak self] in self?.prepareSlate() } }
-        return nil
-    }
-
-    /// Looks from now on whether the pass that has begun gives something.
-    private func watch(_ pass: Pass, _ state: inout State) {
-        state.liveness = CaptureLiveness(
-            isHidden: state.unseen != nil,
-            count: state.unseen == nil ? self.count : 0,
-            now: UInt64(clamping: Runtime.monotonicNanoseconds),
-            patience: pass.patience,
-            firstPatience: self.isFile ? Self.fileFirstPatience : max(pass.patience, Self.firstPatience),
-            limit: self.isDevice ? Self.deviceLimit : nil
-        )
-        self.lookLater(at: pass.number)
+        // A camera's rate may be lower than the one that is asked for.
+        let rate = min(mode?.rate.value ?? .infinity, Double(self.settings.framesPerSecond))
+        let patience = CaptureLife.patience(of: self.source.kind, framesPerSecond: rate)
+        return Pass(number: number, pipeline: pipeline, complaints: complaints, patience: patience)
     }
 
     /// Where media go of which nobody sees anything.
@@ -240,217 +457,18 @@ final class CaptureFeed: Sendable {
         (FanOut(startsAtKeyframe: false), FanOut(startsAtKeyframe: false))
     }
 
-    private func attach(_ pass: Pass, _ picture: FanOut, _ sound: FanOut) throws(GStreamerError) {
-        let base = pass.baseNanoseconds
+    /// `base`: the base time that its pipeline will get; nil if it has it.
+    private func attach(
+        _ pass: Pass,
+        _ picture: FanOut,
+        _ sound: FanOut,
+        base: UInt64? = nil
+    ) throws(GStreamerError) {
         if self.source.hasVideo {
             try picture.attach(to: pass.pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: base)
         }
         if self.source.hasAudio {
             try sound.attach(to: pass.pipeline, sink: CapturePipeline.soundSink, baseTimeNanoseconds: base)
         }
-    }
-
-    /// Shows the slate in the place of a source that is away; whoever looks is not left with a frozen picture.
-    private func showSlate(_ state: inout State) {
-        guard let slate = self.slate, state.slate == nil, !state.isStopped,
-            var pass = try? state.spareSlate ?? self.makePass(of: slate, &state)
-        else { return }
-        state.spareSlate = nil
-        do throws(GStreamerError) {
-            pass.baseNanoseconds = UInt64(clamping: Runtime.monotonicNanoseconds)
-            try self.attach(pass, self.picture, self.sound)
-            try pass.pipeline.play(baseTimeNanoseconds: pass.baseNanoseconds)
-            state.slate = pass
-        } catch {
-            pass.pipeline.stop()
-            self.log(.warning, "there is no slate in the place of a source", error.message)
-        }
-    }
-
-    /// On `thread`: loads the elements of the slate in advance.
-    private func prepareSlate() {
-        self.state.withLock { state in
-            guard let slate = self.slate, !state.isStopped, state.slate == nil, state.spareSlate == nil,
-                let pass = try? self.makePass(of: slate, &state)
-            else { return }
-            do {
-                try pass.pipeline.open()
-                state.spareSlate = pass
-            } catch {
-                // It is made again when it is due, and then a failure is logged.
-                pass.pipeline.stop()
-            }
-        }
-    }
-
-    private func lookLater(at number: Int) {
-        self.thread.enqueue(after: Self.lookDelay) { [weak self] in self?.look(at: number) }
-    }
-
-    /// On `thread`, several times a second: hides a source that gives nothing, and shows it when it does; a file that gives
-    /// nothing has nothing to show in its place, and is opened again.
-    private func look(at number: Int) {
-        let isStuck = self.state.withLock { state -> Bool in
-            guard let pass = state.current, pass.number == number else { return false }
-            switch self.finding(&state) {
-            case .unchanged, nil: break
-            case .silent where self.isFile: return true
-            case .silent: self.hide(pass, &state)
-            case .gives: self.show(pass, &state)
-            case .stuck: return true
-            }
-            self.lookLater(at: number)
-            return false
-        }
-        if isStuck { self.ended(number, because: "it gives nothing") }
-    }
-
-    private func finding(_ state: inout State) -> CaptureLiveness.Finding? {
-        let (picture, sound) = state.unseen ?? (self.picture, self.sound)
-        return state.liveness?.look(
-            count: self.count(picture, sound),
-            now: UInt64(clamping: Runtime.monotonicNanoseconds)
-        )
-    }
-
-    /// Its media go where nobody sees them, and the slate is shown.
-    private func hide(_ pass: Pass, _ state: inout State) {
-        let unseen = Self.counters()
-        guard (try? self.attach(pass, unseen.picture, unseen.sound)) != nil else { return }
-        state.unseen = unseen
-        state.liveness?.moved(count: 0)
-        if !state.isReported {
-            state.isReported = true
-            self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
-        }
-        self.showSlate(&state)
-    }
-
-    /// Takes the place of the slate.
-    private func show(_ pass: Pass, _ state: inout State) {
-        state.slate?.pipeline.stop()
-        let hadSlate = state.slate != nil
-        (state.slate, state.unseen) = (nil, nil)
-        try? self.attach(pass, self.picture, self.sound)
-        state.liveness?.moved(count: self.count)
-        state.failures = 0
-        state.isReported = false
-        self.log(.notice, "a source is open again", nil)
-        if self.source.hasAudio, !hadSlate { self.thread.enqueue(self.onHole) }
-        if self.isDevice { self.thread.enqueue { [weak self] in self?.prepareSlate() } }
-    }
-
-    /// Opens the file a second time, up to its first picture and sound.
-    private func prepareNext() {
-        self.state.withLock { state in
-            guard !state.isStopped, state.next == nil, let pass = try? self.makePass(&state) else { return }
-            do {
-                try pass.pipeline.pause()
-                state.next = pass
-            } catch {
-                // It is opened again when it is due, and then a failure counts.
-                pass.pipeline.stop()
-            }
-        }
-    }
-
-    /// On `thread`.
-    private func handle(_ event: BusEvent, of number: Int) {
-        switch event {
-        case .warning: break
-        case .error(_, let message, _): self.ended(number, because: message)
-        case .endOfStream: self.ended(number, because: nil)
-        }
-    }
-
-    /// On `thread`: a pass has ended by itself, or by an error.
-    private func ended(_ number: Int, because message: String?) {
-        let failure = self.state.withLock { state -> String? in
-            if let next = state.next, next.number == number {
-                // It is opened again when it is due, and then a failure counts.
-                next.pipeline.stop()
-                state.next = nil
-            }
-            guard let current = state.current, current.number == number else { return nil }
-            state.current = nil
-            // What came since the last look counts as well.
-            _ = self.finding(&state)
-            // Nobody waits for a device to close.
-            if !self.isFile { self.showSlate(&state) }
-            current.pipeline.stop()
-            let gaveSomething = state.liveness?.hasGiven == true
-            (state.liveness, state.unseen) = (nil, nil)
-            if gaveSomething {
-                state.failures = 0
-            } else {
-                // What was opened in advance is the file as it was then.
-                state.next?.pipeline.stop()
-                state.next = nil
-            }
-            guard self.isFile, gaveSomething else {
-                if gaveSomething { state.isReported = false }
-                return message ?? "it ended by itself"
-            }
-            if let message, !state.isReported {
-                state.isReported = true
-                self.log(.warning, "a file broke off: it starts over", message)
-            }
-            return self.goOn(&state)?.message
-        }
-        if let failure { self.failed(failure) }
-    }
-
-    /// Plays the file again from where its media ended on the clock, or from now if that is long ago.
-    private func goOn(_ state: inout State) -> GStreamerError? {
-        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-        let end = self.endNanoseconds
-        state.baseNanoseconds = end + Self.longestLag < now ? now : end
-        let soundEnd = self.sound.endNanoseconds
-        let hasHole = self.source.hasAudio && soundEnd > 0 && soundEnd + Self.longestSilence < state.baseNanoseconds
-        if let error = self.play(&state) { return error }
-        if hasHole { self.thread.enqueue(self.onHole) }
-        return nil
-    }
-
-    /// Any of the two threads: there is no pass any more, and no media came of the last one.
-    private func failed(_ message: String) {
-        let delay = self.state.withLock { state -> Duration? in
-            guard !state.isStopped else { return nil }
-            state.failures += 1
-            if self.isFile, state.failures >= Self.fileAttempts {
-                self.log(.error, "a file is given up: nothing of it is sent any more", message)
-                return nil
-            }
-            if !state.isReported {
-                state.isReported = true
-                self.log(.error, "a source failed: it is tried again until it works", message)
-            }
-            self.showSlate(&state)
-            if self.isFile { return Self.fileRetryDelay * (1 << (state.failures - 1)) }
-            return self.isDevice ? Self.deviceRetryDelay : Self.streamRetryDelay
-        }
-        guard let delay else { return }
-        self.thread.enqueue(after: delay) { [weak self] in self?.retry() }
-    }
-
-    /// On `thread`.
-    private func retry() {
-        let failure = self.state.withLock { state -> GStreamerError? in
-            guard !state.isStopped, state.current == nil else { return nil }
-            if self.isFile { return self.goOn(&state) }
-            if let error = self.play(&state) { return error }
-            // Behind a slate it is shown with its first picture or sound.
-            guard state.unseen == nil else { return nil }
-            self.log(.notice, "a source is open again", nil)
-            if self.source.hasAudio { self.thread.enqueue(self.onHole) }
-            return nil
-        }
-        if let failure { self.failed(failure.message) }
-    }
-
-    private func log(_ level: Logger.Level, _ text: Logger.Message, _ error: String?) {
-        var metadata: Logger.Metadata = .tagged([.detail: "\(self.source)"])
-        if let error { metadata.merge(.tagged([.errorMessage: "\(error)"])) { $1 } }
-        self.logger.log(level: level, text, metadata: metadata)
     }
 }

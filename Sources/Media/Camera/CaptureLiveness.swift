@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether a live source gives media, by how its count of buffers grows.
+/// Whether a source gives media, by how its count of buffers grows.
 ///
 /// A source is shown or hidden: a hidden one runs while a slate is in its place. Pure; the driver looks several times a
 /// second and acts on what is found.
@@ -24,8 +24,8 @@ struct CaptureLiveness: Sendable, Hashable {
     let patience: UInt64
     /// The same for its first buffer: devices take their time to begin.
     let firstPatience: UInt64
-    /// A hidden source that gives nothing for this long is stuck, in nanoseconds; `nil` if it says itself that it failed.
-    let limit: UInt64?
+    /// A hidden source that gives nothing for this long is stuck, in nanoseconds.
+    let limit: UInt64
     /// Whether something else is in its place.
     private(set) var isHidden: Bool
     /// Whether it has given anything.
@@ -35,7 +35,7 @@ struct CaptureLiveness: Sendable, Hashable {
     private var grewAt: UInt64
 
     /// A source that begins now; `count` is where its count stands.
-    init(isHidden: Bool, count: UInt64, now: UInt64, patience: UInt64, firstPatience: UInt64, limit: UInt64?) {
+    init(isHidden: Bool, count: UInt64, now: UInt64, patience: UInt64, firstPatience: UInt64, limit: UInt64) {
         self.isHidden = isHidden
         self.count = count
         self.grewAt = now
@@ -60,7 +60,7 @@ struct CaptureLiveness: Sendable, Hashable {
             self.grewAt = now
             return .silent
         }
-        if self.isHidden, let limit = self.limit, pause >= limit { return .stuck }
+        if self.isHidden, pause >= self.limit { return .stuck }
         return .unchanged
     }
 

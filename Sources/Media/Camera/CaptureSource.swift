@@ -2,8 +2,9 @@
 
 internal import Codecs
 internal import GStreamer
+internal import Observability
 internal import PipelineCatalogue
-internal import Rooms
+public import Rooms
 
 /// One thing that is opened once: its pictures, its sound, or both.
 struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
@@ -64,9 +65,9 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What is shown while a source is away; `nil` for files, which start over, and without such a capture.
+    /// What is shown while a source is away; `nil` without such a capture.
     static func slate(of source: CaptureSource, from pipelines: PipelineCatalogue) -> CaptureSource? {
-        guard !source.isFile, let file = pipelines.file(.capture, "slate"), file.missingElements.isEmpty,
+        guard let file = pipelines.file(.capture, "slate"), file.missingElements.isEmpty,
             !source.hasVideo || file.gives[.video] != nil, !source.hasAudio || file.gives[.audio] != nil
         else { return nil }
         var slate = source
@@ -87,6 +88,12 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         return file
     }
 
+    /// What patience to have with it.
+    var kind: CaptureLife.Kind {
+        if self.isFile { return .file }
+        return self.isCamera || self.isMicrophone ? .device : .stream
+    }
+
     /// Whether it has to be read at the pace of the clock, and starts over when it ends.
     var isFile: Bool { !self.plan.file.isLive }
 
@@ -99,7 +106,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     /// Whether it opens what it reads only when it is about to play.
     var opensLate: Bool { self.plan.file.requires.contains("ximagesrc") }
 
-    /// For messages, for example `camera /dev/video0`.
+    /// For messages, for example `camera /dev/video0`; without the password of an address.
     var description: String {
         let kind =
             switch self.input.name {
@@ -108,6 +115,15 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
             case "alsa": "microphone"
             default: self.input.name
             }
-        return [kind, self.input.argument].compactMap { $0 }.joined(separator: " ")
+        return [kind, self.input.argument.map(MediaSource.withoutSecrets)].compactMap { $0 }.joined(separator: " ")
+    }
+}
+
+extension MediaSource {
+    /// The text that is read, without the password that an address may hold.
+    public var shown: String { Self.withoutSecrets(self.description) }
+
+    fileprivate static func withoutSecrets(_ text: String) -> String {
+        text.contains("://") ? Redaction.url(text) : text
     }
 }

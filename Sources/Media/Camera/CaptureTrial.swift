@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import FoundationEssentials
 internal import GStreamer
 internal import PipelineCatalogue
 internal import Rooms
+internal import Synchronization
 
 /// Tries what a person named.
 enum CaptureTrial {
@@ -44,15 +46,31 @@ enum CaptureTrial {
         return media
     }
 
-    /// Opens the devices of a source and closes them again; throws with what there is instead.
+    /// Opens the devices of a source and closes them again; throws with what there is instead, for one that hangs after
+    /// `limit`.
     static func open(_ source: CaptureSource) throws(CaptureError) {
-        do {
-            _ = try self.opened(source)
-        } catch {
-            let instead = self.alternatives(to: source).map { "; \($0)" } ?? ""
-            throw CaptureError("\(source) cannot be opened: \(error.message)\(instead)")
+        // One that hangs keeps its thread.
+        let reason = Mutex<String?>("it has not answered for \(Self.limit.components.seconds) s")
+        let ended = DispatchSemaphore(value: 0)
+        ControlThread(name: "trial").enqueue {
+            let failure: String?
+            do throws(GStreamerError) {
+                _ = try Self.opened(source)
+                failure = nil
+            } catch {
+                failure = error.message
+            }
+            reason.withLock { $0 = failure }
+            ended.signal()
         }
+        _ = ended.wait(timeout: .now() + .seconds(Int(Self.limit.components.seconds)))
+        guard let reason = reason.withLock({ $0 }) else { return }
+        let instead = self.alternatives(to: source).map { "; \($0)" } ?? ""
+        throw CaptureError("\(source) cannot be opened: \(reason)\(instead)")
     }
+
+    /// How long a device may take to open that somebody has just named.
+    private static let limit = Duration.seconds(10)
 
     /// The mode to ask a camera for; `nil` for what has no modes, or was told one.
     ///

@@ -51,15 +51,17 @@ extension PeerConnection {
 
     func startSending(_ bin: WebRTCBin) {
         guard let camera = self.context.camera else { return }
-        for media in self.state.withLock({ $0.negotiation.negotiatedMedia })
-        where media.kind == .video && media.ourDirection.sends {
+        let sent = self.state.withLock { $0.negotiation.negotiatedMedia }.filter { $0.ourDirection.sends }
+        for media in sent where media.kind == .video {
             bin.watchCongestion(
                 payloadType: Int(media.codec.payloadType),
                 retransmission: media.codec.rtxPayloadType.map(Int.init),
                 extensionID: media.codec.transportCCID.map(Int.init)
             )
         }
-        for sender in self.state.withLock({ Array($0.senders.values) }) {
+        // What the peer refused has a sender all the same, if we offered it.
+        let kinds = Set(sent.map(\.kind))
+        for sender in self.state.withLock({ $0.senders.filter { kinds.contains($0.key) }.map(\.value) }) {
             guard self.state.withLock({ $0.consumers[sender.codec] }) == nil else { continue }
             do {
                 let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))

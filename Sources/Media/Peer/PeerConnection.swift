@@ -145,7 +145,7 @@ public final class PeerConnection: Sendable {
             }
             switch decision {
             case .reply(let outer):
-                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
+                try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 self.onEvent(.answerCreated(outer))
             case .rebuild(let reason):
                 self.onEvent(.rebuildNeeded(reason: reason.rawValue))
@@ -160,7 +160,7 @@ public final class PeerConnection: Sendable {
                     try $0.negotiation.answerCreated(inner: made, ice: renewed)
                 }
                 try await bin.setLocalDescription(.answer, toSet)
-                try await self.context.control.run("listening to data channels") { self.receiveChat(bin) }
+                try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 self.resolveNames(in: offer)
                 let described = await self.withCandidates(outer)
                 self.note(\.answer)
@@ -182,6 +182,12 @@ public final class PeerConnection: Sendable {
             } catch {
                 self.onEvent(.descriptionRefused(reason: "\(error)"))
                 return
+            }
+            for refused in self.state.withLock({ $0.negotiation.refusedMedia }) {
+                self.logger.warning(
+                    "the answer does not take what we offered: the rest of the call goes on without it",
+                    metadata: .tagged([.detail: "\(refused.media): \(refused.reason)"])
+                )
             }
             try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
             try await bin.setRemoteDescription(.answer, inner)
@@ -431,6 +437,12 @@ public final class PeerConnection: Sendable {
     }
 
     // MARK: Control thread
+
+    /// An offer in mid-call may bring data channels, and take pictures or sound of ours that were refused before.
+    private func takeWhatIsNew(_ bin: WebRTCBin) {
+        self.receiveChat(bin)
+        if self.state.withLock({ $0.isConnected }) { self.startSending(bin) }
+    }
 
     private func connectionCameUp() {
         guard let bin = self.bin, self.isGenuine(bin) else { return }

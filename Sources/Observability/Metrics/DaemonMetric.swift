@@ -72,6 +72,11 @@ public enum DaemonMetric {
         help: "How often the camera's video encoder was asked for less, because a network took no more.",
         [.room]
     )
+    static let cameraFailures = counter(
+        "room_camera_failures_total",
+        help: "How often a source of the camera failed, gave nothing or did not open; once until it gives something.",
+        [.room]
+    )
     static let keyframeRequests = counter(
         "room_keyframe_requests_total",
         help: "Picture loss indications that were sent.",
@@ -212,8 +217,8 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, keyframeRequests, soundLevel,
-        silentTracks, cameraLevel, cameraSilence,
+        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, cameraFailures, keyframeRequests,
+        soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors, workerObjects,

@@ -14,6 +14,7 @@ public final class DaemonMetrics: Sendable {
         var droppedReports = RefusalGrowth()
         var droppedUnits = RefusalGrowth()
         var cameraReductions: UInt64 = 0
+        var cameraFailures: UInt64 = 0
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
         var rateSince: ContinuousClock.Instant
@@ -49,6 +50,7 @@ public final class DaemonMetrics: Sendable {
     private let roundTrip: GaugeFamily
     private let cameraTarget: GaugeFamily
     private let cameraReductions: CounterFamily
+    private let cameraFailures: CounterFamily
     private let keyframeRequests: CounterFamily
     private let soundLevel: GaugeFamily
     private let silentTracks: GaugeFamily
@@ -105,6 +107,7 @@ public final class DaemonMetrics: Sendable {
         self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
         self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
         self.cameraReductions = registry.counter(DaemonMetric.cameraReductions)
+        self.cameraFailures = registry.counter(DaemonMetric.cameraFailures)
         self.keyframeRequests = registry.counter(DaemonMetric.keyframeRequests)
         self.soundLevel = registry.gauge(DaemonMetric.soundLevel)
         self.silentTracks = registry.gauge(DaemonMetric.silentTracks)
@@ -166,7 +169,8 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, sent, refused, reports, units, reductions, before, shown) = self.measured.withLock { rooms in
+        let (growth, sent, refused, reports, units, reductions, failures, before, shown) = self.measured.withLock {
+            rooms in
             var state = rooms[room] ?? Room(rateSince: now)
             let growth = state.growth.advance(to: measurement.tracks)
             let sent = state.outputs.advance(to: measurement.outputs)
@@ -177,6 +181,10 @@ public final class DaemonMetrics: Sendable {
                 now >= state.cameraReductions ? now - state.cameraReductions : now
             }
             state.cameraReductions = measurement.cameraReductions ?? 0
+            let failures = measurement.cameraFailures.map { now in
+                now >= state.cameraFailures ? now - state.cameraFailures : now
+            }
+            state.cameraFailures = measurement.cameraFailures ?? 0
             for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
             let before = state.shown
             (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
@@ -184,7 +192,7 @@ public final class DaemonMetrics: Sendable {
                 state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
             }
             rooms[room] = state
-            return (growth, sent, refused, reports, units, reductions, before, state.shown)
+            return (growth, sent, refused, reports, units, reductions, failures, before, state.shown)
         }
         for (group, counts) in growth {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
@@ -196,6 +204,7 @@ public final class DaemonMetrics: Sendable {
         self.droppedUnits.add(Double(units), room)
         // Rooms without a camera show none.
         if let reductions { self.cameraReductions.add(Double(reductions), room) }
+        if let failures { self.cameraFailures.add(Double(failures), room) }
         // Rooms without outputs show none of these.
         if !measurement.outputs.isEmpty {
             self.outputPackets.add(Double(sent.packets), room)

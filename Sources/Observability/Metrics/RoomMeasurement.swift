@@ -108,6 +108,8 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var cameraBitsPerSecond: Int?
     /// How often that was lowered, since the camera began; nil without a camera.
     public var cameraReductions: UInt64?
+    /// How often a source of the camera failed, since the camera began; nil without a camera.
+    public var cameraFailures: UInt64?
     /// Every track, ended ones too as long as they are known.
     public var tracks: [Track]
     /// Every output.
@@ -125,6 +127,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         cameraSound: Sound? = nil,
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
+        cameraFailures: UInt64? = nil,
         tracks: [Track] = [],
         outputs: [Output] = []
     ) {
@@ -138,6 +141,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.cameraSound = cameraSound
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions
+        self.cameraFailures = cameraFailures
         self.tracks = tracks
         self.outputs = outputs
     }

@@ -4,7 +4,6 @@ internal import Codecs
 internal import GStreamer
 internal import Matroska
 internal import Media
-internal import Observability
 internal import Recording
 internal import Rooms
 internal import Session
@@ -77,6 +76,7 @@ extension RoomStatus {
         self.outputs = outputs.isEmpty ? nil : outputs.map(Output.init)
         self.cameraBitsPerSecond = camera?.targetBitsPerSecond
         self.cameraReductions = camera?.reductions
+        self.cameraFailures = camera?.failures
         self.counters = session.counters
     }
 }
@@ -90,11 +90,7 @@ extension RoomStatus.Sound {
 extension RoomStatus.Camera {
     fileprivate init(_ camera: CameraSource) {
         let settings = camera.settings
-        func name(_ source: MediaSource) -> String {
-            // An address may hold a password.
-            source.description.contains("://") ? Redaction.url(source.description) : source.description
-        }
-        self.init(video: settings.video.map(name), audio: settings.audio.map(name))
+        self.init(video: settings.video?.shown, audio: settings.audio?.shown)
         (self.width, self.height) = (settings.width, settings.height)
         self.framesPerSecond = settings.framesPerSecond
         self.isVideoMuted = settings.isVideoMuted

@@ -436,7 +436,7 @@ final class WorkerRoom: Sendable {
             if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
                 old.pipelines == order.pipelines
             {
-                isSwitched = try await self.control.run("opening what is to be sent", deadline: Self.trialLimit) {
+                isSwitched = try await self.control.run("changing what is sent", deadline: Self.trialLimit) {
                     try camera.capture(usable)
                 }
             }

@@ -35,6 +35,17 @@ struct CaptureTests {
     }
 
     @Test
+    func messagesNameNoPassword() throws {
+        let address = "rtsp://user:p@ss@camera/stream?channel=1&token=x"
+        let source = try #require(try Self.sources(MediaSource(address), nil).first)
+        #expect(source.description == "rtsp rtsp://camera/stream?channel=***&token=***")
+        #expect(MediaSource(address)?.shown == "rtsp://camera/stream?channel=***&token=***")
+        let file = MediaSource.file("/a/me@home.mp4")
+        #expect(try Self.sources(file, nil).map(\.description) == ["file /a/me@home.mp4"])
+        #expect(file.shown == "file:/a/me@home.mp4")
+    }
+
+    @Test
     func whatNoFileGivesIsRefused() throws {
         for (video, audio) in [("alsa:x", "none"), ("mine", "none"), ("none", "v4l2:/dev/video0"), ("file", "none")] {
             #expect(MediaSource(video) != nil || MediaSource(audio) != nil)
@@ -328,7 +339,7 @@ struct CaptureTests {
         try await self.wait("nothing open") { camera.graphs.isEmpty }
         settings.keepsOpen = true
         #expect(try camera.capture(settings))
-        #expect(camera.graphs.keys.contains("capture test source"))
+        try await self.wait("the source again") { camera.graphs.keys.contains("capture test source") }
     }
 
     @Test
@@ -354,6 +365,91 @@ struct CaptureTests {
         #expect(camera.encoders == [.vp8: "encode/vp8enc"])
     }
 
+    /// A capture whose source hangs in the kernel while it is opened, as a camera does whose driver does not answer.
+    private struct StuckCapture {
+        let folder: String
+        var path: String { self.folder + "/pipe" }
+        let entry: PipelineCatalogue.Entry
+
+        init() throws {
+            self.folder = FileManager.default.temporaryDirectory.path + "/tapedeck-stuck-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+            // To open it for reading waits until somebody opens it for writing.
+            guard mkfifo(self.folder + "/pipe", 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            let launch = """
+                filesrc name=source location=\(self.folder)/pipe ! video/x-raw,format=I420,width=320,height=180,framerate=30/1 \
+                ! identity name=out_video
+                """
+            self.entry = CaptureTests.capture("stuck", launch)
+        }
+
+        /// Lets whoever hangs go on: the end of what there is to read.
+        func release() {
+            let descriptor = Glibc.open(self.path, O_RDWR | O_NONBLOCK)
+            close(descriptor)
+        }
+
+        func remove() {
+            self.release()
+            try? FileManager.default.removeItem(atPath: self.folder)
+        }
+    }
+
+    @Test
+    func aSourceThatHangsWhileItIsOpenedHoldsUpNothing() async throws {
+        let stuck = try StuckCapture()
+        defer { stuck.remove() }
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.video) = (320, 180, MediaSource("stuck"))
+        var quiet = Logger(label: "quiet")
+        quiet.logLevel = .critical
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [stuck.entry])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: quiet)
+        let (output, sound) = (try camera.output(of: .vp8), try camera.output(of: .opus))
+        let receivers = try [Receiver(output), Receiver(sound)]
+        defer { for receiver in receivers { receiver.stop() } }
+        try await self.wait("the other source") { sound.count >= 10 }
+        try await self.wait("the slate") { camera.showsSlate }
+        try await self.wait("pictures of the slate") { output.count >= 10 }
+        #expect(camera.failures == 1 && !camera.graphs.keys.contains("capture stuck"))
+        // Another camera, of another size, takes its place although it cannot be closed.
+        var other = settings
+        (other.video, other.width, other.height) = (.test, 640, 360)
+        #expect(try camera.capture(other))
+        #expect(!camera.showsSlate)
+        try await self.wait("the other camera") { camera.graphs.keys.contains("capture test source") }
+        let count = output.count
+        try await self.wait("pictures of the other camera") { output.count >= count + 10 }
+        #expect(camera.failures == 1)
+        #expect(try camera.capture(settings))
+        try await self.wait("the slate again") { camera.showsSlate }
+        #expect(camera.failures == 2)
+        camera.stop()
+    }
+
+    @Test
+    func whatHungIsClosedWhenItComesBack() async throws {
+        try Runtime.startCountingObjects()
+        let stuck = try StuckCapture()
+        defer { stuck.remove() }
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.video, settings.audio) = (320, 180, MediaSource("stuck"), nil)
+        var quiet = Logger(label: "quiet")
+        quiet.logLevel = .critical
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [stuck.entry])
+        let before = Runtime.liveObjectCount
+        do {
+            let camera = CameraSource(settings: settings, pipelines: pipelines, logger: quiet)
+            let receiver = try Receiver(try camera.output(of: .vp8))
+            try await self.wait("the slate") { camera.showsSlate }
+            receiver.stop()
+            camera.stop()
+        }
+        #expect(Runtime.liveObjectCount > before)
+        stuck.release()
+        try await self.wait("its end") { Runtime.liveObjectCount <= before }
+    }
+
     @Test
     func oneSourceTakesThePlaceOfAnotherWhileEncodersGoOn() async throws {
         let bars = Self.capture("bars", "videotestsrc is-live=true pattern=smpte75 ! identity name=out_video")
@@ -369,7 +465,7 @@ struct CaptureTests {
         var other = settings
         other.video = MediaSource("bars")
         #expect(try camera.capture(other))
-        #expect(camera.graphs.keys.contains("capture bars"))
+        try await self.wait("the bars") { camera.graphs.keys.contains("capture bars") }
         let count = output.count
         let end = output.endNanoseconds
         try await self.wait("the bars") { output.count >= count + 20 }

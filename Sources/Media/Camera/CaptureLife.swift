@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// When a source of the camera is opened, hidden behind its slate, closed, and opened again.
+///
+///     idle ── start ──▶ opening ── opened ──▶ open ── a file has ended ──▶ opening
+///                        ▲   │ ended           │ ended, or gives nothing
+///                        │   ▼                 ▼
+///                       waiting ◀──────────────┘            any ── stop ──▶ stopped
+///
+/// Pure. `stopped` is terminal. A pass is one time that the source is opened, and known by its number: what comes late, of a
+/// pass that is gone, is a harmless race and ignored. Instants are nanoseconds of the monotonic clock.
+struct CaptureLife: Sendable, Hashable {
+    /// What kind of source it is: they have different patience.
+    enum Kind: Sendable, Hashable {
+        /// Read at the pace of the clock, over and over.
+        case file
+        /// A camera or a microphone.
+        case device
+        /// Anything else that is live.
+        case stream
+    }
+
+    /// What its driver does, in this order.
+    enum Action: Sendable, Hashable {
+        /// Opens the source and plays it, whatever time that takes; `opened` or `ended` follows. The media of a hidden pass go
+        /// where nobody sees them.
+        case open(Int, isHidden: Bool)
+        /// Opens a file in advance, for the `open` of that number.
+        case prepare(Int)
+        /// Closes what was opened in advance.
+        case forgetPrepared
+        /// Closes the source, whatever time that takes.
+        case close(Int)
+        /// Its media go where nobody sees them from now on.
+        case hide(Int)
+        /// Its media are seen from now on.
+        case show(Int)
+        /// Shows the slate.
+        case showSlate
+        /// Ends the slate.
+        case endSlate
+        /// Loads the slate in advance: when a device goes away, every moment is seen.
+        case prepareSlate
+        /// Tells people.
+        case tell(News)
+    }
+
+    /// What people are told, once until the source gives something again.
+    enum News: Sendable, Hashable {
+        /// It failed, or gave nothing, and is tried again.
+        case failed(String)
+        /// It is open and gives nothing.
+        case silent
+        /// It is being opened, and that takes long.
+        case slow
+        /// A file broke off and starts over.
+        case brokeOff(String)
+        /// It is there again.
+        case back
+    }
+
+    private enum State: Sendable, Hashable {
+        case idle
+        case opening(Int, since: UInt64, isHidden: Bool, isAgain: Bool)
+        case open(Int, CaptureLiveness)
+        case waiting(until: UInt64)
+        case stopped
+    }
+
+    /// A device that gives nothing for this long, and for three frames, is replaced: the slate is there within a second.
+    private static let devicePatience: UInt64 = 600_000_000
+    /// The same for what comes over a network or has a rate that we do not know.
+    private static let streamPatience: UInt64 = 5_000_000_000
+    /// The first picture or sound of a device may take this long, and so may opening it.
+    private static let firstPatience: UInt64 = 3_000_000_000
+    /// A file that gives nothing for this long, though it neither ended nor failed, has failed: as one whose content was
+    /// exchanged while it was being opened.
+    private static let fileFirstPatience: UInt64 = 10_000_000_000
+    /// The same between two frames or sounds: pictures of a file may be far apart.
+    private static let filePatience: UInt64 = 60_000_000_000
+    /// A device that gives nothing for this long behind its slate is opened again.
+    private static let deviceLimit: UInt64 = 10_000_000_000
+    /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
+    private static let streamLimit: UInt64 = 30_000_000_000
+    private static let deviceRetryDelay: UInt64 = 1_000_000_000
+    private static let streamRetryDelay: UInt64 = 3_000_000_000
+    /// Waits for a file double from here: one that is being written is whole soon, one that is gone stays it.
+    private static let fileRetryDelay: UInt64 = 500_000_000
+    private static let longestFileRetryDelay: UInt64 = 30_000_000_000
+
+    private let kind: Kind
+    /// Whether there is something to show in its place.
+    private let hasSlate: Bool
+    private var state = State.idle
+    private var number = 0
+    /// Passes in a row that gave nothing.
+    private var failures = 0
+    private var isReported = false
+    /// Whether the slate is shown.
+    private(set) var showsSlate = false
+    /// How often people were told that something is wrong.
+    private(set) var reports: UInt64 = 0
+
+    init(_ kind: Kind, hasSlate: Bool) {
+        self.kind = kind
+        self.hasSlate = hasSlate
+    }
+
+    /// How long a pass may give nothing, if the source has that many frames a second; `nil` if that is not known.
+    static func patience(of kind: Kind, framesPerSecond: Double?) -> UInt64 {
+        switch kind {
+        case .file: return Self.filePatience
+        case .stream: return Self.streamPatience
+        case .device:
+            let slowest = max(0.1, framesPerSecond ?? .infinity)
+            return max(Self.devicePatience, UInt64(3_000_000_000 / slowest))
+        }
+    }
+
+    /// Whether the pass of that number is to be opened, or is open.
+    func wants(_ number: Int) -> Bool {
+        switch self.state {
+        case .opening(number, _, _, _), .open(number, _): true
+        case .idle, .opening, .open, .waiting, .stopped: false
+        }
+    }
+
+    /// Whether the pass after an open one of that number may be opened in advance.
+    func prepares(_ number: Int) -> Bool {
+        if case .open(let present, _) = self.state { present + 1 == number } else { false }
+    }
+
+    /// Whether a pass plays.
+    var isOpen: Bool { if case .open = self.state { true } else { false } }
+
+    // MARK: Inputs
+
+    /// Begins; once.
+    mutating func start(now: UInt64) -> [Action] {
+        guard case .idle = self.state else { return [] }
+        return [self.open(now, isAgain: false)]
+    }
+
+    /// Takes that a pass plays.
+    ///
+    /// - Parameters:
+    ///   - count: What had come where its media go when it was attached there.
+    ///   - patience: How long it may give nothing.
+    mutating func opened(_ number: Int, count: UInt64, patience: UInt64, now: UInt64) -> [Action] {
+        guard case .opening(number, _, let isHidden, let isAgain) = self.state else { return [.close(number)] }
+        // The slate may have come while it was being opened.
+        let hides = self.showsSlate && !isHidden
+        let liveness = CaptureLiveness(
+            isHidden: isHidden || hides,
+            count: hides ? 0 : count,
+            now: now,
+            patience: patience,
+            firstPatience: self.kind == .file ? Self.fileFirstPatience : max(patience, Self.firstPatience),
+            limit: self.limit
+        )
+        self.state = .open(number, liveness)
+        var actions: [Action] = []
+        if hides { actions.append(.hide(number)) }
+        if isAgain, !isHidden, !hides { actions.append(.tell(.back)) }
+        switch self.kind {
+        case .file: actions.append(.prepare(number + 1))
+        case .device: actions.append(.prepareSlate)
+        case .stream: break
+        }
+        return actions
+    }
+
+    /// Takes that a pass could not be opened, failed, or came to its end, `nil`.
+    ///
+    /// - Parameter count: What has come where its media go.
+    mutating func ended(_ number: Int, because message: String?, count: UInt64, now: UInt64) -> [Action] {
+        switch self.state {
+        case .opening(number, _, _, _):
+            return self.failed(number, message ?? "it ended by itself", hasGiven: false, now)
+        case .open(number, var liveness):
+            // What came since the last look counts as well.
+            _ = liveness.look(count: count, now: now)
+            guard self.kind == .file, liveness.hasGiven else {
+                return self.failed(number, message ?? "it ended by itself", hasGiven: liveness.hasGiven, now)
+            }
+            self.failures = 0
+            var actions = self.showsSlate ? self.isThere() : []
+            if let message { actions += self.report(.brokeOff(message)) } else { self.isReported = false }
+            return actions + [.close(number), self.open(now, isAgain: false)]
+        case .idle, .opening, .open, .waiting, .stopped: return []
+        }
+    }
+
+    /// Takes what has come where the media of the present pass go; several times a second.
+    mutating func look(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
+        switch self.state {
+        case .opening(_, let since, _, _):
+            guard now > since, now - since >= self.openingLimit else { return [] }
+            return self.report(.slow) + self.slate()
+        case .open(let number, var liveness):
+            let finding = liveness.look(count: count, now: now)
+            self.state = .open(number, liveness)
+            switch finding {
+            case .unchanged: return []
+            case .silent where self.kind == .file, .stuck:
+                return self.failed(number, "it gives nothing", hasGiven: liveness.hasGiven, now)
+            case .silent:
+                liveness.moved(count: 0)
+                self.state = .open(number, liveness)
+                return [.hide(number)] + self.report(.silent) + self.slate()
+            case .gives:
+                liveness.moved(count: seen)
+                self.state = .open(number, liveness)
+                return [.show(number)] + self.isThere()
+            }
+        case .waiting(let until):
+            return now >= until ? [self.open(now, isAgain: true)] : []
+        case .idle, .stopped: return []
+        }
+    }
+
+    /// Takes that there is no slate to show after all.
+    mutating func slateFailed() {
+        self.showsSlate = false
+    }
+
+    /// Ends for ever; what is open is the driver's to close.
+    mutating func stop() {
+        self.state = .stopped
+        self.showsSlate = false
+    }
+
+    // MARK: Parts
+
+    private var limit: UInt64 {
+        switch self.kind {
+        case .file: Self.fileFirstPatience
+        case .device: Self.deviceLimit
+        case .stream: Self.streamLimit
+        }
+    }
+
+    private var openingLimit: UInt64 {
+        switch self.kind {
+        case .file: Self.fileFirstPatience
+        case .device: Self.firstPatience
+        case .stream: Self.streamPatience
+        }
+    }
+
+    private var retryDelay: UInt64 {
+        switch self.kind {
+        case .file: min(Self.longestFileRetryDelay, Self.fileRetryDelay << UInt64(min(16, self.failures - 1)))
+        case .device: Self.deviceRetryDelay
+        case .stream: Self.streamRetryDelay
+        }
+    }
+
+    private mutating func open(_ now: UInt64, isAgain: Bool) -> Action {
+        self.number += 1
+        self.state = .opening(self.number, since: now, isHidden: self.showsSlate, isAgain: isAgain)
+        return .open(self.number, isHidden: self.showsSlate)
+    }
+
+    private mutating func failed(_ number: Int, _ message: String, hasGiven: Bool, _ now: UInt64) -> [Action] {
+        if hasGiven { (self.failures, self.isReported) = (0, false) }
+        self.failures += 1
+        self.state = .waiting(until: now + self.retryDelay)
+        // Nobody waits for a device to close. What was opened in advance is the file as it was then.
+        return self.slate() + [.forgetPrepared, .close(number)] + self.report(.failed(message))
+    }
+
+    private mutating func isThere() -> [Action] {
+        var actions: [Action] = []
+        if self.showsSlate {
+            self.showsSlate = false
+            actions.append(.endSlate)
+        }
+        (self.failures, self.isReported) = (0, false)
+        actions.append(.tell(.back))
+        if self.kind == .device { actions.append(.prepareSlate) }
+        return actions
+    }
+
+    private mutating func slate() -> [Action] {
+        guard self.hasSlate, !self.showsSlate else { return [] }
+        self.showsSlate = true
+        return [.showSlate]
+    }
+
+    private mutating func report(_ news: News) -> [Action] {
+        guard !self.isReported else { return [] }
+        self.isReported = true
+        self.reports += 1
+        return [.tell(news)]
+    }
+}
