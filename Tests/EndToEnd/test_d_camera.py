@@ -74,3 +74,16 @@ def test_an_answer_that_refuses_the_picture_is_told_and_sound_goes_on(stage):
     assert camera.end() in (0, 130), camera.story()
     result = camera.result()
     assert result["audioPacketsSent"]["OPUS"] > 0 and not any(result["framesSent"].values()), camera.story()
+
+
+def test_pictures_that_were_refused_come_when_the_peer_takes_them_after_all(stage):
+    server = stage.room_server(5)
+    # First in the room: it offers.
+    camera = stage.tapedeck("camera", room_url(server, ROOM), "--size", "320x180", "--json")
+    stage.members(server, ROOM, 1)
+    browser = stage.browser(server, ROOM, "--receive", "--refuse-video")
+    browser.wait_for_figure("audioPacketsReceived", 50)
+    assert browser.figures("framesDecoded") == (0,), browser.story()
+    browser.tell("set direction recvonly")
+    browser.wait_for_figure("framesDecoded", 30)
+    assert camera.end() in (0, 130), camera.story()

@@ -220,7 +220,7 @@ class BrowserPeer:
             "size": [int(part) for part in options.size.split("x")], "fps": options.fps,
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
             "resize": options.resize, "holdCycle": options.hold_cycle, "dataFirst": options.data_first,
-            "painted": options.mdns, "channel": options.channel,
+            "painted": options.mdns, "channel": options.channel, "refuseVideo": options.refuse_video,
         }
 
 
@@ -246,6 +246,7 @@ def main():
     parser.add_argument("--hold-cycle", type=float, default=0, help="inactive and back every so many seconds")
     parser.add_argument("--data-first", action="store_true", help="offer a data channel only, until `add media`")
     parser.add_argument("--channel", action="store_true", help="open a data channel beside the media")
+    parser.add_argument("--refuse-video", action="store_true", help="answer a first offer that no video is wanted")
     parser.add_argument("--mdns", action="store_true",
                         help="hide addresses behind .local names, and paint pictures: who may use a camera hides none")
     parser.add_argument("--chromium", default="/usr/bin/chromium")

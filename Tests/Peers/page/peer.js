@@ -270,6 +270,12 @@ async function message(data) {
     await connection.pc.setRemoteDescription(data);
     await flush(connection);
     preferCodec(connection.pc);
+    // Once, so that `direction` takes it after all.
+    if (options.refuseVideo && !connection.isConnected) {
+      for (const transceiver of connection.pc.getTransceivers()) {
+        if (transceiver.receiver.track.kind === "video") transceiver.direction = "inactive";
+      }
+    }
     await connection.pc.setLocalDescription(await connection.pc.createAnswer());
     send(connection, connection.pc.localDescription);
   } else if (data?.type === "answer" && connection?.pc.signalingState === "have-local-offer") {
