@@ -263,7 +263,8 @@ def play_export_and_delete(dashboard, call, viewport):
     call.wait_for("both codecs", lambda: "VP8" in (text := details.inner_text()) and "OPUS" in text)
     check_layout(page, viewport["width"])
     check_names(page)
-    details.get_by_label("To").fill("2")
+    # Its label is "To" alone: the choice of participants has any letters in it, "to" too.
+    details.get_by_role("spinbutton", name="To", exact=True).fill("2")
     with page.expect_response(posted("/exports")) as queued:
         details.get_by_role("button", name="Export").click()
     assert queued.value.status == 202

@@ -138,7 +138,7 @@ gives: { video: VP8 }
 ports: { in_video: sink, out_video: src }
 requires: [identity, vp8enc]
 rank: 900
-launch: identity name=in_video sleep-time=6000000 ! vp8enc name=out_video deadline=1
+launch: identity name=in_video sleep-time=5000000 ! vp8enc name=out_video deadline=1
 """)
     configuration.write_text(f"""
 storage: {{ directory: {stage.folder}, minimum_free: 1MB }}
@@ -146,7 +146,7 @@ api: {{ listen: "127.0.0.1:0" }}
 pipelines: {{ directory: {folder.parent} }}
 rooms: {{}}
 """)
-    process = doctor_with(stage, lambda process: "slow fails" in process.output, "--json", "--config", configuration)
+    process = doctor_with(stage, lambda process: "slow fails: tapedeck" in process.output, "--json", "--config", configuration)
     found = findings(process.result())["encoders", "VP8"]["found"]
     assert "slow fails: tapedeck: it gave no coded picture in 4 s" in found, process.story()
 

@@ -119,8 +119,9 @@ enum EncoderPipeline {
 public enum EncoderProbe {
     /// How long it may take.
     static let limit = Duration.seconds(4)
-    /// How long it may take in a process that does nothing else: GStreamer starts in it first, and the encoder has to end.
-    public static let processLimit = Self.limit + .seconds(5)
+    /// How long it may take in a process that does nothing else: GStreamer starts in it first, and the encoder has to end,
+    /// on a machine with other things to do.
+    public static let processLimit = Self.limit + .seconds(16)
 
     /// What came of each, by launch text: a host does not change while we run.
     private static let known = Mutex<[String: String?]>([:])
