@@ -210,10 +210,16 @@ class Machine:
     def plug_in(self):
         self.run("echo vivid.0 >/sys/bus/platform/drivers/vivid/bind")
 
+    @property
+    def camera(self):
+        """The path of the one camera: it has another number once it was unplugged while somebody had it open."""
+        path, = self.run("echo /dev/video*").split()
+        return path
+
     def control(self, name, value):
         """Sets a control of the camera by its name."""
         script = pathlib.Path(__file__).with_name("set_control.py")
-        self.run(f"/usr/bin/python3 -S -E {script} /dev/video0 {shlex.quote(name)} {value}", 60)
+        self.run(f"/usr/bin/python3 -S -E {script} {self.camera} {shlex.quote(name)} {value}", 60)
 
     def stop(self):
         self.process.terminate()

@@ -178,14 +178,8 @@ def test_a_camera_that_gives_no_pictures_is_replaced_by_a_slate(machine, tapedec
         assert "gives nothing" in running.messages
 
 
-def the_device(machine):
-    """The one camera that there is: it has another number once it was unplugged while somebody had it open."""
-    device, = machine.run("echo /dev/video*").split()
-    return device
-
-
 def test_a_camera_that_somebody_else_uses_does_not_end_the_call(machine, tapedeck, stage):
-    device = the_device(machine)
+    device = machine.camera
     pid = int(machine.run(f"{machine.environment} gst-launch-1.0 -q v4l2src device={device} ! "
                           "video/x-raw,width=640,height=360 ! fakesink >/dev/null 2>&1 & echo $!"))
     try:
@@ -205,4 +199,4 @@ def test_a_camera_that_is_not_there_is_an_error_before_anybody_joins(machine, ta
     output = machine.run(f"{machine.environment} {tapedeck} camera socketio+http://{GATEWAY}:9/1 "
                          "--video v4l2:/dev/video7; echo code $?")
     assert "code 2" in output and "/dev/video7" in output, output
-    assert f"this machine has {the_device(machine)} (vivid-000-vid-cap)" in output, output
+    assert f"this machine has {machine.camera} (vivid-000-vid-cap)" in output, output

@@ -45,7 +45,7 @@ struct CaptureLife: Sendable, Hashable {
         case tell(News)
     }
 
-    /// What people are told, once until the source gives something again.
+    /// What people are told, once until the source gives something again; of one that opens slowly also why it failed.
     enum News: Sendable, Hashable {
         /// It failed, or gave nothing, and is tried again.
         case failed(String)
@@ -96,6 +96,8 @@ struct CaptureLife: Sendable, Hashable {
     /// Passes in a row that gave nothing.
     private var failures = 0
     private var isReported = false
+    /// What was told is that opening takes long; what comes of it is told as well.
+    private var owesReason = false
     /// Whether the slate is shown.
     private(set) var showsSlate = false
     /// How often people were told that something is wrong.
@@ -289,8 +291,13 @@ struct CaptureLife: Sendable, Hashable {
     }
 
     private mutating func report(_ news: News) -> [Action] {
-        guard !self.isReported else { return [] }
+        if self.isReported {
+            guard self.owesReason, case .failed = news else { return [] }
+            self.owesReason = false
+            return [.tell(news)]
+        }
         self.isReported = true
+        self.owesReason = news == .slow
         self.reports += 1
         return [.tell(news)]
     }

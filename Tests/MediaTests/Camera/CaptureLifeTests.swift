@@ -90,6 +90,17 @@ struct CaptureLifeTests {
     }
 
     @Test
+    func whyItDidNotOpenIsToldBehindTheWordThatItTakesLong() {
+        var told = Told(.device)
+        _ = told.start()
+        #expect(told.look(after: 3000, count: 0) == [.tell(.slow), .showSlate])
+        #expect(told.ended(1) == [.forgetPrepared, .close(1), .tell(.failed("broken"))])
+        #expect(told.look(after: 1000, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.ended(2) == [.forgetPrepared, .close(2)])
+        #expect(told.life.reports == 1)
+    }
+
+    @Test
     func withoutASlateItIsToldAllTheSame() {
         var told = Told(.device, hasSlate: false)
         _ = told.start()
