@@ -25,20 +25,12 @@ class Notes:
             frames = [fact for fact in facts if fact["kind"] == kind and fact["at"] > began]
         return frames[-count:]
 
-    def wait_for(self, what, kind, is_so, count=12):
-        """Waits until a run of frames is as it should be."""
+    def wait_for(self, what, kind, is_so, count=12, holds=all):
+        """Waits until `all` frames of a run, or `any`, are as they should be; the run."""
         deadline = time.time() + LIMIT
-        while True:
-            frames = self.latest(kind, count)
-            if all(map(is_so, frames)):
-                return frames
+        while not holds(map(is_so, frames := self.latest(kind, count))):
             assert time.time() < deadline, f"no {what} in {LIMIT} s: {frames}"
-
-    def wait_for_some(self, what, kind, is_so, count=75):
-        """Waits until one of a run of frames is as it should be."""
-        deadline = time.time() + LIMIT
-        while not any(map(is_so, frames := self.latest(kind, count))):
-            assert time.time() < deadline, f"no {what} in {LIMIT} s: {frames}"
+        return frames
 
 
 def is_slate(frame):

@@ -99,7 +99,8 @@ def align_call(stage, seconds, starts, peer_is_first=False):
 
     def peers():
         return [stage.aiortc(server, "call", "--send", "synthetic", "--size", "320x180", "--codec", "vp8", "--bitrate",
-                             "300000", "--on-the-second", "--video-start", video, "--audio-start", audio) for video, audio in starts]
+                             "300000", "--on-the-second", "--video-start", video, "--audio-start", audio)
+                for video, audio in starts]
 
     def recorder():
         return stage.tapedeck("record", room_url(server, "call"), "--duration", f"{seconds}s", "--directory",

@@ -146,7 +146,8 @@ api: {{ listen: "127.0.0.1:0" }}
 pipelines: {{ directory: {folder.parent} }}
 rooms: {{}}
 """)
-    process = doctor_with(stage, lambda process: "slow fails: tapedeck" in process.output, "--json", "--config", configuration)
+    process = doctor_with(stage, lambda process: "slow fails: tapedeck" in process.output, "--json", "--config",
+                          configuration)
     found = findings(process.result())["encoders", "VP8"]["found"]
     assert "slow fails: tapedeck: it gave no coded picture in 4 s" in found, process.story()
 

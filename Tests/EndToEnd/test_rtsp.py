@@ -225,7 +225,7 @@ def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
                             "--codec", "vp8")
     # The test picture with its counter, and its beep.
     notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
-    notes.wait_for_some("beep", "audio", lambda frame: frame["peak"] > 8000)
+    notes.wait_for("beep", "audio", lambda frame: frame["peak"] > 8000, count=75, holds=any)
     # While its server is away there is the slate, and nobody is told the password.
     daemon = service.daemon
     daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, "elsewhere")}})

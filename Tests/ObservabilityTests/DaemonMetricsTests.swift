@@ -88,40 +88,33 @@ import Testing
         #expect(!self.series(of: "r").contains { $0.contains("sound") || $0.contains("silent") })
     }
 
-    @Test func reductionsOfEveryCameraAreCounted() {
-        func update(_ reductions: UInt64?) {
+    private static let cameraCounts: [(any WritableKeyPath<RoomMeasurement, UInt64?> & Sendable, String)] = [
+        (\.cameraReductions, "room_camera_reductions_total{room=\"r\"}"),
+        (\.cameraFailures, "room_camera_failures_total{room=\"r\"}"),
+    ]
+
+    @Test(arguments: Self.cameraCounts)
+    func whatEveryCameraCountsIsCounted(
+        count: any WritableKeyPath<RoomMeasurement, UInt64?> & Sendable,
+        series: String
+    ) {
+        func update(_ value: UInt64?) {
             var measurement = RoomMeasurement(participants: 1, isRecording: false)
-            measurement.cameraReductions = reductions
+            measurement[keyPath: count] = value
             self.metrics.update(room: "r", measurement)
         }
         update(nil)
-        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == nil)
+        #expect(self.value(series) == nil)
+        update(0)
+        #expect(self.value(series) == "0")
         update(2)
         update(5)
-        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "5")
+        #expect(self.value(series) == "5")
         // Another camera, and one that comes after none.
         update(1)
         update(nil)
         update(3)
-        #expect(self.value("room_camera_reductions_total{room=\"r\"}") == "9")
-    }
-
-    @Test func failuresOfEveryCameraAreCounted() {
-        func update(_ failures: UInt64?) {
-            var measurement = RoomMeasurement(participants: 1, isRecording: false)
-            measurement.cameraFailures = failures
-            self.metrics.update(room: "r", measurement)
-        }
-        update(nil)
-        #expect(self.value("room_camera_failures_total{room=\"r\"}") == nil)
-        update(0)
-        #expect(self.value("room_camera_failures_total{room=\"r\"}") == "0")
-        update(2)
-        // Another camera, and one that comes after none.
-        update(1)
-        update(nil)
-        update(3)
-        #expect(self.value("room_camera_failures_total{room=\"r\"}") == "6")
+        #expect(self.value(series) == "9")
     }
 
     @Test func refusedPacketsOfEveryParticipantAreCounted() {

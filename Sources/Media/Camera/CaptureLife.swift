@@ -59,6 +59,14 @@ struct CaptureLife: Sendable, Hashable {
         case back
     }
 
+    /// What people were told since the source gave something.
+    private enum Told: Sendable, Hashable {
+        case nothing
+        /// That opening it takes long, and not yet what came of it.
+        case slowness
+        case trouble
+    }
+
     private enum State: Sendable, Hashable {
         case idle
         case opening(Int, since: UInt64, isHidden: Bool, isAgain: Bool)
@@ -95,9 +103,7 @@ struct CaptureLife: Sendable, Hashable {
     private var number = 0
     /// Passes in a row that gave nothing.
     private var failures = 0
-    private var isReported = false
-    /// What was told is that opening takes long; what comes of it is told as well.
-    private var owesReason = false
+    private var told = Told.nothing
     /// Whether the slate is shown.
     private(set) var showsSlate = false
     /// How often people were told that something is wrong.
@@ -187,7 +193,7 @@ struct CaptureLife: Sendable, Hashable {
             }
             self.failures = 0
             var actions = self.showsSlate ? self.isThere() : []
-            if let message { actions += self.report(.brokeOff(message)) } else { self.isReported = false }
+            if let message { actions += self.report(.brokeOff(message)) } else { self.told = .nothing }
             return actions + [.close(number), self.open(now, isAgain: false)]
         case .idle, .opening, .open, .waiting, .stopped: return []
         }
@@ -265,7 +271,7 @@ struct CaptureLife: Sendable, Hashable {
     }
 
     private mutating func failed(_ number: Int, _ message: String, hasGiven: Bool, _ now: UInt64) -> [Action] {
-        if hasGiven { (self.failures, self.isReported) = (0, false) }
+        if hasGiven { (self.failures, self.told) = (0, .nothing) }
         self.failures += 1
         self.state = .waiting(until: now + self.retryDelay)
         // Nobody waits for a device to close. What was opened in advance is the file as it was then.
@@ -278,7 +284,7 @@ struct CaptureLife: Sendable, Hashable {
             self.showsSlate = false
             actions.append(.endSlate)
         }
-        (self.failures, self.isReported) = (0, false)
+        (self.failures, self.told) = (0, .nothing)
         actions.append(.tell(.back))
         if self.kind == .device { actions.append(.prepareSlate) }
         return actions
@@ -291,14 +297,12 @@ struct CaptureLife: Sendable, Hashable {
     }
 
     private mutating func report(_ news: News) -> [Action] {
-        if self.isReported {
-            guard self.owesReason, case .failed = news else { return [] }
-            self.owesReason = false
-            return [.tell(news)]
+        switch (self.told, news) {
+        case (.nothing, _): self.reports += 1
+        case (.slowness, .failed): break
+        case (.slowness, _), (.trouble, _): return []
         }
-        self.isReported = true
-        self.owesReason = news == .slow
-        self.reports += 1
+        self.told = news == .slow ? .slowness : .trouble
         return [.tell(news)]
     }
 }

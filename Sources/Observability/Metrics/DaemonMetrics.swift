@@ -13,8 +13,8 @@ public final class DaemonMetrics: Sendable {
         var refusals = RefusalGrowth()
         var droppedReports = RefusalGrowth()
         var droppedUnits = RefusalGrowth()
-        var cameraReductions: UInt64 = 0
-        var cameraFailures: UInt64 = 0
+        var cameraReductions = CountGrowth()
+        var cameraFailures = CountGrowth()
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
         var rateSince: ContinuousClock.Instant
@@ -177,14 +177,8 @@ public final class DaemonMetrics: Sendable {
             let refused = state.refusals.advance(to: measurement.refusedPackets)
             let reports = state.droppedReports.advance(to: measurement.droppedReports)
             let units = state.droppedUnits.advance(to: measurement.droppedUnits)
-            let reductions = measurement.cameraReductions.map { now in
-                now >= state.cameraReductions ? now - state.cameraReductions : now
-            }
-            state.cameraReductions = measurement.cameraReductions ?? 0
-            let failures = measurement.cameraFailures.map { now in
-                now >= state.cameraFailures ? now - state.cameraFailures : now
-            }
-            state.cameraFailures = measurement.cameraFailures ?? 0
+            let reductions = state.cameraReductions.advance(to: measurement.cameraReductions ?? 0)
+            let failures = state.cameraFailures.advance(to: measurement.cameraFailures ?? 0)
             for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
             let before = state.shown
             (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
@@ -203,8 +197,8 @@ public final class DaemonMetrics: Sendable {
         self.droppedReports.add(Double(reports), room)
         self.droppedUnits.add(Double(units), room)
         // Rooms without a camera show none.
-        if let reductions { self.cameraReductions.add(Double(reductions), room) }
-        if let failures { self.cameraFailures.add(Double(failures), room) }
+        if measurement.cameraReductions != nil { self.cameraReductions.add(Double(reductions), room) }
+        if measurement.cameraFailures != nil { self.cameraFailures.add(Double(failures), room) }
         // Rooms without outputs show none of these.
         if !measurement.outputs.isEmpty {
             self.outputPackets.add(Double(sent.packets), room)

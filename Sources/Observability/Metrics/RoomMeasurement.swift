@@ -230,6 +230,18 @@ struct OutputGrowth: Sendable {
     }
 }
 
+/// The growth of one count, which begins again with another worker or another camera.
+struct CountGrowth: Sendable {
+    /// Where it stood.
+    var last: UInt64 = 0
+
+    /// The growth since the last call; a count that is less than before counts from zero.
+    mutating func advance(to count: UInt64) -> UInt64 {
+        defer { self.last = count }
+        return count >= self.last ? count - self.last : count
+    }
+}
+
 /// Packets that were refused since the last measurement; with each worker their counts begin again.
 struct RefusalGrowth: Sendable {
     /// Also of participants who are not there at the moment: a worker goes on with their counts when they come again.
@@ -241,8 +253,8 @@ struct RefusalGrowth: Sendable {
     /// The growth over all participants since the last call; one that counts less than before counts from zero.
     mutating func advance(to refused: [String: UInt64]) -> UInt64 {
         let growth: UInt64 = refused.reduce(0) { sum, each in
-            let before = self.last[each.key] ?? 0
-            return sum &+ (each.value >= before ? each.value - before : each.value)
+            var count = CountGrowth(last: self.last[each.key] ?? 0)
+            return sum &+ count.advance(to: each.value)
         }
         let absent = self.last.filter { $0.value > 0 && refused[$0.key] == nil }
         self.last = refused
