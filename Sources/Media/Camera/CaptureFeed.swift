@@ -162,8 +162,11 @@ final class CaptureFeed: Sendable {
     }
 
     private func count(_ state: State) -> UInt64 {
-        let (picture, sound) = state.unseen ?? (self.picture, self.sound)
-        return self.count(picture, sound)
+        guard let (picture, sound) = state.unseen else { return self.count(self.picture, self.sound) }
+        return state.life.givenUnseen(
+            pictures: self.source.hasVideo ? picture.count : nil,
+            sounds: self.source.hasAudio ? sound.count : 0
+        )
     }
 
     /// Where what came so far ends, on the clock.

@@ -141,6 +141,15 @@ struct CaptureLife: Sendable, Hashable {
     /// Whether a pass plays.
     var isOpen: Bool { if case .open = self.state { true } else { false } }
 
+    /// What a hidden pass has given, as the count of `look`; `pictures` is `nil` for a source of sound alone.
+    ///
+    /// Sound of a stream in the place of its slate would leave people with the slate's last picture: an RTSP server that does
+    /// not have the pictures yet describes none, and has to be asked again, which a pass that gives nothing is. A file has all
+    /// its pictures, if late.
+    func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
+        if self.kind == .stream, pictures == 0 { 0 } else { (pictures ?? 0) + sounds }
+    }
+
     // MARK: Inputs
 
     /// Begins; once.

@@ -154,6 +154,29 @@ struct CaptureLifeTests {
     }
 
     @Test
+    func soundAloneOfAStreamDoesNotTakeThePlaceOfTheSlate() {
+        var told = Self.waiting(.stream)
+        #expect(told.look(after: 3000, count: 0) == [.open(2, isHidden: true)])
+        _ = told.opened(2, count: 0)
+        let sound = told.life.givenUnseen(pictures: 0, sounds: 50)
+        #expect(told.look(after: 29_999, count: sound).isEmpty)
+        // It is asked again what it has.
+        #expect(told.look(after: 1, count: sound) == [.forgetPrepared, .close(2)])
+        #expect(told.look(after: 3000, count: 0) == [.open(3, isHidden: true)])
+        _ = told.opened(3, count: 0)
+        let both = told.life.givenUnseen(pictures: 1, sounds: 50)
+        #expect(told.look(after: 100, count: both) == [.show(3), .endSlate, .tell(.back)])
+    }
+
+    @Test(arguments: kinds)
+    func whatAHiddenPassGives(kind: CaptureLife.Kind) {
+        let life = CaptureLife(kind, hasSlate: true)
+        #expect(life.givenUnseen(pictures: nil, sounds: 3) == 3)
+        #expect(life.givenUnseen(pictures: 2, sounds: 3) == 5)
+        #expect(life.givenUnseen(pictures: 0, sounds: 3) == (kind == .stream ? 0 : 3))
+    }
+
+    @Test
     func aFileStartsOverAndWhatBrokeOffIsToldOnce() {
         var told = Self.playing(.file)
         #expect(told.ended(1, nil, count: 102) == [.close(1), .open(2, isHidden: false)])
