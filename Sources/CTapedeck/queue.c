@@ -48,6 +48,13 @@ struct CTapedeckQueue {
     bool is_waiting;
 };
 
+// A thread that has more to push at once: whose reader is woken when all of it is there.
+static _Thread_local struct {
+    bool holds;
+    // With a reference; NULL if nobody has to be woken.
+    CTapedeckQueue *queue;
+} held_wake;
+
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes) {
     CTapedeckQueue *queue = g_new0(CTapedeckQueue, 1);
     g_atomic_ref_count_init(&queue->references);
@@ -182,6 +189,25 @@ static bool fits(CTapedeckQueue *queue, const CTapedeckItem *item, Share *share)
     return true;
 }
 
+// Whether the calling thread wakes the reader later.
+static bool holds_wake(CTapedeckQueue *queue) {
+    if (!held_wake.holds) return false;
+    if (held_wake.queue == NULL) held_wake.queue = CTapedeck_queue_ref(queue);
+    return held_wake.queue == queue;
+}
+
+void CTapedeck_queue_hold_wake(void) { held_wake.holds = true; }
+
+void CTapedeck_queue_release_wake(void) {
+    CTapedeckQueue *queue = held_wake.queue;
+    held_wake.holds = false;
+    held_wake.queue = NULL;
+    if (queue == NULL) return;
+    g_mutex_lock(&queue->mutex);
+    unlock_and_wake(queue);
+    CTapedeck_queue_unref(queue);
+}
+
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
     g_mutex_lock(&queue->mutex);
     Share *share = item->kind == CTAPEDECK_ITEM_UNIT ? share_of(queue, item->source) : NULL;
@@ -195,7 +221,11 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
             share->evicted = 0;
         }
         enters(queue, node, share);
-        unlock_and_wake(queue);
+        if (holds_wake(queue)) {
+            g_mutex_unlock(&queue->mutex);
+        } else {
+            unlock_and_wake(queue);
+        }
     } else {
         queue->dropped += 1;
         if (share != NULL) share->dropped += 1;

@@ -2,6 +2,7 @@
 
 import CTapedeck
 import Dispatch
+import Foundation
 import Synchronization
 import Testing
 
@@ -174,6 +175,38 @@ extension AllGStreamer {
             #expect(queue.droppedItems == 0)
             #expect(times.count == writers)
             for writer in times.values { #expect(writer == (0..<packets).map { Int64($0) * 160 }) }
+        }
+
+        /// Whoever pushes many wakes the reader when all are there; what waits there is found by a reader that is awake.
+        @Test
+        func aReaderIsWokenOnceForWhatIsPushedTogether() async throws {
+            let (queue, other) = (UnitQueue(), UnitQueue())
+            let (feed, otherFeed) = (try PacketFeed(id: 1, queue: queue), try PacketFeed(id: 2, queue: other))
+            defer { for feed in [feed, otherFeed] { feed.stop() } }
+            let log = Log<Int64>()
+            async let isRead: Void = onForeignThread {
+                while log.count < 4 {
+                    _ = queue.next(timeout: .seconds(60)) { item, _ in
+                        if case .unit(let unit) = item { log.append(unit.rtpTime) }
+                    }
+                }
+            }
+            feed.push(0, 0)
+            #expect(await eventually { log.count == 1 })
+            // It waits for the next one.
+            usleep(200_000)
+            await onForeignThread {
+                CTapedeck_queue_hold_wake()
+                for number in UInt16(1)..<4 { feed.push(number, UInt32(number) * 160) }
+                // Only one queue may wait.
+                otherFeed.push(0, 0)
+                usleep(200_000)
+                #expect(log.count == 1)
+                CTapedeck_queue_release_wake()
+            }
+            await isRead
+            #expect(log.all == [0, 160, 320, 480])
+            #expect(other.drain().count == 1)
         }
 
         @Test

@@ -61,6 +61,10 @@ CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue);
 void CTapedeck_queue_unref(CTapedeckQueue *queue);
 /// Copies the item and takes its own reference to the buffer. False if it was dropped. Any thread.
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item);
+/// Until CTapedeck_queue_release_wake what the calling thread pushes into one queue, the first that it pushes into, does not
+/// wake a reader that waits: it is woken then, once. A reader that does not wait finds each item as ever.
+void CTapedeck_queue_hold_wake(void);
+void CTapedeck_queue_release_wake(void);
 /// Waits at most `timeout_microseconds` for an item. False if none came or the queue was woken.
 bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds);
 void CTapedeck_item_release(CTapedeckItem *item);
