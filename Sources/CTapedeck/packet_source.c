@@ -2,6 +2,7 @@
 //
 // What libnice's nicesrc does, for a recorder: it may let packets gather in the kernel before it looks, so that a thread
 // is woken once for all of them, and takes the times of their arrival from the kernel instead of from its own waking up.
+// While packets gather, a thread that does the same for other connections may do it in its place.
 
 #include <gst/base/gstpushsrc.h>
 #include <linux/sockios.h>
@@ -11,14 +12,17 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "CTapedeckReceive.h"
 #include "CTapedeckICE.h"
+#include "CTapedeckReader.h"
+#include "CTapedeckReceive.h"
 
 enum {
     // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer has
     // room enough for what comes meanwhile.
     MINIMUM_RATE = 100,
     MAXIMUM_RATE = 2000,
+    // Up to this the buffer has room even for what comes while another connection's turn hangs, and the watch finds out.
+    MAXIMUM_SHARED_RATE = 400,
     // More than this at one look is a burst, which may go on.
     BURST = 32,
     // As much as the system allows; it doubles the number and bounds it by net.core.rmem_max.
@@ -40,12 +44,16 @@ typedef struct {
     atomic_uint_fast64_t looks;
     atomic_uint_fast64_t packets_read;
     GMainContext *context;
+    // While it plays, and may share; NULL else.
+    CTapedeckReaderPlace *place;
+    // A turn of it among others took too long.
+    atomic_bool was_slow;
 
     GMutex lock;
     GCond interruption;
     bool is_interrupted;
 
-    // What follows belongs to the streaming thread while there is one.
+    // What follows belongs to the streaming thread while there is one, and to a reader during a turn.
     GQueue packets;
     GSocket *socket;
     int64_t socket_checked;
@@ -72,6 +80,7 @@ enum {
     PROPERTY_GATHER,
     PROPERTY_LOOKS,
     PROPERTY_PACKETS,
+    PROPERTY_SLOW,
 };
 
 G_DEFINE_TYPE(TapedeckPacketSource, tapedeck_packet_source, GST_TYPE_PUSH_SRC)
@@ -104,7 +113,7 @@ static int64_t age_of_packet(TapedeckPacketSource *self) {
     return is_new && age >= 0 && age < MAXIMUM_AGE_NANOSECONDS ? age : -1;
 }
 
-// Streaming thread, while it looks at the sockets.
+// Streaming thread, or a reader, while it looks at the sockets.
 static void take_packet(NiceAgent *agent, guint stream, guint component, guint length, gchar *data, gpointer user) {
     (void)agent;
     (void)stream;
@@ -123,10 +132,12 @@ static void take_packet(NiceAgent *agent, guint stream, guint component, guint l
     self->brought += 1;
 }
 
-static bool may_gather(TapedeckPacketSource *self) {
-    return self->brought > 0 && self->brought <= BURST && self->knows_arrivals && self->rate >= MINIMUM_RATE &&
-           self->rate <= MAXIMUM_RATE;
+// Whether the last look found media that flow steadily.
+static bool is_steady(TapedeckPacketSource *self) {
+    return self->brought <= BURST && self->knows_arrivals && self->rate >= MINIMUM_RATE && self->rate <= MAXIMUM_RATE;
 }
+
+static bool may_gather(TapedeckPacketSource *self) { return self->brought > 0 && is_steady(self); }
 
 // Waits until `gather` has passed since the last look. False if it was interrupted.
 static bool gather(TapedeckPacketSource *self) {
@@ -141,10 +152,10 @@ static bool gather(TapedeckPacketSource *self) {
     return !is_interrupted;
 }
 
-static void look(TapedeckPacketSource *self) {
+static void look(TapedeckPacketSource *self, bool waits) {
     self->brought = 0;
     self->knows_arrivals = true;
-    g_main_context_iteration(self->context, TRUE);
+    g_main_context_iteration(self->context, waits);
     self->looked = CTapedeck_monotonic_nanoseconds();
     check_socket(self, self->looked);
     atomic_fetch_add_explicit(&self->looks, 1, memory_order_relaxed);
@@ -157,11 +168,39 @@ static void look(TapedeckPacketSource *self) {
     self->window_packets = 0;
 }
 
+// A round that brings nothing is no reason to wake the connection's own thread; the rate soon says whether media end.
+static bool may_share(TapedeckPacketSource *self) { return is_steady(self) && self->rate <= MAXIMUM_SHARED_RATE; }
+
+// A reader's thread. What is left over after an error is the streaming thread's, which deals with the error then.
+static bool take_turn(void *user) {
+    TapedeckPacketSource *self = user;
+    look(self, false);
+    GstFlowReturn flow = GST_FLOW_OK;
+    // The recorder is woken once for all of it.
+    CTapedeck_queue_hold_wake();
+    while (flow == GST_FLOW_OK && !g_queue_is_empty(&self->packets)) {
+        flow = gst_pad_push(GST_BASE_SRC_PAD(self), g_queue_pop_head(&self->packets));
+    }
+    CTapedeck_queue_release_wake();
+    return flow == GST_FLOW_OK && may_share(self);
+}
+
+// Sleeps while a reader does what is to be done, if one may.
+static void share(TapedeckPacketSource *self) {
+    if (self->place == NULL || !may_gather(self) || !may_share(self)) return;
+    CTapedeck_reader_share(self->place);
+    if (CTapedeck_reader_was_slow(self->place) && !atomic_exchange(&self->was_slow, true)) {
+        g_object_notify(G_OBJECT(self), "slow");
+    }
+}
+
 static GstFlowReturn create(GstPushSrc *source, GstBuffer **buffer) {
     TapedeckPacketSource *self = (TapedeckPacketSource *)source;
     while (g_queue_is_empty(&self->packets)) {
+        share(self);
+        if (!g_queue_is_empty(&self->packets)) break;
         if (!gather(self)) return GST_FLOW_FLUSHING;
-        look(self);
+        look(self, true);
     }
     *buffer = g_queue_pop_head(&self->packets);
     return GST_FLOW_OK;
@@ -172,6 +211,7 @@ static void interrupt(TapedeckPacketSource *self, bool is_interrupted) {
     self->is_interrupted = is_interrupted;
     g_cond_signal(&self->interruption);
     g_mutex_unlock(&self->lock);
+    if (self->place != NULL) CTapedeck_reader_interrupt(self->place, is_interrupted);
     g_main_context_wakeup(self->context);
 }
 
@@ -194,6 +234,11 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
         GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, (NULL), ("no agent, stream or component to read from"));
         return GST_STATE_CHANGE_FAILURE;
     }
+    // Before the streaming thread begins.
+    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && self->place == NULL &&
+        atomic_load(&self->gather_milliseconds) >= CTAPEDECK_ROUND_MILLISECONDS) {
+        self->place = CTapedeck_reader_place_new(take_turn, self);
+    }
     GstStateChangeReturn result =
         GST_ELEMENT_CLASS(tapedeck_packet_source_parent_class)->change_state(element, transition);
     if (result == GST_STATE_CHANGE_FAILURE) return result;
@@ -202,8 +247,9 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
             nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, take_packet, self);
             break;
         case GST_STATE_CHANGE_PAUSED_TO_READY:
-            // The streaming thread has ended: nobody is in take_packet.
+            // The streaming thread has ended, which waits for the end of a turn: nobody is in take_packet.
             nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, NULL, NULL);
+            g_clear_pointer(&self->place, CTapedeck_reader_place_free);
             g_queue_clear_full(&self->packets, drop_packet);
             g_clear_object(&self->socket);
             break;
@@ -254,6 +300,9 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
         case PROPERTY_PACKETS:
             g_value_set_uint64(value, atomic_load(&self->packets_read));
             break;
+        case PROPERTY_SLOW:
+            g_value_set_boolean(value, atomic_load(&self->was_slow));
+            break;
         default:
             G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
     }
@@ -261,6 +310,7 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
 
 static void finalize(GObject *object) {
     TapedeckPacketSource *self = (TapedeckPacketSource *)object;
+    g_clear_pointer(&self->place, CTapedeck_reader_place_free);
     g_clear_object(&self->agent);
     g_main_context_unref(self->context);
     g_cond_clear(&self->interruption);
@@ -309,6 +359,10 @@ static void tapedeck_packet_source_class_init(TapedeckPacketSourceClass *class) 
     g_object_class_install_property(
         object, PROPERTY_PACKETS,
         g_param_spec_uint64("packets", "Packets", "How many packets that brought", 0, G_MAXUINT64, 0, counter));
+    g_object_class_install_property(
+        object, PROPERTY_SLOW,
+        g_param_spec_boolean("slow", "Slow", "Whether it held up others that are read with it", FALSE,
+                             counter));
     gst_element_class_add_static_pad_template(element, &source_template);
     gst_element_class_set_static_metadata(element, "Packet source", "Source/Network",
                                           "Reads from an ICE agent, many packets at a time", "Tapedeck");

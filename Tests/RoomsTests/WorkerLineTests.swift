@@ -82,7 +82,16 @@ import Testing
         WorkerEvent.ready(protocolVersion: 1, processID: 7),
         .heartbeat(WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4)),
         .heartbeat(
-            WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4, objects: 5, allocatedBytes: 6)
+            WorkerVitals(
+                cpuSeconds: 1.5,
+                residentBytes: 2,
+                threads: 3,
+                descriptors: 4,
+                sharedConnections: 7,
+                slowConnections: 8,
+                objects: 5,
+                allocatedBytes: 6
+            )
         ),
         .joined(room: "a"), .notJoined(room: "a", reason: "full"), .left(room: "a", .ordered),
         .left(room: "a", .failed(message: "x", retriable: true)), .left(room: "a", .removed(message: "x")),

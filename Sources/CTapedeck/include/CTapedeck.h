@@ -16,6 +16,7 @@
 #include "CTapedeckMediaFile.h"
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckOutput.h"
+#include "CTapedeckReader.h"
 #include "CTapedeckRender.h"
 #include "CTapedeckReorder.h"
 #include "CTapedeckSend.h"

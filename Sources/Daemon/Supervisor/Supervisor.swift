@@ -429,6 +429,7 @@ extension WorkerMeasurement {
             threads: vitals.threads,
             descriptors: vitals.descriptors
         )
+        (self.sharedConnections, self.slowConnections) = (vitals.sharedConnections, vitals.slowConnections)
         self.objects = vitals.objects
         self.allocatedBytes = vitals.allocatedBytes
     }

@@ -395,7 +395,9 @@ public final class WebRTCBin: Sendable {
         case "queue":
             CTapedeck_shorten_receive_queue(added.pointer)
         case "nicesrc":
-            if self.gathersPackets { try? added.set("gather", "\(Self.gatherMilliseconds)") }
+            guard self.gathersPackets else { break }
+            try? added.set("gather", "\(Self.gatherMilliseconds)")
+            added.connect("notify::slow", handleState) { (_: Element) in onEvent(.heldUpOthers) }
         default:
             break
         }

@@ -18,6 +18,9 @@ public enum WebRTCEvent: Sendable {
     case streamAppeared(ReceivedStream)
     /// The peer sends from more sources than a connection may have; what comes of the others is dropped. Once.
     case sourcesExhausted
+    /// A look at what came held up other connections of this process, which are read by the same thread: this one is not
+    /// read with others for half a minute now, and whenever it happens again. Told once.
+    case heldUpOthers
 }
 
 /// State of the ICE transport (W3C WebRTC section 5.6.4).

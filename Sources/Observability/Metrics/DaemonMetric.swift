@@ -175,6 +175,16 @@ public enum DaemonMetric {
         help: "Open file descriptors of a worker.",
         [.worker]
     )
+    static let workerSharedConnections = gauge(
+        "worker_shared_connections",
+        help: "Peer connections of a worker whose packets one thread reads for several.",
+        [.worker]
+    )
+    static let workerSlowConnections = counter(
+        "worker_slow_connections_total",
+        help: "Peer connections of a worker that held up others; from zero again with each process.",
+        [.worker]
+    )
     static let workerObjects = gauge(
         "worker_gstreamer_objects",
         help: "GStreamer objects alive in a worker; missing but for `TAPEDECK_COUNT_OBJECTS=1`.",
@@ -221,8 +231,8 @@ public enum DaemonMetric {
         soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, exportQueue, exportDuration,
-        workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors, workerObjects,
-        workerAllocation,
+        workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,
+        workerSharedConnections, workerSlowConnections, workerObjects, workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,
         PrometheusRegistry.droppedDescription,
     ]

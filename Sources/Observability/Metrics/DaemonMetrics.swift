@@ -72,6 +72,8 @@ public final class DaemonMetrics: Sendable {
     private let workerCPU: CounterFamily
     private let workerMemory: GaugeFamily
     private let workerAllocation: GaugeFamily
+    private let workerSharedConnections: GaugeFamily
+    private let workerSlowConnections: CounterFamily
     private let workerObjects: GaugeFamily
     private let workerThreads: GaugeFamily
     private let workerDescriptors: GaugeFamily
@@ -129,6 +131,8 @@ public final class DaemonMetrics: Sendable {
         self.workerCPU = registry.counter(DaemonMetric.workerCPU)
         self.workerMemory = registry.gauge(DaemonMetric.workerMemory)
         self.workerAllocation = registry.gauge(DaemonMetric.workerAllocation)
+        self.workerSharedConnections = registry.gauge(DaemonMetric.workerSharedConnections)
+        self.workerSlowConnections = registry.counter(DaemonMetric.workerSlowConnections)
         self.workerObjects = registry.gauge(DaemonMetric.workerObjects)
         self.workerThreads = registry.gauge(DaemonMetric.workerThreads)
         self.workerDescriptors = registry.gauge(DaemonMetric.workerDescriptors)
@@ -315,6 +319,8 @@ public final class DaemonMetrics: Sendable {
         self.workerMemory.set(Double(measurement.residentBytes), worker)
         self.workerThreads.set(Double(measurement.threads), worker)
         self.workerDescriptors.set(Double(measurement.descriptors), worker)
+        self.workerSharedConnections.set(Double(measurement.sharedConnections), worker)
+        self.workerSlowConnections.set(total: Double(measurement.slowConnections), worker)
         if let objects = measurement.objects { self.workerObjects.set(Double(objects), worker) }
         if let bytes = measurement.allocatedBytes { self.workerAllocation.set(Double(bytes), worker) }
     }

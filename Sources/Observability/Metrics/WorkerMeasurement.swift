@@ -10,6 +10,10 @@ public struct WorkerMeasurement: Sendable, Hashable {
     public var threads: Int
     /// Open file descriptors.
     public var descriptors: Int
+    /// Connections whose sockets are read in turn with those of others.
+    public var sharedConnections = 0
+    /// Connections that held up others with that, since the process began.
+    public var slowConnections: UInt64 = 0
     /// GStreamer objects alive; `nil` where they are not counted.
     public var objects: Int?
     /// Bytes allocated and not freed; `nil` where they are not counted.

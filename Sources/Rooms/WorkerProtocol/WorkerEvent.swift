@@ -63,6 +63,10 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
     public var threads: Int
     /// Open file descriptors.
     public var descriptors: Int
+    /// Connections whose sockets are read in turn with those of others.
+    public var sharedConnections: Int
+    /// Connections that held up others with that, since the start.
+    public var slowConnections: UInt64
     /// GStreamer objects alive; `nil` where they are not counted, which is the usual case.
     public var objects: Int?
     /// Bytes that were allocated and not freed, as the C library counts them; `nil` as `objects` is.
@@ -74,6 +78,8 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         residentBytes: Int64,
         threads: Int,
         descriptors: Int,
+        sharedConnections: Int = 0,
+        slowConnections: UInt64 = 0,
         objects: Int? = nil,
         allocatedBytes: Int64? = nil
     ) {
@@ -81,6 +87,8 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         self.residentBytes = residentBytes
         self.threads = threads
         self.descriptors = descriptors
+        self.sharedConnections = sharedConnections
+        self.slowConnections = slowConnections
         self.objects = objects
         self.allocatedBytes = allocatedBytes
     }
