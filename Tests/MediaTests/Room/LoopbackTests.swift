@@ -151,6 +151,32 @@ struct LoopbackTests {
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
     }
 
+    /// Two rooms of a process; each ends while the other one's media flow, or after it.
+    @Test
+    func oneThreadReadsTheConnectionsOfAProcess() async throws {
+        let wereShared = Mutex(false)
+        let isDone: @Sendable (RecorderThread, RoomSession) -> Bool = { recorder, _ in
+            if CTapedeck_reader_counters().connections == 2 { wereShared.withLock { $0 = true } }
+            return wereShared.withLock { $0 } && recorder.status.tracks.count == 2
+                && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
+        }
+        async let first = self.record(cameraOffers: true, codec: .vp8, until: isDone)
+        async let second = self.record(cameraOffers: false, codec: .h264, until: isDone)
+        let results = try await [first, second]
+        defer { for result in results { try? FileManager.default.removeItem(atPath: result.storage) } }
+        #expect(wereShared.withLock { $0 })
+        for result in results {
+            #expect(result.recorder.status.tracks.count == 2)
+            #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 && $0.duration > .seconds(4) })
+            #expect(result.recorder.status.failure == nil)
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while CTapedeck_reader_counters().readers > 0, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(CTapedeck_reader_counters().readers == 0)
+    }
+
     @Test
     func refusesAForgedFingerprint() async throws {
         let forge: @Sendable (String) -> String = { sdp in
