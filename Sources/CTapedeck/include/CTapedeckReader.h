@@ -5,7 +5,7 @@
 //   a connection's own thread ──share──► sleeps, while ──► a reader takes its turn, one connection after the other,
 //                             ◄─────────────────────────   once a round; the watch gives everybody back if a turn hangs
 //
-// docs/decisions/0100 says what may wait in a turn, and why nobody else loses anything by it.
+// docs/decisions/0101 says what may wait in a turn, and why nobody else loses anything by it.
 
 #ifndef CTAPEDECK_READER_H
 #define CTAPEDECK_READER_H
