@@ -19,6 +19,7 @@ static const gint64 ALONE_MICROSECONDS = (gint64)CTAPEDECK_ALONE_SECONDS * 10000
 typedef struct Reader Reader;
 
 struct CTapedeckReaderPlace {
+    CTapedeckReaders *readers;
     CTapedeckTurn turn;
     void *user;
     // The connection's own thread waits for this.
@@ -39,6 +40,7 @@ struct CTapedeckReaderPlace {
 
 // One thread; all of it belongs to who holds the lock.
 struct Reader {
+    CTapedeckReaders *readers;
     Reader *next;
     CTapedeckReaderPlace *places[CTAPEDECK_READER_PLACES];
     unsigned count;
@@ -52,15 +54,17 @@ struct Reader {
     GCond changed;
 };
 
-// Held for moments, and never while somebody else's code runs.
-static GMutex lock;
-static Reader *readers;
-// Connections that might share.
-static unsigned candidates;
-// The watch runs while there are readers.
-static bool is_watched;
-static GCond watch_changed;
-static CTapedeckReaderCounters counters;
+struct CTapedeckReaders {
+    // Held for moments, and never while somebody else's code runs.
+    GMutex lock;
+    Reader *first;
+    // Connections that might share.
+    unsigned candidates;
+    // The watch runs while there are readers.
+    bool is_watched;
+    GCond watch_changed;
+    CTapedeckReaderCounters counters;
+};
 
 // The functions up to `run`: lock held.
 
@@ -75,7 +79,7 @@ static void leave(CTapedeckReaderPlace *place) {
     }
     place->reader = NULL;
     place->is_due = false;
-    counters.connections -= 1;
+    place->readers->counters.connections -= 1;
     g_cond_signal(&place->changed);
 }
 
@@ -90,7 +94,7 @@ static void rescue(Reader *reader) {
         CTapedeckReaderPlace *place = reader->places[index - 1];
         if (place == reader->in_turn) continue;
         leave(place);
-        counters.given_back += 1;
+        reader->readers->counters.given_back += 1;
     }
 }
 
@@ -106,21 +110,22 @@ static void take_turn(Reader *reader, CTapedeckReaderPlace *place) {
     place->is_in_turn = true;
     reader->in_turn = place;
     reader->turn_began = g_get_monotonic_time();
-    g_mutex_unlock(&lock);
+    CTapedeckReaders *readers = reader->readers;
+    g_mutex_unlock(&readers->lock);
     bool stays = place->turn(place->user);
-    g_mutex_lock(&lock);
+    g_mutex_lock(&readers->lock);
     gint64 now = g_get_monotonic_time();
     if (hangs(reader, now)) {
         // The watch looks now and then only.
         rescue(reader);
-        if (!place->was_slow) counters.slow += 1;
+        if (!place->was_slow) readers->counters.slow += 1;
         place->was_slow = true;
         place->alone_until = now + ALONE_MICROSECONDS;
         stays = false;
     }
     reader->in_turn = NULL;
     place->is_in_turn = false;
-    if (!stays || candidates < 2) leave(place);
+    if (!stays || readers->candidates < 2) leave(place);
     // Its own thread may have left meanwhile, and wait for the end of the turn. One that shares on sleeps on.
     if (place->reader == NULL) g_cond_signal(&place->changed);
 }
@@ -129,7 +134,7 @@ static void take_turns(Reader *reader) {
     for (unsigned index = 0; index < reader->count; index++) reader->places[index]->is_due = true;
     CTapedeckReaderPlace *place;
     while ((place = next_due(reader)) != NULL) take_turn(reader, place);
-    counters.rounds += 1;
+    reader->readers->counters.rounds += 1;
 }
 
 // CPU time of the calling thread: on a machine with too much to do another reader would wait as well.
@@ -155,51 +160,53 @@ static void adapt(Reader *reader, gint64 worked, gint64 took) {
 }
 
 static void forget(Reader *reader) {
-    Reader **link = &readers;
+    CTapedeckReaders *readers = reader->readers;
+    Reader **link = &readers->first;
     while (*link != reader) link = &(*link)->next;
     *link = reader->next;
-    counters.readers -= 1;
-    if (readers == NULL) g_cond_signal(&watch_changed);
+    readers->counters.readers -= 1;
+    if (readers->first == NULL) g_cond_signal(&readers->watch_changed);
     g_cond_clear(&reader->changed);
     g_free(reader);
 }
 
 static gpointer run(gpointer user) {
     Reader *reader = user;
-    g_mutex_lock(&lock);
-    while (candidates > 0) {
+    CTapedeckReaders *readers = reader->readers;
+    g_mutex_lock(&readers->lock);
+    while (readers->candidates > 0) {
         if (reader->count == 0) {
-            g_cond_wait(&reader->changed, &lock);
+            g_cond_wait(&reader->changed, &readers->lock);
             continue;
         }
         gint64 began = g_get_monotonic_time(), began_work = work_time();
         take_turns(reader);
         adapt(reader, work_time() - began_work, g_get_monotonic_time() - began);
         gint64 next = began + CTAPEDECK_ROUND_MILLISECONDS * 1000;
-        while (reader->count > 0 && g_cond_wait_until(&reader->changed, &lock, next)) {
+        while (reader->count > 0 && g_cond_wait_until(&reader->changed, &readers->lock, next)) {
         }
     }
     forget(reader);
-    g_mutex_unlock(&lock);
+    g_mutex_unlock(&readers->lock);
     return NULL;
 }
 
 static gpointer watch(gpointer user) {
-    (void)user;
-    g_mutex_lock(&lock);
-    while (readers != NULL) {
+    CTapedeckReaders *readers = user;
+    g_mutex_lock(&readers->lock);
+    while (readers->first != NULL) {
         gint64 now = g_get_monotonic_time();
-        for (Reader *reader = readers; reader != NULL; reader = reader->next) {
+        for (Reader *reader = readers->first; reader != NULL; reader = reader->next) {
             if (hangs(reader, now)) rescue(reader);
         }
-        if (counters.connections == 0) {
-            g_cond_wait(&watch_changed, &lock);
+        if (readers->counters.connections == 0) {
+            g_cond_wait(&readers->watch_changed, &readers->lock);
         } else {
-            g_cond_wait_until(&watch_changed, &lock, now + LONGEST_TURN_MICROSECONDS);
+            g_cond_wait_until(&readers->watch_changed, &readers->lock, now + LONGEST_TURN_MICROSECONDS);
         }
     }
-    is_watched = false;
-    g_mutex_unlock(&lock);
+    readers->is_watched = false;
+    g_mutex_unlock(&readers->lock);
     return NULL;
 }
 
@@ -210,81 +217,102 @@ static bool start(const char *name, GThreadFunc function, gpointer user) {
 }
 
 // Lock held. NULL if the system has no thread to spare.
-static Reader *reader_with_room(void) {
+static Reader *reader_with_room(CTapedeckReaders *readers) {
     gint64 now = g_get_monotonic_time();
-    for (Reader *reader = readers; reader != NULL; reader = reader->next) {
+    for (Reader *reader = readers->first; reader != NULL; reader = reader->next) {
         if (reader->count < reader->capacity && !hangs(reader, now)) return reader;
     }
-    if (!is_watched && !start("packet-watch", watch, NULL)) return NULL;
-    is_watched = true;
+    if (!readers->is_watched && !start("packet-watch", watch, readers)) return NULL;
+    readers->is_watched = true;
     Reader *reader = g_new0(Reader, 1);
+    reader->readers = readers;
     reader->capacity = CTAPEDECK_READER_PLACES;
     g_cond_init(&reader->changed);
-    reader->next = readers;
-    readers = reader;
-    counters.readers += 1;
+    reader->next = readers->first;
+    readers->first = reader;
+    readers->counters.readers += 1;
     if (start("packet-reader", run, reader)) return reader;
     forget(reader);
     return NULL;
 }
 
-CTapedeckReaderPlace *CTapedeck_reader_place_new(CTapedeckTurn turn, void *user) {
+CTapedeckReaders *CTapedeck_readers_new(void) {
+    CTapedeckReaders *readers = g_new0(CTapedeckReaders, 1);
+    g_mutex_init(&readers->lock);
+    g_cond_init(&readers->watch_changed);
+    return readers;
+}
+
+static gpointer make_readers(gpointer user) {
+    (void)user;
+    return CTapedeck_readers_new();
+}
+
+CTapedeckReaders *CTapedeck_readers_of_process(void) {
+    static GOnce once = G_ONCE_INIT;
+    return g_once(&once, make_readers, NULL);
+}
+
+CTapedeckReaderPlace *CTapedeck_reader_place_new(CTapedeckReaders *readers, CTapedeckTurn turn, void *user) {
     CTapedeckReaderPlace *place = g_new0(CTapedeckReaderPlace, 1);
+    place->readers = readers;
     place->turn = turn;
     place->user = user;
     g_cond_init(&place->changed);
-    g_mutex_lock(&lock);
-    candidates += 1;
-    g_mutex_unlock(&lock);
+    g_mutex_lock(&readers->lock);
+    readers->candidates += 1;
+    g_mutex_unlock(&readers->lock);
     return place;
 }
 
 void CTapedeck_reader_place_free(CTapedeckReaderPlace *place) {
-    g_mutex_lock(&lock);
-    candidates -= 1;
-    for (Reader *reader = readers; candidates == 0 && reader != NULL; reader = reader->next) {
+    CTapedeckReaders *readers = place->readers;
+    g_mutex_lock(&readers->lock);
+    readers->candidates -= 1;
+    for (Reader *reader = readers->first; readers->candidates == 0 && reader != NULL; reader = reader->next) {
         g_cond_signal(&reader->changed);
     }
-    g_mutex_unlock(&lock);
+    g_mutex_unlock(&readers->lock);
     g_cond_clear(&place->changed);
     g_free(place);
 }
 
 void CTapedeck_reader_share(CTapedeckReaderPlace *place) {
-    g_mutex_lock(&lock);
-    bool may_share = !place->is_interrupted && candidates >= 2 && g_get_monotonic_time() >= place->alone_until;
-    Reader *reader = may_share ? reader_with_room() : NULL;
+    CTapedeckReaders *readers = place->readers;
+    g_mutex_lock(&readers->lock);
+    bool may_share = !place->is_interrupted && readers->candidates >= 2 && g_get_monotonic_time() >= place->alone_until;
+    Reader *reader = may_share ? reader_with_room(readers) : NULL;
     if (reader != NULL) {
         place->reader = reader;
         reader->places[reader->count] = place;
         reader->count += 1;
-        counters.connections += 1;
+        readers->counters.connections += 1;
         if (reader->count == 1) g_cond_signal(&reader->changed);
-        if (counters.connections == 1) g_cond_signal(&watch_changed);
-        while (place->reader != NULL && !place->is_interrupted) g_cond_wait(&place->changed, &lock);
+        if (readers->counters.connections == 1) g_cond_signal(&readers->watch_changed);
+        while (place->reader != NULL && !place->is_interrupted) g_cond_wait(&place->changed, &readers->lock);
         leave(place);
-        while (place->is_in_turn) g_cond_wait(&place->changed, &lock);
+        while (place->is_in_turn) g_cond_wait(&place->changed, &readers->lock);
     }
-    g_mutex_unlock(&lock);
+    g_mutex_unlock(&readers->lock);
 }
 
 bool CTapedeck_reader_was_slow(CTapedeckReaderPlace *place) {
-    g_mutex_lock(&lock);
+    g_mutex_lock(&place->readers->lock);
     bool was_slow = place->was_slow;
-    g_mutex_unlock(&lock);
+    g_mutex_unlock(&place->readers->lock);
     return was_slow;
 }
 
 void CTapedeck_reader_interrupt(CTapedeckReaderPlace *place, bool is_interrupted) {
-    g_mutex_lock(&lock);
+    g_mutex_lock(&place->readers->lock);
     place->is_interrupted = is_interrupted;
     g_cond_signal(&place->changed);
-    g_mutex_unlock(&lock);
+    g_mutex_unlock(&place->readers->lock);
 }
 
-CTapedeckReaderCounters CTapedeck_reader_counters(void) {
-    g_mutex_lock(&lock);
-    CTapedeckReaderCounters result = counters;
-    g_mutex_unlock(&lock);
+CTapedeckReaderCounters CTapedeck_reader_counters(CTapedeckReaders *readers) {
+    g_mutex_lock(&readers->lock);
+    CTapedeckReaderCounters result = readers->counters;
+    g_mutex_unlock(&readers->lock);
     return result;
 }

