@@ -32,6 +32,8 @@ public struct FFmpeg: Sendable {
     public let version: String
 
     private static let longestLine = 16 * 1024
+    /// From here on exit codes are those of who starts it, and of signals: `nice` as shells.
+    private static let firstShellCode: Int32 = 126
     /// A still picture of an idle screen is frozen too; less than this is a hiccup.
     private static let pictureFilter = "freezedetect=n=-60dB:d=2,blackdetect=d=1:pic_th=0.98:pix_th=0.10"
     private static let soundFilter = "silencedetect=n=-60dB:d=2"
@@ -118,7 +120,9 @@ public struct FFmpeg: Sendable {
         }
     }
 
-    /// Runs to its end or to the limit; nonzero exit codes are no failure: the log says what it was.
+    /// Runs to its end or to the limit; what ffmpeg ends with is no failure, for the log says what it was.
+    ///
+    /// Who ends it from outside leaves a log that breaks off, and what was not read would count as read.
     private static func status(
         _ command: [String],
         limit: Duration,
@@ -128,7 +132,7 @@ public struct FFmpeg: Sendable {
         return try await withThrowingTaskGroup(of: Result<Void, Failure>.self) { group in
             group.addTask {
                 do {
-                    _ = try await Subprocess.run(
+                    let result = try await Subprocess.run(
                         .name("nice"),
                         arguments: Arguments(command),
                         input: .none,
@@ -140,7 +144,11 @@ public struct FFmpeg: Sendable {
                         )
                         for try await line in strings { lines.yield(line) }
                     }
-                    return .success(())
+                    switch result.terminationStatus {
+                    case .exited(let code) where code < Self.firstShellCode: return .success(())
+                    case .exited(let code): return .failure(.failed("exit code \(code)"))
+                    case .signaled(let signal): return .failure(.failed("signal \(signal) ended it"))
+                    }
                 } catch {
                     return .failure(.failed("\(error)"))
                 }

@@ -11,7 +11,12 @@ enum Output {
 
     /// Text may quote names that come from anybody: what could steer a terminal is shown as `?`.
     static func message(_ text: String) {
-        FileHandle.standardError.write(Data((Self.harmless(text) + "\n").utf8))
+        Self.writeToStandardError(Self.harmless(text) + "\n")
+    }
+
+    /// Who reads messages may have gone, as `2>&1 | head` does: what there is to do is done all the same.
+    fileprivate static func writeToStandardError(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
     /// Text without what could steer a terminal, or turn its direction; lines and tabs stay.
@@ -43,7 +48,7 @@ struct LiveLines {
         guard Output.errorsGoToTerminal else { return }
         let up = self.drawn > 0 ? "\u{1B}[\(self.drawn)A" : ""
         let text = lines.map { "\u{1B}[2K\($0)\n" }.joined()
-        FileHandle.standardError.write(Data((up + text).utf8))
+        Output.writeToStandardError(up + text)
         self.drawn = lines.count
     }
 }

@@ -37,13 +37,25 @@ struct VerifyCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
+            let ffmpeg = self.decode ? try await FFmpeg() : nil
             var (certificate, path) = try self.certificate()
-            if self.decode { try await FFmpeg().examine(&certificate, path: path) }
+            var failure: FFmpeg.Failure?
+            if let ffmpeg {
+                do {
+                    var decoded = certificate
+                    try await ffmpeg.examine(&decoded, path: path)
+                    certificate = decoded
+                } catch let reason as FFmpeg.Failure {
+                    // What is told without it is told all the same.
+                    failure = reason
+                }
+            }
             if self.common.json {
                 try Output.json(certificate)
             } else {
                 Output.result(String(certificate.text.dropLast()))
             }
+            if let failure { throw failure }
             guard certificate.verdict != .damaged else {
                 let damage = certificate.findings(.damage)
                 let first = damage.first.map { "\($0.file.map { "\($0): " } ?? "")\($0.text)" } ?? ""

@@ -3,6 +3,7 @@
 
 import contextlib
 import http.server
+import os
 import signal
 import socket
 import subprocess
@@ -57,6 +58,16 @@ def test_wrong_usage_is_2(stage, arguments):
     process = stage.run_tapedeck(*arguments)
     assert process.exit_code == 2, process.story()
     assert len(process.messages.strip()) > 10, process.story()
+
+
+def test_nobody_has_to_read_the_message(stage):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        run = subprocess.run([stage.tapedeck_path, "export", "/nonexistent/recording"], stderr=writing, timeout=60)
+    finally:
+        os.close(writing)
+    assert run.returncode == 2
 
 
 @pytest.mark.parametrize("arguments", [(), ("record",), ("camera",), ("probe",), ("serve",), ("export",), ("demo",)])

@@ -2,6 +2,7 @@
 """`tapedeck verify`: what a recording is worth, its hashes held against sha256sum, its media against ffmpeg."""
 
 import json
+import os
 import subprocess
 
 import media
@@ -63,6 +64,22 @@ def test_a_recording_is_certified(stage):
     assert "decoding" not in broken["tracks"][0]
     run, alone = verify(stage, track)
     assert run.exit_code == 5 and alone["findings"][0]["kind"] == "file-changed", run.story()
+
+
+def test_a_decoder_that_is_ended_has_decoded_nothing(stage):
+    path = stage.folder / "made.mkv"
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=440:r=48000:d=2", "-c:a", "libopus",
+                    path], check=True)
+    folder = stage.folder / "bin"
+    folder.mkdir()
+    program = folder / "ffmpeg"
+    program.write_text("#!/bin/sh\ncase $1 in -version) echo ffmpeg version 1;; *) kill -9 $$;; esac\n")
+    program.chmod(0o755)
+    run = subprocess.run([stage.tapedeck_path, "verify", path, "--decode", "--json"], capture_output=True, text=True,
+                         timeout=LIMIT, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    assert run.returncode == 2 and "signal 9 ended it" in run.stderr, run
+    certificate = json.loads(run.stdout)
+    assert "decoder" not in certificate and "decoding" not in certificate["tracks"][0], certificate
 
 
 def test_black_frozen_and_silent_stretches_are_told(stage):

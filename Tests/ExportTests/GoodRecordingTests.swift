@@ -172,6 +172,21 @@ import Timeline
             #expect(certificate.verdict == .complete && certificate.findings.isEmpty, "\(certificate.findings)")
             #expect(certificate.recording == "0123456789abcdef")
         }
+        // An export that is no Matroska is known by its hash.
+        for file in ["call-grid.mp4", "call-audio.opus", "call-audio.wav", "call.otio"] {
+            let path = recording.folder.path + "/" + file
+            try Data(file.utf8).write(to: URL(filePath: path))
+            let made = try FileExamination.certificate(file: path)
+            #expect(made.findings.map(\.kind).contains(.noManifest))
+            var manifest = try #require(try Manifest.read(recording.folder))
+            manifest.files?.append(try #require(made.files.first))
+            try manifest.write(recording.folder)
+            let known = try FileExamination.certificate(file: path)
+            #expect(known.verdict == .complete && known.findings.isEmpty, "\(known.findings)")
+            try recording.change(file) { $0.dropLast(1) }
+            let changed = try FileExamination.certificate(file: path)
+            #expect(changed.findings(.damage).map(\.kind) == [.fileChanged])
+        }
         try recording.change("call.mkv") { $0.dropLast(5) }
         let cut = try FileExamination.certificate(file: recording.folder.path + "/call.mkv")
         #expect(cut.findings(.damage).map(\.kind).contains(.fileChanged))
