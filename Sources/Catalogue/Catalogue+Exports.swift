@@ -51,6 +51,33 @@ extension Catalogue {
         }
     }
 
+    /// Recordings of which an export that was wanted was not made.
+    ///
+    /// It failed for good, and none of its layout was made of the whole recording; or nobody has ordered it yet. Exports of
+    /// a part, and those for a player on a page, do not count.
+    public func unexportedRecordings() async throws -> Set<RecordingID> {
+        try await self.read { database in
+            let ids = try String.fetchAll(
+                database,
+                sql: """
+                    SELECT recording FROM exports AS failed
+                    WHERE state = 'failed' AND layout <> 'browser'
+                        AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL
+                        AND NOT EXISTS (
+                            SELECT 1 FROM exports AS made
+                            WHERE made.recording = failed.recording AND made.layout = failed.layout
+                                AND made.state = 'done' AND made.participant IS NULL
+                                AND made.from_seconds IS NULL AND made.to_seconds IS NULL
+                        )
+                    UNION
+                    SELECT recording FROM to_export
+                    WHERE NOT EXISTS (SELECT 1 FROM exports WHERE exports.recording = to_export.recording)
+                    """
+            )
+            return Set(ids.compactMap { RecordingID(rawValue: $0) })
+        }
+    }
+
     /// Queues again what ran when the daemon ended; returns how many.
     @discardableResult
     public func requeueInterruptedExports() async throws -> Int {
@@ -62,8 +89,7 @@ extension Catalogue {
         }
     }
 
-    /// Recordings that a rebuild took over as finished and that have no export, oldest first, without participants and
-    /// tracks.
+    /// Recordings that were taken over as finished and that have no export, oldest first, without participants and tracks.
     public func recordingsToExport() async throws -> [RecordingEntry] {
         try await self.write { database in
             try database.execute(
@@ -71,7 +97,10 @@ extension Catalogue {
             )
             return try Row.fetchAll(
                 database,
-                sql: "SELECT recordings.* FROM recordings JOIN to_export ON id = recording ORDER BY position"
+                sql: """
+                    SELECT recordings.* FROM recordings JOIN to_export ON id = recording
+                    WHERE state = 'finished' ORDER BY position
+                    """
             ).map(RecordingEntry.init)
         }
     }
@@ -81,6 +110,17 @@ extension Catalogue {
         try await self.write { database in
             try database.execute(sql: "DELETE FROM to_export WHERE recording = ?", arguments: [recording.rawValue])
         }
+    }
+
+    /// Notes that a recording, finished by now, has no export yet; nothing happens if it has one.
+    static func wantExports(of recording: RecordingID, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT OR IGNORE INTO to_export (recording)
+                SELECT :id WHERE NOT EXISTS (SELECT 1 FROM exports WHERE recording = :id)
+                """,
+            arguments: ["id": recording.rawValue]
+        )
     }
 
     /// Notes the exports that a manifest knows and the catalogue does not.

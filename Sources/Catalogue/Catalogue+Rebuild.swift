@@ -107,10 +107,7 @@ extension Catalogue {
                 try Self.save(RecordingEntry(summary, storage: storage), database)
                 try Self.saveExports(of: summary, database)
                 guard summary.isFinished, known[summary.folder.id] != .finished else { continue }
-                try database.execute(
-                    sql: "INSERT OR IGNORE INTO to_export (recording) VALUES (?)",
-                    arguments: [summary.folder.id.rawValue]
-                )
+                try Self.wantExports(of: summary.folder.id, database)
             }
         }
     }

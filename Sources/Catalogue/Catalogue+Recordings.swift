@@ -16,14 +16,22 @@ extension Catalogue {
 
     /// Takes what a recording's folder tells, as when its worker has closed it or an export is done.
     ///
-    /// Reads files; returns what is known then. Throws `StorageError` if the folder cannot be read.
+    /// Reads files; returns what is known then. One that is found finished, and was not before, is told of by
+    /// `recordingsToExport()` until it has an export. Throws `StorageError` if the folder cannot be read.
     @discardableResult
     public func refresh(_ folder: RecordingFolder) async throws -> RecordingEntry {
         let summary = try self.summaries.read(folder)
         let entry = RecordingEntry(summary, storage: self.storage)
         try await self.write { database in
+            let known = try String.fetchOne(
+                database,
+                sql: "SELECT state FROM recordings WHERE id = ?",
+                arguments: [entry.id.rawValue]
+            )
             try Self.save(entry, database)
             try Self.saveExports(of: summary, database)
+            guard entry.state == .finished, known != RecordingEntry.State.finished.rawValue else { return }
+            try Self.wantExports(of: entry.id, database)
         }
         return entry
     }

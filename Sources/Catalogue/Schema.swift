@@ -20,7 +20,7 @@ enum Schema {
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN due_ns INTEGER")
         }
         migrator.registerMigration("4 recordings to export") {
-            // Those that a rebuild took over as finished: nobody has ordered their exports yet.
+            // Those that were found finished: nobody has ordered their exports yet.
             try $0.execute(
                 sql: """
                     CREATE TABLE to_export (
@@ -28,6 +28,9 @@ enum Schema {
                     ) WITHOUT ROWID
                     """
             )
+        }
+        migrator.registerMigration("5 failed exports") {
+            try $0.execute(sql: "CREATE INDEX exports_failed ON exports (recording) WHERE state = 'failed'")
         }
         return migrator
     }

@@ -52,6 +52,18 @@ extension RecordingFolder {
         return files.sorted { $0.name < $1.name }
     }
 
+    /// Throws what stands in the way of reading the names of its files, its manifest and its journal; either may be missing.
+    public func requireReadable() throws(StorageError) {
+        let files = try self.files()
+        if files.contains(where: { $0.name == "manifest.json" }) { _ = try Manifest.read(self) }
+        guard files.contains(where: { $0.name == "journal.jsonl" }) else { return }
+        do {
+            _ = try File(self.journalPath, .read).read(offset: 0, count: 1)
+        } catch {
+            throw StorageError(error, reading: self.journalPath)
+        }
+    }
+
     /// The path of a file that `files()` lists; throws `notFound` for any other name.
     ///
     /// The name may come from anybody. It is looked up component by component without following links, so that no name

@@ -18,6 +18,8 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var isFinished: Bool
         /// Whether an export of it waits or runs.
         public var isBeingExported: Bool
+        /// Whether an export of it that was wanted was not made: it failed for good, or nobody could order it.
+        public var isUnexported: Bool
         /// Whether its folder can be read; what cannot be read is left to a person.
         public var isReadable: Bool
 
@@ -28,6 +30,7 @@ public struct RetentionPolicy: Sendable, Hashable {
             bytes: Int64,
             isFinished: Bool,
             isBeingExported: Bool = false,
+            isUnexported: Bool = false,
             isReadable: Bool = true
         ) {
             self.id = id
@@ -35,10 +38,16 @@ public struct RetentionPolicy: Sendable, Hashable {
             self.bytes = bytes
             self.isFinished = isFinished
             self.isBeingExported = isBeingExported
+            self.isUnexported = isUnexported
             self.isReadable = isReadable
         }
 
-        fileprivate var isDeletable: Bool { self.isFinished && !self.isBeingExported && self.isReadable }
+        fileprivate var isInUse: Bool { !self.isFinished || self.isBeingExported }
+
+        fileprivate var obstacle: Obstacle? {
+            if !self.isReadable { return .unreadable }
+            return self.isUnexported ? .unexported : nil
+        }
     }
 
     /// Why a recording is deleted.
@@ -57,6 +66,30 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var reason: Reason
     }
 
+    /// What keeps a recording until a person has looked at it.
+    public enum Obstacle: String, Sendable, Hashable, CaseIterable {
+        /// An export of it that was wanted was not made.
+        case unexported
+        /// Its folder cannot be read.
+        case unreadable
+    }
+
+    /// A recording that would have been deleted but for what keeps it.
+    public struct HeldBack: Sendable, Hashable {
+        /// The recording's id.
+        public var id: RecordingID
+        /// What keeps it.
+        public var obstacle: Obstacle
+    }
+
+    /// What becomes of recordings; of those that are not named nothing.
+    public struct Decision: Sendable, Hashable {
+        /// The recordings to delete, oldest first.
+        public var deletions: [Deletion] = []
+        /// Those whose time has come and that are kept all the same, oldest first.
+        public var heldBack: [HeldBack] = []
+    }
+
     /// How long a recording is kept after its end; `nil` for ever.
     public var keep: Duration?
     /// Bytes that all recordings may have together; `nil` without bound.
@@ -68,16 +101,16 @@ public struct RetentionPolicy: Sendable, Hashable {
         self.keepBytes = keepBytes
     }
 
-    /// Which of the candidates are deleted, oldest first.
+    /// Which of the candidates are deleted, and which only a person may delete.
     ///
     /// - Parameters:
     ///   - candidates: The recordings, or the oldest of them, in any order.
     ///   - totalBytes: Bytes of all recordings, also of those that may not be deleted: they take room as well.
     ///   - now: The present; a recording that ended after it, by a clock that was wrong, is not too old.
-    public func deletions(among candidates: [Candidate], totalBytes: Int64, now: UTCTime) -> [Deletion] {
+    public func decision(on candidates: [Candidate], totalBytes: Int64, now: UTCTime) -> Decision {
         var remaining = totalBytes
-        var deletions: [Deletion] = []
-        let oldestFirst = candidates.filter(\.isDeletable).sorted {
+        var decision = Decision()
+        let oldestFirst = candidates.filter { !$0.isInUse }.sorted {
             ($0.end, $0.id.rawValue) < ($1.end, $1.id.rawValue)
         }
         for candidate in oldestFirst {
@@ -89,10 +122,14 @@ public struct RetentionPolicy: Sendable, Hashable {
             } else {
                 continue
             }
+            if let obstacle = candidate.obstacle {
+                decision.heldBack.append(HeldBack(id: candidate.id, obstacle: obstacle))
+                continue
+            }
             remaining = remaining.subtractingReportingOverflow(max(0, candidate.bytes)).partialValue
-            deletions.append(Deletion(id: candidate.id, reason: reason))
+            decision.deletions.append(Deletion(id: candidate.id, reason: reason))
         }
-        return deletions
+        return decision
     }
 
     private static func age(of candidate: Candidate, now: UTCTime) -> Duration {

@@ -88,6 +88,47 @@ import Testing
         #expect(try await self.catalogue.pendingExports().count == 200)
     }
 
+    /// What becomes of the exports of one layout, and whether the recording then has one to make.
+    static let fates: [([ExportEntry.State], Bool)] = [
+        ([], false), ([.queued], false), ([.running], false), ([.done], false), ([.failed], true),
+        ([.failed, .failed], true), ([.failed, .queued], true), ([.failed, .done], false), ([.done, .failed], false),
+    ]
+
+    @Test(arguments: Self.fates)
+    func tellsWhatWasNeverExported(states: [ExportEntry.State], isUnexported: Bool) async throws {
+        for state in states {
+            var export = self.export()
+            export.state = state
+            try await self.catalogue.save(export)
+        }
+        let expected: Set<RecordingID> = isUnexported ? [self.recording.id] : []
+        #expect(try await self.catalogue.unexportedRecordings() == expected)
+        // Another layout is no substitute.
+        var grid = self.export(layout: "grid")
+        grid.state = .done
+        try await self.catalogue.save(grid)
+        #expect(try await self.catalogue.unexportedRecordings() == expected)
+    }
+
+    @Test func aPartThatFailedIsNoRecordingThatWasNotExported() async throws {
+        var parts = [self.export(), self.export(), self.export(), self.export(layout: "browser")]
+        parts[0].participant = "alice"
+        parts[1].from = 1
+        parts[2].to = 2
+        for var part in parts {
+            part.state = .failed
+            try await self.catalogue.save(part)
+        }
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
+        var whole = self.export()
+        whole.state = .failed
+        try await self.catalogue.save(whole)
+        var part = self.export()
+        (part.participant, part.state) = ("alice", .done)
+        try await self.catalogue.save(part)
+        #expect(try await self.catalogue.unexportedRecordings() == Set([self.recording.id]))
+    }
+
     @Test func savingTheRecordingAgainKeepsItsExports() async throws {
         let export = self.export()
         try await self.catalogue.save(export)

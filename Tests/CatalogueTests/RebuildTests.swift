@@ -170,4 +170,19 @@ import Timeline
         try folder.delete()
         await #expect(throws: StorageError.self) { try await self.catalogue.refresh(folder) }
     }
+
+    @Test func whatIsFoundFinishedIsUnexportedUntilItIsOrdered() async throws {
+        let exported = try self.makeRecording(1)
+        let bare = try self.makeRecording(2)
+        var manifest = try #require(try Manifest.read(bare))
+        manifest.exports = []
+        try manifest.write(bare)
+        let goesOn = try self.makeRecording(3, isFinished: false)
+        for folder in [exported, bare, goesOn] { try await self.catalogue.refresh(folder) }
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [bare.id])
+        #expect(try await self.catalogue.unexportedRecordings() == [bare.id])
+        try await self.catalogue.exportsOrdered(of: bare.id)
+        try await self.catalogue.refresh(bare)
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
+    }
 }

@@ -20,7 +20,7 @@ final class DaemonBench: Sendable {
     let bus: EventBus
     /// Everything that was published.
     let events: AsyncStream<DaemonEvent>
-    private let metrics = DaemonMetrics(registry: PrometheusRegistry(), version: "test", startTime: 0)
+    let metrics = DaemonMetrics(registry: PrometheusRegistry(), version: "test", startTime: 0)
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     init() throws {
@@ -43,7 +43,12 @@ final class DaemonBench: Sendable {
     }
 
     /// A store whose exports run a script; repairs do nothing, and are noted in the file `repairs`.
-    func store(exports script: String = "exit 0", exportJobs: Int = 1) throws -> RecordingStore {
+    func store(
+        exports script: String = "exit 0",
+        exportJobs: Int = 1,
+        roomOrders: [String: [ExportSpec]] = [:],
+        logger: Logger? = nil
+    ) throws -> RecordingStore {
         let text = """
             if [ "$1" = repair ]; then echo "$@" >> \(self.storage)/repairs; exit 0; fi
             \(script)
@@ -57,11 +62,11 @@ final class DaemonBench: Sendable {
                 environment: ChildEnvironment(values: NotedValueSource())
             ),
             exportJobs: exportJobs,
-            roomOrders: [:],
+            roomOrders: roomOrders,
             shutdownLimit: .seconds(1),
             bus: self.bus,
             metrics: self.metrics,
-            logger: self.logger
+            logger: logger ?? self.logger
         )
     }
 

@@ -269,6 +269,53 @@ def test_shutdown_finishes_exports_and_leaves(stage):
     assert again.exit_code == 0 and "closed" not in again.output, again.story()
 
 
+def test_retention_deletes_what_is_exported_and_keeps_what_is_not(stage):
+    """MP4 does not take the camera's VP8, so that the export of one room fails for good."""
+    server = stage.room_server(5)
+    records = {"failing": {"container": "mp4"}, "bare": {"export": []}, "exported": {}}
+    daemon = Daemon(stage, {name: room(server, name, record={"empty_after": "1s", **record})
+                            for name, record in records.items()})
+    states = {"failing": ["failed"], "bare": [], "exported": ["done"]}
+    found = {}
+    # The one that is to stay is the oldest, and so the first that retention looks at.
+    for name, expected in states.items():
+        daemon.wait_for_phase(name, "joined")
+        peer = camera(stage, server, name, CALL)
+        daemon.wait_for_recording(name)
+        folder, = (daemon.storage / "recordings" / name).iterdir()
+        # Larger alone than what is kept.
+        (folder / "padding.bin").write_bytes(bytes(2_000_000))
+        peer.end()
+
+        def is_over(name=name, expected=expected):
+            recording, = [recording for recording in daemon.recordings() if recording["room"] == name]
+            exports = daemon.get(f"/v1/recordings/{recording['id']}/exports")["exports"]
+            is_there = recording["state"] == "finished" and recording["bytes"] > 2_000_000
+            return recording if is_there and [export["state"] for export in exports] == expected else None
+        found[name] = folder, daemon.wait_for(f"the end of {name}", is_over)["id"]
+    assert all(folder.exists() for folder, _ in found.values())
+
+    def keep_little():
+        daemon.sections["storage"]["keep_bytes"] = "1MB"
+        daemon.write({})
+    daemon.restart(keep_little)
+    folder, recording = found["failing"]
+    daemon.wait_for("the end of the others", lambda: [each["id"] for each in daemon.recordings()] == [recording])
+    assert [name for name, (each, _) in found.items() if each.exists()] == ["failing"], daemon.process.story()
+    line, = daemon.wait_for("the line about it", lambda: daemon.log("retention keeps a recording"))
+    assert recording in line, line
+    # Once somebody has exported it, it is like any other.
+    daemon.post(f"/v1/recordings/{recording}/exports", {})
+
+    def is_exported():
+        status, _, answer = daemon.request("GET", f"/v1/recordings/{recording}/exports")
+        # Retention may have come in between.
+        return status == 404 or b'"done"' in answer
+    daemon.wait_for("the export", is_exported)
+    daemon.restart()
+    daemon.wait_for("the end of the last", lambda: not daemon.recordings() and not folder.exists())
+
+
 def test_on_demand_rooms_pause_resume_stop(stage):
     server = stage.room_server(5)
     daemon = Daemon(stage, {"meeting": room(server, "one", join="on-demand")})

@@ -175,6 +175,7 @@ import Testing
         self.metrics.firstUnit(kind: "video", after: 0.35, parts: [.answer: 0.05, .file: 0.3])
         self.metrics.firstFrame(afterJoin: 1.25)
         self.metrics.storage(freeBytes: 1 << 40, secondsUntilFull: 3600)
+        self.metrics.heldBack(recordings: 3)
         self.metrics.exportQueue(length: 2)
         self.metrics.exportEnded(.done, after: .seconds(20))
         self.metrics.workers(8)
@@ -203,7 +204,7 @@ import Testing
             ("first_unit_wait_part_seconds_count{kind=\"audio\",part=\"ice\"}", "0"),
             ("join_to_first_frame_seconds_bucket{le=\"1\"}", "0"),
             ("join_to_first_frame_seconds_bucket{le=\"1.5\"}", "1"), ("storage_free_bytes", "1099511627776"),
-            ("storage_full_in_seconds", "3600"), ("export_queue_length", "2"),
+            ("storage_full_in_seconds", "3600"), ("storage_held_back_recordings", "3"), ("export_queue_length", "2"),
             ("export_duration_seconds_sum{result=\"done\"}", "20"), ("workers", "8"),
             ("worker_cpu_seconds_total{worker=\"standup\"}", "0.5"),
             ("worker_resident_bytes{worker=\"standup\"}", "50000000"), ("worker_threads{worker=\"standup\"}", "20"),

@@ -69,6 +69,7 @@ import Timeline
         #expect(summary.participants.first?.name == "Bob")
         #expect(summary.tracks.map(\.units) == [8] && summary.tracks.map(\.bytes) == [99])
         #expect(summary.bytes > 0)
+        try self.folder.requireReadable()
     }
 
     @Test func aCutJournalReachesToItsLastRecord() throws {
@@ -120,12 +121,14 @@ import Timeline
     func saysThatAManifestIsDamaged(text: String) throws {
         try Data(text.utf8).write(to: URL(filePath: self.folder.manifestPath))
         #expect { try RecordingSummary.read(self.folder) } throws: { ($0 as? StorageError)?.code == .invalid }
+        #expect { try self.folder.requireReadable() } throws: { ($0 as? StorageError)?.code == .invalid }
     }
 
     @Test func opensNeitherPipesNorLinks() throws {
         #expect(mkfifo(self.folder.manifestPath, 0o600) == 0)
         #expect(symlink("/dev/zero", self.folder.journalPath) == 0)
         #expect(try RecordingSummary.read(self.folder).verdict == nil)
+        try self.folder.requireReadable()
     }
 
     @Test func aFolderNamedAfterNoDayIsRefused() throws {

@@ -23,7 +23,7 @@ import Testing
         totalBytes: Int64? = nil
     ) -> [RecordingID: RetentionPolicy.Reason] {
         let total = totalBytes ?? candidates.reduce(0) { $0 + $1.bytes }
-        let deletions = policy.deletions(among: candidates, totalBytes: total, now: Self.now)
+        let deletions = policy.decision(on: candidates, totalBytes: total, now: Self.now).deletions
         return Dictionary(uniqueKeysWithValues: deletions.map { ($0.id, $0.reason) })
     }
 
@@ -33,11 +33,11 @@ import Testing
 
     @Test func deletesByAgeOldestFirst() {
         let candidates = [2, 40, 30, 31].map { Self.candidate(daysAgo: $0) }
-        let deletions = RetentionPolicy(keep: .seconds(30 * 86_400)).deletions(
-            among: candidates,
+        let deletions = RetentionPolicy(keep: .seconds(30 * 86_400)).decision(
+            on: candidates,
             totalBytes: 40,
             now: Self.now
-        )
+        ).deletions
         #expect(deletions.map(\.id) == [candidates[1].id, candidates[3].id])
         #expect(deletions.allSatisfy { $0.reason == .age })
     }
@@ -57,21 +57,54 @@ import Testing
 
     /// What keeps a recording from being deleted.
     enum Protection: CaseIterable {
-        case goesOn, isBeingExported, isUnreadable
+        case goesOn, isBeingExported, isUnexported, isUnreadable
     }
 
     @Test(arguments: Protection.allCases)
-    func neverDeletesWhatIsInUseOrUnreadable(protection: Protection) {
+    func neverDeletesWhatIsInUseUnexportedOrUnreadable(protection: Protection) {
         var protected = Self.candidate(daysAgo: 400, bytes: 1000)
         switch protection {
         case .goesOn: protected.isFinished = false
         case .isBeingExported: protected.isBeingExported = true
+        case .isUnexported: protected.isUnexported = true
         case .isUnreadable: protected.isReadable = false
         }
         let other = Self.candidate(daysAgo: 1, bytes: 10)
         let policy = RetentionPolicy(keep: .seconds(30 * 86_400), keepBytes: 500)
         // Its bytes count all the same, so that the other one goes.
         #expect(self.reasons(policy, [protected, other]) == [other.id: .size])
+    }
+
+    /// By the two ways in which a recording's time comes.
+    private static let policies = [RetentionPolicy(keep: .seconds(30 * 86_400)), RetentionPolicy(keepBytes: 0)]
+
+    @Test(arguments: Self.policies)
+    func namesWhatItLeavesToAPerson(policy: RetentionPolicy) {
+        var unexported = Self.candidate(daysAgo: 400)
+        unexported.isUnexported = true
+        var unreadable = Self.candidate(daysAgo: 300)
+        (unreadable.isReadable, unreadable.isUnexported) = (false, true)
+        var queued = Self.candidate(daysAgo: 500)
+        (queued.isUnexported, queued.isBeingExported) = (true, true)
+        var active = Self.candidate(daysAgo: 600)
+        (active.isUnexported, active.isFinished) = (true, false)
+        let fine = Self.candidate(daysAgo: 200)
+        let decision = policy.decision(
+            on: [fine, active, unreadable, queued, unexported],
+            totalBytes: 50,
+            now: Self.now
+        )
+        #expect(decision.deletions.map(\.id) == [fine.id])
+        #expect(decision.heldBack.map(\.id) == [unexported.id, unreadable.id])
+        #expect(decision.heldBack.map(\.obstacle) == [.unexported, .unreadable])
+    }
+
+    @Test func namesNothingWhoseTimeHasNotCome() {
+        var unexported = Self.candidate(daysAgo: 3, bytes: 100)
+        unexported.isUnexported = true
+        let policy = RetentionPolicy(keep: .seconds(30 * 86_400), keepBytes: 100)
+        let decision = policy.decision(on: [unexported], totalBytes: 100, now: Self.now)
+        #expect(decision == RetentionPolicy.Decision())
     }
 
     @Test func aClockThatWasWrongDeletesNothingByAge() {

@@ -135,8 +135,7 @@ actor Janitor: Service {
         await self.store.removeLeftovers()
         repeat {
             let settings = await self.supervisor.configuration.storage
-            let policy = RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes)
-            if policy.keep != nil || policy.keepBytes != nil { await self.store.apply(policy) }
+            await self.store.apply(RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes))
             await self.store.refreshActive()
             await self.store.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil

@@ -38,6 +38,8 @@ actor RecordingStore: Service {
     private var waitsForSpace: [String: UTCTime] = [:]
     /// Exports that run.
     private var running: Set<String> = []
+    /// What retention left to a person the last time, and was told of.
+    private var heldBack: Set<RetentionPolicy.HeldBack> = []
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
@@ -143,6 +145,7 @@ actor RecordingStore: Service {
         // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
         for export in exports { await self.enqueue(id, export) }
         await self.refresh(reference.folder, state: .finished)
+        if exports.isEmpty { await self.order([], of: id) }
     }
 
     /// Brings size, length and people of the recordings that go on up to date.
@@ -166,6 +169,7 @@ actor RecordingStore: Service {
         for id in abandoned { self.active[id] = nil }
         // Others that nobody writes may be waiting for a worker that goes on with them.
         await self.repair(only: abandoned)
+        await self.exportTakenOver()
         for id in abandoned { self.orders[id] = nil }
     }
 
@@ -209,29 +213,83 @@ actor RecordingStore: Service {
         }
     }
 
-    /// Deletes what a policy does not keep.
+    /// Deletes what a policy does not keep, and says once what it cannot delete.
     func apply(_ policy: RetentionPolicy) async {
         await self.attempt("retention") {
-            let finished = try await self.catalogue.recordings(in: .finished)
-            let exported = Set(try await self.catalogue.pendingExports().map(\.recording))
-            let candidates = finished.map { entry in
-                RetentionPolicy.Candidate(
-                    id: entry.id,
-                    end: entry.end ?? entry.start,
-                    bytes: entry.bytes,
-                    isFinished: self.active[entry.id] == nil,
-                    isBeingExported: exported.contains(entry.id)
-                )
-            }
-            let total = try await self.catalogue.totals().bytes
-            let byID = Dictionary(finished.map { ($0.id, $0) }) { first, _ in first }
-            for deletion in policy.deletions(among: candidates, totalBytes: total, now: .now()) {
-                guard let entry = byID[deletion.id] else { continue }
-                await self.attempt("delete by retention") {
-                    try await self.delete(entry, because: deletion.reason.rawValue)
+            var heldBack: [RetentionPolicy.HeldBack] = []
+            var unreadable: Set<RecordingID> = []
+            var isSettled = policy.keep == nil && policy.keepBytes == nil
+            while !isSettled {
+                let (decision, entries) = try await self.decide(policy, unreadable)
+                heldBack = decision.heldBack
+                isSettled = true
+                for deletion in decision.deletions {
+                    guard let entry = entries[deletion.id] else { continue }
+                    guard self.isReadable(entry) else {
+                        // What is freed without it is decided anew.
+                        unreadable.insert(entry.id)
+                        isSettled = false
+                        continue
+                    }
+                    await self.attempt("delete by retention") {
+                        try await self.delete(entry, because: deletion.reason.rawValue)
+                    }
                 }
             }
+            self.tell(heldBack)
         }
+    }
+
+    /// What a policy says of the recordings of the catalogue, which is given with it.
+    ///
+    /// - Parameter unreadable: those whose folders were found to be so.
+    private func decide(
+        _ policy: RetentionPolicy,
+        _ unreadable: Set<RecordingID>
+    ) async throws -> (RetentionPolicy.Decision, [RecordingID: RecordingEntry]) {
+        let finished = try await self.catalogue.recordings(in: .finished)
+        let exported = Set(try await self.catalogue.pendingExports().map(\.recording))
+        let unexported = try await self.catalogue.unexportedRecordings()
+        let total = try await self.catalogue.totals().bytes
+        let candidates = finished.map { entry in
+            RetentionPolicy.Candidate(
+                id: entry.id,
+                end: entry.end ?? entry.start,
+                bytes: entry.bytes,
+                isFinished: self.active[entry.id] == nil,
+                isBeingExported: exported.contains(entry.id),
+                isUnexported: unexported.contains(entry.id),
+                isReadable: !unreadable.contains(entry.id)
+            )
+        }
+        let decision = policy.decision(on: candidates, totalBytes: total, now: .now())
+        return (decision, Dictionary(finished.map { ($0.id, $0) }) { first, _ in first })
+    }
+
+    /// Whether a recording's folder can be read; in one that is gone is nothing that a person could want.
+    private func isReadable(_ entry: RecordingEntry) -> Bool {
+        do throws(StorageError) {
+            try RecordingFolder.open(entry.folder, in: self.catalogue.storage).requireReadable()
+            return true
+        } catch {
+            return error.code == .notFound
+        }
+    }
+
+    private func tell(_ heldBack: [RetentionPolicy.HeldBack]) {
+        for kept in heldBack where !self.heldBack.contains(kept) {
+            let reason =
+                switch kept.obstacle {
+                case .unexported: "an export of it failed or was not ordered"
+                case .unreadable: "its folder cannot be read"
+                }
+            self.logger.warning(
+                "retention keeps a recording whose time has come",
+                metadata: .tagged([.recordingID: "\(kept.id)", .detail: "\(reason)"])
+            )
+        }
+        self.heldBack = Set(heldBack)
+        self.metrics.heldBack(recordings: heldBack.count)
     }
 
     // MARK: Repair
@@ -273,7 +331,7 @@ actor RecordingStore: Service {
             )
         }
         await self.refresh(repaired.folder, state: .finished)
-        for order in self.orders(of: id, in: repaired.room) { await self.enqueue(id, order) }
+        await self.order(self.orders(of: id, in: repaired.room), of: id)
     }
 
     private func orders(of id: RecordingID, in room: String) -> [ExportSpec] {
@@ -313,22 +371,17 @@ actor RecordingStore: Service {
                 }
                 guard try await self.catalogue.exports(of: folder.id).isEmpty else { return }
                 let room = try await self.catalogue.recording(folder.id).room
-                for order in self.orders(of: folder.id, in: room) { await self.enqueue(folder.id, order) }
+                await self.order(self.orders(of: folder.id, in: room), of: folder.id)
             }
         }
         return held
     }
 
-    /// Queues the exports of what a catalogue that was made anew found finished.
+    /// Queues the exports of what was found finished and has none: the catalogue was made anew, or could not take them.
     private func exportTakenOver() async {
         await self.attempt("look for recordings without exports") {
             for entry in try await self.catalogue.recordingsToExport() where self.active[entry.id] == nil {
-                var areOrdered = true
-                for order in self.orders(of: entry.id, in: entry.room) {
-                    areOrdered = await self.enqueue(entry.id, order) != nil && areOrdered
-                }
-                // A disk that was full is asked again after the next start.
-                if areOrdered { try await self.catalogue.exportsOrdered(of: entry.id) }
+                await self.order(self.orders(of: entry.id, in: entry.room), of: entry.id)
             }
         }
     }
@@ -344,10 +397,19 @@ actor RecordingStore: Service {
             // For one that died before it was done; others that nobody holds may have a room that goes on with them.
             await self.repair(only: Set(released.map(\.id)))
             held = await self.exportForgotten(held)
+            await self.exportTakenOver()
         }
     }
 
     // MARK: Exports
+
+    /// Queues the exports of a finished recording; if the disk takes none of them, they are ordered after the next start.
+    private func order(_ orders: [ExportSpec], of id: RecordingID) async {
+        var areOrdered = true
+        for order in orders { areOrdered = await self.enqueue(id, order) != nil && areOrdered }
+        guard areOrdered else { return }
+        await self.attempt("note ordered exports") { try await self.catalogue.exportsOrdered(of: id) }
+    }
 
     /// Queues an export.
     @discardableResult

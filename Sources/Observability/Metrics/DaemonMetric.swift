@@ -147,6 +147,10 @@ public enum DaemonMetric {
         .seconds,
         help: "Time until the storage is full at the present rate; missing while nothing is written."
     )
+    static let heldBack = gauge(
+        "storage_held_back_recordings",
+        help: "Recordings whose time has come and that retention keeps: not exported, or unreadable."
+    )
     static let exportQueue = gauge("export_queue_length", help: "Exports that wait or run.")
     static let exportDuration = histogram(
         "export_duration_seconds",
@@ -230,7 +234,7 @@ public enum DaemonMetric {
         refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, cameraFailures, keyframeRequests,
         soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
-        freeBytes, fullIn, exportQueue, exportDuration,
+        freeBytes, fullIn, heldBack, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,
         workerSharedConnections, workerSlowConnections, workerObjects, workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,

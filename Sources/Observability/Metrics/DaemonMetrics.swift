@@ -65,6 +65,7 @@ public final class DaemonMetrics: Sendable {
     private let joinToFirstFrame: HistogramFamily
     private let freeBytes: GaugeFamily
     private let fullIn: GaugeFamily
+    private let heldBack: GaugeFamily
     private let exportQueue: GaugeFamily
     private let exportDuration: HistogramFamily
     private let workers: GaugeFamily
@@ -124,6 +125,7 @@ public final class DaemonMetrics: Sendable {
         self.joinToFirstFrame = registry.histogram(DaemonMetric.joinToFirstFrame)
         self.freeBytes = registry.gauge(DaemonMetric.freeBytes)
         self.fullIn = registry.gauge(DaemonMetric.fullIn)
+        self.heldBack = registry.gauge(DaemonMetric.heldBack)
         self.exportQueue = registry.gauge(DaemonMetric.exportQueue)
         self.exportDuration = registry.histogram(DaemonMetric.exportDuration)
         self.workers = registry.gauge(DaemonMetric.workers)
@@ -157,7 +159,9 @@ public final class DaemonMetrics: Sendable {
         for result in DeliveryResult.allCases { self.deliveries.touch(result.rawValue) }
         for result in ReloadResult.allCases { self.reloads.touch(result.rawValue) }
         for level in Logger.Level.allCases { self.logLines.touch(level.rawValue) }
-        for gauge in [self.exportQueue, self.workers, self.pendingDeliveries, self.deadLetters, self.subscribers] {
+        for gauge in [
+            self.heldBack, self.exportQueue, self.workers, self.pendingDeliveries, self.deadLetters, self.subscribers,
+        ] {
             gauge.set(0)
         }
     }
@@ -296,6 +300,11 @@ public final class DaemonMetrics: Sendable {
     public func storage(freeBytes: Int64, secondsUntilFull: Double?) {
         self.freeBytes.set(Double(freeBytes))
         self.fullIn.set(secondsUntilFull)
+    }
+
+    /// How many recordings retention leaves to a person.
+    public func heldBack(recordings: Int) {
+        self.heldBack.set(Double(recordings))
     }
 
     /// How many exports wait or run.

@@ -3,6 +3,7 @@
 import API
 import Catalogue
 import Foundation
+import Observability
 import Rooms
 import Storage
 import Synchronization
@@ -125,5 +126,134 @@ import Timeline
         }
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.state) == [.done])
         #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
+    }
+
+    @Test func whatCouldNotBeOrderedIsOrderedAfterTheNextStart() async throws {
+        let folder = try self.bench.makeRecording()
+        let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
+        // The catalogue does not know the recording yet, and takes no export of it.
+        try await self.bench.store().finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
+        #expect(try await self.bench.catalogue.recording(folder.id).state == .finished)
+        #expect(try await self.bench.catalogue.exports(of: folder.id).isEmpty)
+        try await self.bench.store().running { _ = try #require(await self.bench.next(.exportFinished)) }
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.state) == [.done])
+    }
+
+    @Test func aRoomWithoutExportsHasNoneToOrder() async throws {
+        let folder = try self.bench.makeRecording()
+        let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
+        let store = try self.bench.store()
+        await store.started(room: "standup", reference, exports: [])
+        await store.finished(room: "standup", reference, exports: [])
+        #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
+        await store.apply(RetentionPolicy(keepBytes: 0))
+        #expect(try RecordingFolder.list(storage: self.bench.storage).isEmpty)
+    }
+}
+
+/// What retention does to a store on a disk.
+@Suite(.timeLimit(.minutes(5))) struct RetentionTests {
+    private let bench: DaemonBench
+    private let log = LogLines()
+    private let store: RecordingStore
+    private static let everything = RetentionPolicy(keepBytes: 0)
+
+    init() throws {
+        self.bench = try DaemonBench()
+        self.store = try self.bench.store(logger: self.log.logger)
+    }
+
+    /// What was left out, as the log tells.
+    private var told: [String] { self.log.all.filter { $0.contains("retention keeps") } }
+
+    private var left: Set<RecordingID> {
+        get throws { Set(try RecordingFolder.list(storage: self.bench.storage).map(\.id)) }
+    }
+
+    /// A finished recording in the catalogue, with exports of the layout `tracks` in these states.
+    private func recording(_ second: Int, _ exports: ExportEntry.State...) async throws -> RecordingFolder {
+        let folder = try self.bench.makeRecording(second)
+        try await self.bench.catalogue.refresh(folder)
+        try await self.bench.catalogue.exportsOrdered(of: folder.id)
+        for state in exports { try await self.note(state, of: folder) }
+        return folder
+    }
+
+    private func note(_ state: ExportEntry.State, of folder: RecordingFolder, participant: String? = nil) async throws {
+        var export = ExportEntry(
+            recording: folder.id,
+            layout: "tracks",
+            participant: participant,
+            created: .now()
+        )
+        export.state = state
+        try await self.bench.catalogue.save(export)
+    }
+
+    @Test func onlyWhatIsExportedOrWantsNoExportIsDeleted() async throws {
+        let failed = try await self.recording(1, .failed)
+        let queued = try await self.recording(2, .failed, .queued)
+        let running = try await self.recording(3, .running)
+        let unordered = try self.bench.makeRecording(4)
+        try await self.bench.catalogue.refresh(unordered)
+        let unreadable = try await self.recording(5, .done)
+        try Data("{".utf8).write(to: URL(filePath: unreadable.manifestPath))
+        let goesOn = try self.bench.makeRecording(6, isFinished: false)
+        let reference = RecordingReference(id: goesOn.id.rawValue, folder: goesOn.path)
+        await self.store.started(room: "standup", reference, exports: [])
+        let kept = [failed, queued, running, unordered, unreadable, goesOn].map(\.id)
+
+        let partly = try await self.recording(10, .done)
+        try await self.note(.failed, of: partly, participant: "alice")
+        let gone = try await self.recording(11, .done)
+        try FileManager.default.removeItem(atPath: gone.path)
+        let deletable = [
+            partly, gone, try await self.recording(7), try await self.recording(8, .done),
+            try await self.recording(9, .failed, .done),
+        ]
+
+        await self.store.apply(Self.everything)
+        #expect(try self.left == Set(kept))
+        for folder in deletable {
+            await #expect(throws: CatalogueError.self) { try await self.bench.catalogue.recording(folder.id) }
+        }
+        for id in kept { #expect(try await self.bench.catalogue.recording(id).id == id) }
+    }
+
+    @Test func whatIsLeftOutIsToldOnce() async throws {
+        let failed = try await self.recording(1, .failed)
+        let unreadable = try await self.recording(2, .done)
+        try Data("{".utf8).write(to: URL(filePath: unreadable.manifestPath))
+        _ = try await self.recording(3, .queued)
+        for _ in 0..<3 { await self.store.apply(Self.everything) }
+        #expect(self.told.count == 2, "\(self.told)")
+        #expect(self.told.contains { $0.contains("\(failed.id)") && $0.contains("export") })
+        #expect(self.told.contains { $0.contains("\(unreadable.id)") && $0.contains("cannot be read") })
+        let figure = "tapedeck_storage_held_back_recordings"
+        #expect(self.bench.metrics.registry.text().contains("\(figure) 2\n"))
+        // Mended by a person, both are like any other.
+        try await self.note(.done, of: failed)
+        try FileManager.default.removeItem(atPath: unreadable.manifestPath)
+        await self.store.apply(Self.everything)
+        #expect(try self.left.count == 1 && self.told.count == 2)
+        #expect(self.bench.metrics.registry.text().contains("\(figure) 0\n"))
+    }
+
+    @Test func whatIsNotDueIsNotToldOf() async throws {
+        _ = try await self.recording(1, .failed)
+        await self.store.apply(RetentionPolicy(keepBytes: 1 << 40))
+        await self.store.apply(RetentionPolicy())
+        #expect(try self.left.count == 1 && self.told.isEmpty)
+    }
+
+    /// What cannot be read takes room as well, and frees none.
+    @Test func noMoreIsDeletedThanMakesRoom() async throws {
+        let unreadable = try await self.recording(1, .done)
+        try Data("{".utf8).write(to: URL(filePath: unreadable.manifestPath))
+        let old = try await self.recording(2, .done)
+        let new = try await self.recording(3, .done)
+        let bytes = try await self.bench.catalogue.totals().bytes
+        await self.store.apply(RetentionPolicy(keepBytes: bytes - 1))
+        #expect(try self.left == Set([unreadable.id, new.id]), "\(old.id) is the oldest that may go")
     }
 }
