@@ -61,6 +61,10 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var verdict: String?
     /// Everybody who was there.
     public var participants: [String]
+    /// Words to find it by.
+    public var tags: [String]
+    /// What people wrote about it.
+    public var notes: String?
     /// All tracks by number; only with a single recording.
     public var tracks: [Track]
     /// All files; only with a single recording.
@@ -78,6 +82,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         state: String,
         verdict: String? = nil,
         participants: [String] = [],
+        tags: [String] = [],
+        notes: String? = nil,
         tracks: [Track] = [],
         files: [File] = [],
         certificate: Certificate? = nil
@@ -90,6 +96,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         self.state = state
         self.verdict = verdict
         self.participants = participants
+        self.tags = tags
+        self.notes = notes
         self.tracks = tracks
         self.files = files
         self.certificate = certificate

@@ -36,10 +36,18 @@ public struct RebuildReport: Sendable, Hashable {
 extension Catalogue {
     /// Which folders a rebuild reads.
     public enum RebuildScope: Sendable, Hashable {
-        /// Those that the catalogue does not know, and those that it does not know as finished.
+        /// Those that the catalogue does not know, those that it does not know as finished, and those that an earlier version
+        /// of this program read, which took less from them.
         case changes
         /// All of them.
         case everything
+    }
+
+    /// What the catalogue knows of a recording before.
+    private struct Known {
+        var state: RecordingEntry.State?
+        /// Whether all was taken from its folder that this version takes.
+        var isWhole: Bool
     }
 
     private static let batch = 100
@@ -63,13 +71,14 @@ extension Catalogue {
     ) async throws -> RebuildReport {
         let folders = try RecordingFolder.list(storage: self.storage)
         var report = RebuildReport()
-        let known = try await self.knownStates()
+        let known = try await self.known()
         var done = 0
         while done < folders.count {
             try Task.checkCancellation()
             var summaries: [RecordingSummary] = []
             for folder in folders[done..<min(done + Self.batch, folders.count)] {
-                let isCurrent = scope == .changes && known[folder.id] == .finished
+                let isKnown = known[folder.id].map { $0.state == .finished && $0.isWhole } ?? false
+                let isCurrent = scope == .changes && isKnown
                 if isCurrent || active.contains(folder.id) {
                     report.kept += 1
                     continue
@@ -98,7 +107,7 @@ extension Catalogue {
 
     private func take(
         _ summaries: [RecordingSummary],
-        _ known: [RecordingID: RecordingEntry.State]
+        _ known: [RecordingID: Known]
     ) async throws {
         guard !summaries.isEmpty else { return }
         let storage = self.storage
@@ -106,21 +115,22 @@ extension Catalogue {
             for summary in summaries {
                 try Self.save(RecordingEntry(summary, storage: storage), database)
                 try Self.saveExports(of: summary, database)
-                guard summary.isFinished, known[summary.folder.id] != .finished else { continue }
+                guard summary.isFinished, known[summary.folder.id]?.state != .finished else { continue }
                 try Self.wantExports(of: summary.folder.id, database)
             }
         }
     }
 
-    private func knownStates() async throws -> [RecordingID: RecordingEntry.State] {
+    private func known() async throws -> [RecordingID: Known] {
         try await self.read { database in
-            var states: [RecordingID: RecordingEntry.State] = [:]
-            let rows = try Row.fetchCursor(database, sql: "SELECT id, state FROM recordings")
+            var known: [RecordingID: Known] = [:]
+            let sql = "SELECT id, state, tags IS NOT NULL AS is_whole FROM recordings"
+            let rows = try Row.fetchCursor(database, sql: sql)
             while let row = try rows.next() {
                 guard let id = RecordingID(rawValue: row["id"]) else { continue }
-                states[id] = RecordingEntry.State(rawValue: row["state"])
+                known[id] = Known(state: RecordingEntry.State(rawValue: row["state"]), isWhole: row["is_whole"])
             }
-            return states
+            return known
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import Basics
 internal import Codecs
+import FoundationEssentials
 import GRDB
 public import Storage
 import Timeline
@@ -9,7 +10,7 @@ import Timeline
 extension Catalogue {
     /// Inserts a recording, or puts what is given in the place of what is known of it; its exports stay.
     ///
-    /// Zero characters in names become U+FFFD.
+    /// Zero characters in names, tags and notes become U+FFFD.
     public func save(_ entry: RecordingEntry) async throws {
         try await self.write { try Self.save(entry, $0) }
     }
@@ -117,19 +118,20 @@ extension Catalogue {
         try database.execute(
             sql: """
                 INSERT INTO recordings (position, id, room, start_ns, end_ns, duration_seconds, bytes, state, verdict,
-                    host, parts, folder, search)
+                    host, parts, folder, search, tags, notes)
                 VALUES (:position, :id, :room, :start, :end, :duration, :bytes, :state, :verdict, :host, :parts, :folder,
-                    :search)
+                    :search, :tags, :notes)
                 ON CONFLICT (position) DO UPDATE SET room = :room, start_ns = :start, end_ns = :end,
                     duration_seconds = :duration, bytes = :bytes, state = :state, verdict = :verdict, host = :host,
-                    parts = :parts, folder = :folder, search = :search
+                    parts = :parts, folder = :folder, search = :search, tags = :tags, notes = :notes
                 """,
             arguments: [
                 "position": position, "id": entry.id.rawValue, "room": SearchText.storable(entry.room),
                 "start": entry.start.nanosecondsSince1970, "end": entry.end?.nanosecondsSince1970,
                 "duration": entry.durationSeconds, "bytes": entry.bytes, "state": entry.state.rawValue,
                 "verdict": entry.verdict?.rawValue, "host": entry.host, "parts": entry.parts, "folder": entry.folder,
-                "search": SearchText.stored(entry),
+                "search": SearchText.stored(entry), "tags": try Self.text(entry.tags.map(SearchText.storable)),
+                "notes": entry.notes.map(SearchText.storable),
             ]
         )
         if known != nil {
@@ -157,6 +159,11 @@ extension Catalogue {
                 Int64(clamping: track.units), Int64(clamping: track.bytes),
             ])
         }
+    }
+
+    /// Tags as JSON.
+    private static func text(_ tags: [String]) throws -> String {
+        String(decoding: try JSONEncoder().encode(tags), as: UTF8.self)
     }
 
     /// The first free position from a start on.
@@ -220,8 +227,16 @@ extension RecordingEntry {
             verdict: (row["verdict"] as String?).flatMap(Manifest.Verdict.init(stored:)),
             host: row["host"],
             parts: row["parts"],
-            folder: row["folder"]
+            folder: row["folder"],
+            tags: Self.storedTags(row["tags"]),
+            notes: row["notes"]
         )
+    }
+
+    /// Tags as they are stored; most recordings have none.
+    private static func storedTags(_ text: String?) -> [String] {
+        guard let text, text != "[]" else { return [] }
+        return (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []
     }
 }
 

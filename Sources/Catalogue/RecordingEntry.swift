@@ -78,6 +78,10 @@ public struct RecordingEntry: Sendable, Hashable {
     public var folder: String
     /// Everybody who was there, in order of appearance.
     public var participants: [Manifest.Participant]
+    /// Words to find it by.
+    public var tags: [String]
+    /// What people wrote about it.
+    public var notes: String?
     /// All tracks by number; empty in a listing.
     public var tracks: [Track]
 
@@ -95,6 +99,8 @@ public struct RecordingEntry: Sendable, Hashable {
         parts: Int = 1,
         folder: String,
         participants: [Manifest.Participant] = [],
+        tags: [String] = [],
+        notes: String? = nil,
         tracks: [Track] = []
     ) {
         self.id = id
@@ -109,6 +115,8 @@ public struct RecordingEntry: Sendable, Hashable {
         self.parts = parts
         self.folder = folder
         self.participants = participants
+        self.tags = tags
+        self.notes = notes
         self.tracks = tracks
     }
 
@@ -129,6 +137,8 @@ public struct RecordingEntry: Sendable, Hashable {
             parts: summary.parts,
             folder: Self.relative(summary.folder.path, to: storage),
             participants: summary.participants,
+            tags: summary.tags,
+            notes: summary.notes,
             tracks: summary.tracks.map { track in
                 Track(
                     number: track.number,

@@ -9,7 +9,7 @@ public struct RecordingFilter: Sendable, Hashable {
 
     /// Only of this room, exactly.
     public var room: String?
-    /// Only those whose room, id or participants contain this text, upper and lower case alike.
+    /// Only those whose room, id, tags, notes or participants contain this text, upper and lower case alike.
     public var text: String?
     /// Only those that began at this time or later, to the microsecond.
     public var from: UTCTime?

@@ -32,6 +32,11 @@ enum Schema {
         migrator.registerMigration("5 failed exports") {
             try $0.execute(sql: "CREATE INDEX exports_failed ON exports (recording) WHERE state = 'failed'")
         }
+        migrator.registerMigration("6 tags and notes") {
+            // Of what an earlier version read, tags are NULL until a rebuild has read it again.
+            try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN tags TEXT")
+            try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN notes TEXT")
+        }
         return migrator
     }
 

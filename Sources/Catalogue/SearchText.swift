@@ -4,8 +4,8 @@ import Storage
 
 /// Text as it is stored and looked for: without zero characters; for searching, in one case and bounded.
 enum SearchText {
-    /// Names beyond this many bytes of one recording are not searched.
-    private static let maximumLength = 8192
+    /// What is beyond this many bytes of one recording is not searched.
+    private static let maximumLength = 16_384
     /// Longer questions are cut.
     private static let maximumQuestionLength = 256
     /// What the index of three-character sequences can look up.
@@ -14,11 +14,10 @@ enum SearchText {
     /// All that a recording is found by.
     static func stored(_ entry: RecordingEntry) -> String {
         var text = fold(entry.room) + "\n" + entry.id.rawValue
-        for participant in entry.participants {
-            for part in [participant.id, participant.name ?? ""] where !part.isEmpty {
-                guard text.utf8.count + part.utf8.count < Self.maximumLength else { return text }
-                text += "\n" + fold(part)
-            }
+        let people = entry.participants.flatMap { [$0.id, $0.name ?? ""] }
+        for part in entry.tags + [entry.notes ?? ""] + people where !part.isEmpty {
+            guard text.utf8.count + part.utf8.count < Self.maximumLength else { continue }
+            text += "\n" + fold(part)
         }
         return text
     }

@@ -23,6 +23,10 @@ public struct RecordingSummary: Sendable, Hashable {
     public var verdict: Manifest.Verdict?
     /// Everybody who was there, in order of appearance.
     public var participants: [Manifest.Participant] = []
+    /// Words to find it by.
+    public var tags: [String] = []
+    /// What people wrote about it.
+    public var notes: String?
     /// All tracks by number; counters are zero for a file that was never closed nor exported.
     public var tracks: [Manifest.Track] = []
     /// Exports made so far.
@@ -76,6 +80,8 @@ public struct RecordingSummary: Sendable, Hashable {
         self.parts = max(1, events.parts)
         self.isFinished = events.isFinished
         self.participants = events.participants
+        self.tags = events.tags
+        self.notes = events.notes
         self.tracks = events.tracks
     }
 
@@ -86,6 +92,8 @@ public struct RecordingSummary: Sendable, Hashable {
         self.isFinished = true
         self.exports = manifest.exports
         if !manifest.participants.isEmpty { self.participants = manifest.participants }
+        self.tags = manifest.tags ?? self.tags
+        self.notes = manifest.notes ?? self.notes
         if !manifest.tracks.isEmpty { self.tracks = manifest.tracks }
     }
 }
@@ -126,6 +134,8 @@ private struct JournalEvents: Sendable {
     var parts = 0
     var isFinished = false
     var participants: [Manifest.Participant] = []
+    var tags: [String] = []
+    var notes: String?
     var tracks: [Manifest.Track] = []
     /// Both clocks at the beginning of the present part.
     private var anchor: (utc: UTCTime, monotonicNanoseconds: Int64)?
@@ -137,6 +147,8 @@ private struct JournalEvents: Sendable {
         case .recordingStarted(let record):
             self.room = record.room
             self.host = record.host
+            self.tags = record.tags ?? []
+            self.notes = record.notes
             self.start = self.start ?? record.utc
             self.anchor = (record.utc, entry.monotonicNanoseconds)
             self.parts += self.parts < .max ? 1 : 0
@@ -167,9 +179,12 @@ private struct JournalEvents: Sendable {
             self.tracks[index].units = record.units
             self.tracks[index].bytes = record.bytes
             self.tracks[index].keyframes = record.keyframes
+        case .detailsChanged(let record):
+            self.tags = record.tags ?? self.tags
+            self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
         case .recordingFinished: self.isFinished = true
         case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackDamaged,
-            .trackMended, .chatMessage, .detailsChanged, .marker:
+            .trackMended, .chatMessage, .marker:
             break
         }
         if let anchor = self.anchor {

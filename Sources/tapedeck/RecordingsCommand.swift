@@ -121,12 +121,14 @@ struct RecordingDescription: Encodable {
     var isFinished: Bool
     var verdict: String?
     var participants: [String]
+    var tags: [String]
+    var notes: String?
     var tracks: [Track]
     var exports: [Export]
 
     private enum CodingKeys: String, CodingKey {
         case id, folder, room, start, durationSeconds, bytes, parts, isFinished = "finished", verdict, participants
-        case tracks, exports
+        case tags, notes, tracks, exports
     }
 
     init(_ summary: RecordingSummary) {
@@ -140,6 +142,8 @@ struct RecordingDescription: Encodable {
         self.isFinished = summary.isFinished
         self.verdict = summary.verdict?.rawValue
         self.participants = summary.participants.map { $0.name ?? $0.id }
+        self.tags = summary.tags
+        self.notes = summary.notes
         self.tracks = summary.tracks.map {
             Track(
                 number: $0.number,
@@ -181,11 +185,13 @@ struct RecordingDescription: Encodable {
 
     /// Everything about one recording.
     var lines: [String] {
-        let facts = [
+        var facts = [
             ["recording", self.id], ["room", self.room], ["began", self.start], ["length", self.length],
             ["size", self.size], ["state", self.state], ["parts", "\(self.parts)"],
             ["people", self.participants.joined(separator: ", ")], ["folder", self.folder],
         ]
+        if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }
+        if let notes = self.notes { facts.append(["notes", notes]) }
         let tracks = self.tracks.map { track in
             [
                 track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.participant, "\(track.units) units",

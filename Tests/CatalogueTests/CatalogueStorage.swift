@@ -71,7 +71,7 @@ final class CatalogueStorage: Sendable {
         try catalogue.close()
     }
 
-    private func execute(_ sql: String, at path: String) throws {
+    func execute(_ sql: String, at path: String) throws {
         let queue = try DatabaseQueue(path: path)
         try queue.write { try $0.execute(sql: sql) }
         try queue.close()

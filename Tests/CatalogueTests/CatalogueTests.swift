@@ -35,6 +35,8 @@ import Timeline
         entry.verdict = .damaged
         entry.host = "recorder-2"
         entry.parts = 3
+        entry.tags = ["weekly", "\"späť\", [x]"]
+        entry.notes = "With guests"
         entry.tracks = [
             RecordingEntry.Track(
                 number: nil,
@@ -54,6 +56,30 @@ import Timeline
         #expect(try await again.recording(entry.id) == entry)
         entry.tracks = []
         #expect(try await again.list(RecordingFilter()).recordings == [entry])
+    }
+
+    @Test func aCatalogueOfAnEarlierVersionIsTakenOver() async throws {
+        let catalogue = try self.storage.open()
+        let entry = self.storage.entry(1, participants: ["alice"])
+        try await catalogue.save(entry)
+        var export = ExportEntry(recording: entry.id, layout: "tracks", created: entry.start)
+        export.state = .failed
+        try await catalogue.save(export)
+        try catalogue.close()
+        // As the last version before tags and notes made it.
+        let sql = """
+            ALTER TABLE recordings DROP COLUMN tags;
+            ALTER TABLE recordings DROP COLUMN notes;
+            DROP INDEX exports_failed;
+            DELETE FROM grdb_migrations WHERE identifier IN ('5 failed exports', '6 tags and notes');
+            """
+        try self.storage.execute(sql, at: Catalogue.path(in: self.storage.path))
+        let again = try self.storage.open()
+        #expect(again.setAside == nil)
+        #expect(try await again.recording(entry.id) == entry)
+        #expect(try await again.exports(of: entry.id) == [export])
+        #expect(try await again.list(RecordingFilter(text: "alice")).recordings == [entry])
+        #expect(try await again.unexportedRecordings() == Set([entry.id]))
     }
 
     @Test func replacesWhatIsKnown() async throws {

@@ -96,6 +96,31 @@ import Testing
         #expect(try await self.ids(RecordingFilter(text: "")).count == 2)
     }
 
+    @Test func findsTagsAndNotes() async throws {
+        var entry = self.storage.entry(1, participants: ["alice"])
+        (entry.tags, entry.notes) = (["Weekly", "Überraschung", "q3"], "With the guests of\0 Ada")
+        try await self.catalogue.save(entry)
+        try await self.catalogue.save(self.storage.entry(2, participants: ["weekl"]))
+        for text in ["weekly", "EEKL", "überraschung", "q3", "3", "the guests of\u{FFFD} ada", "alice"] {
+            #expect(try await self.ids(RecordingFilter(text: text)).contains(entry.id), "\(text)")
+            #expect(try await self.ids(RecordingFilter(room: "standup", text: text)).contains(entry.id), "\(text)")
+        }
+        #expect(try await self.ids(RecordingFilter(text: "weekly")) == [entry.id])
+        let found = try #require(try await self.catalogue.list(RecordingFilter(text: "weekly")).recordings.first)
+        #expect(found.tags == entry.tags && found.notes == "With the guests of\u{FFFD} Ada")
+        (entry.tags, entry.notes) = ([], nil)
+        try await self.catalogue.save(entry)
+        #expect(try await self.ids(RecordingFilter(text: "weekly")).isEmpty)
+    }
+
+    @Test func whatDoesNotFitLeavesTheOthersToBeFound() async throws {
+        var entry = self.storage.entry(1, participants: ["alice"])
+        (entry.tags, entry.notes) = (["weekly"], String(repeating: "n", count: 1 << 20))
+        try await self.catalogue.save(entry)
+        for text in ["weekly", "alice"] { #expect(try await self.ids(RecordingFilter(text: text)) == [entry.id]) }
+        #expect(try await self.catalogue.recording(entry.id).notes == entry.notes)
+    }
+
     @Test(arguments: [
         "'", "\"", "\"\"\"", "' OR 1=1 --", "\" OR search:\"", "*", "guest*", "guest-1 OR guest-2", "NEAR(a b)", "^gu",
         "{search}: guest", "(", ")", "AND", "NOT guest", "-guest", "%", "_uest", "gu%", "\\", "\0", "gue\0st-1", ";",

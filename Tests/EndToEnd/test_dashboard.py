@@ -405,7 +405,7 @@ def test_names_from_outside_stay_text(stage, browser):
                 "participants": [{"id": HOSTILE, "connected": True}, {"id": "x" * 500, "connected": True}]}}
     recording = {"id": "hostile", "room": HOSTILE, "start": HOSTILE, "bytes": 1, "state": "finished",
                  "verdict": HOSTILE,
-                 "participants": [HOSTILE], "tracks": [track],
+                 "participants": [HOSTILE], "tags": [HOSTILE], "notes": HOSTILE, "tracks": [track],
                  "files": [{"name": HOSTILE, "bytes": 1, "type": HOSTILE}],
                  "certificate": {"verdict": HOSTILE, "durationSeconds": 1, "gaps": [HOSTILE], "damage": [HOSTILE],
                                  "files": [{"name": HOSTILE, "bytes": 1, "sha256": HOSTILE}]}}
@@ -427,7 +427,7 @@ def test_names_from_outside_stay_text(stage, browser):
     page.get_by_role("button", name=re.compile("^Details")).click()
     details = see(page.get_by_role("dialog", name=HOSTILE))
     see(details.get_by_role("list", name="Exports").get_by_text(HOSTILE).first)
-    daemon.wait_for("all of them", lambda: details.inner_text().count("onerror") >= 6)
+    daemon.wait_for("all of them", lambda: details.inner_text().count("onerror") >= 8)
     check_layout(page, PHONE["width"])
     assert page.evaluate("window.hacked") is None
     assert page.locator("script:not([src]), img[onerror]").count() == 0

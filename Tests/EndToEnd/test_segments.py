@@ -165,6 +165,18 @@ def test_a_recording_begins_before_it_was_ordered(stage):
     assert [record["text"] for record in records if record["kind"] == "marker"] == ["found again"]
     began = next(record["at"] for record in records if record["kind"] == "recording-started") / 1e9
     assert began < time.clock_gettime(time.CLOCK_MONOTONIC) - time.time() + ordered - 1
+    # It is found by what was said of it, and by nothing else.
+    for text in ("LATE", "a%20guest"):
+        found, = daemon.wait_for(f"it by {text}", lambda text=text: daemon.get(
+            f"/v1/recordings?text={text}")["recordings"], LIMIT)
+        assert found["id"] == manifest["id"] and found["tags"] == ["weekly", "late"], found
+    assert daemon.get("/v1/recordings?text=biweekly")["recordings"] == []
+    one = daemon.get(f"/v1/recordings/{manifest['id']}")
+    assert one["tags"] == ["weekly", "late"] and one["notes"] == "With a guest"
+    shown = stage.run_tapedeck("recordings", "show", manifest["id"], "--directory", daemon.storage)
+    assert "weekly, late" in shown.output and "With a guest" in shown.output, shown.story()
+    listed = stage.run_tapedeck("recordings", "--directory", daemon.storage, "--json").result()
+    assert listed["tags"] == ["weekly", "late"] and listed["notes"] == "With a guest", listed
     video, = media.streams(folder / "call.mkv", "video")
     first, last = media.span(folder / "call.mkv", video["index"])
     assert last - first > 2

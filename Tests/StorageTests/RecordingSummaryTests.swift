@@ -106,6 +106,37 @@ import Timeline
         #expect(summary.participants.map(\.id) == ["carol"] && summary.tracks.count == 1)
     }
 
+    private static func described(_ tags: [String]?, _ notes: String?) -> JournalRecord {
+        .recordingStarted(
+            RecordingStarted(room: "stand/up", id: "x", host: "one", utc: Self.start, tags: tags, notes: notes)
+        )
+    }
+
+    @Test func tellsTagsAndNotesAsTheyWereSaidLast() throws {
+        try self.journal([(100, Self.described(["weekly"], "With guests"))])
+        var summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tags == ["weekly"] && summary.notes == "With guests")
+        try self.journal([(101, .detailsChanged(DetailsChanged(tags: ["weekly", "late"])))])
+        summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tags == ["weekly", "late"] && summary.notes == "With guests")
+        try self.journal([(102, .detailsChanged(DetailsChanged(notes: "")))])
+        summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tags == ["weekly", "late"] && summary.notes == nil)
+        var manifest = Manifest(room: "room", id: self.folder.id, verdict: .complete)
+        try manifest.write(self.folder)
+        #expect(try RecordingSummary.read(self.folder).tags == ["weekly", "late"])
+        (manifest.tags, manifest.notes) = (["later"], "With a guest")
+        try manifest.write(self.folder)
+        summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tags == ["later"] && summary.notes == "With a guest")
+    }
+
+    @Test func withoutTagsAndNotesThereAreNone() throws {
+        try self.journal([(100, Self.described(nil, nil))])
+        let summary = try RecordingSummary.read(self.folder)
+        #expect(summary.tags.isEmpty && summary.notes == nil)
+    }
+
     @Test func clocksThatCannotBeDoNotTrap() throws {
         let journal = try JournalWriter(folder: self.folder)
         try journal.append(

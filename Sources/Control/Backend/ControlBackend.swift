@@ -56,7 +56,7 @@ public protocol ControlBackend: Sendable {
 public struct RecordingQuery: Sendable, Hashable {
     /// Only of this room.
     public var room: String?
-    /// Only those whose room, id or participants contain this text.
+    /// Only those whose room, id, tags, notes or participants contain this text.
     public var text: String?
     /// Only those that began at this time or later: RFC 3339.
     public var from: String?

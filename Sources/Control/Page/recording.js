@@ -91,6 +91,7 @@ class RecordingDialog {
         this.pill, close),
       mayPlay ? this.player.element : null,
       this.note = h("p", { class: "muted small-print" }),
+      this.about = h("p", { class: "muted small-print" }),
       h("h3", {}, "Tracks"), this.tracks = h("ul", { class: "tracks" }),
       h("h3", {}, "Exports"), this.exports.element,
       recording.state === "finished" ? this.#exportForm(recording) : null,
@@ -108,6 +109,9 @@ class RecordingDialog {
     const length = recording.durationSeconds === undefined || recording.durationSeconds === null
       ? "" : `${duration(recording.durationSeconds)} long. `;
     setText(this.note, `${length}${bytes(recording.bytes)}. ${note}`);
+    const about = [...(recording.tags ?? []), recording.notes].filter(Boolean).join(" · ");
+    setText(this.about, about);
+    this.about.hidden = !about;
     const tracks = [...recording.tracks].sort((one, other) => (one.number ?? 0) - (other.number ?? 0));
     this.tracks.replaceChildren(...tracks.map((track) => h("li", {},
       h("span", { class: "number muted" }, String(track.number ?? "–")),

@@ -30,7 +30,9 @@ extension RecordingResource {
             bytes: entry.bytes,
             state: entry.state.rawValue,
             verdict: entry.verdict?.rawValue,
-            participants: entry.participants.map { $0.name ?? $0.id }
+            participants: entry.participants.map { $0.name ?? $0.id },
+            tags: entry.tags,
+            notes: entry.notes
         )
     }
 }
