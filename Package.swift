@@ -370,8 +370,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Digests", "Observability",
-                "Rooms", "Storage", "Supervision", "Timeline", logging,
+                "API", "Basics", "Catalogue", "Codecs", "ConfigurationFile", "Control", "Daemon", "Digests",
+                "Observability", "Rooms", "Storage", "Supervision", "Timeline", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -54,7 +54,7 @@ extension Catalogue {
     /// Recordings of which an export that was wanted was not made.
     ///
     /// It failed for good, and none of its layout was made of the whole recording; or nobody has ordered it yet. Exports of
-    /// a part, and those for a player on a page, do not count.
+    /// a part, and those for a player on a page, do not count, and a recording without tracks has nothing to be exported.
     public func unexportedRecordings() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
@@ -63,6 +63,10 @@ extension Catalogue {
                     SELECT recording FROM exports AS failed
                     WHERE state = 'failed' AND layout <> 'browser'
                         AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL
+                        AND EXISTS (
+                            SELECT 1 FROM recordings JOIN tracks ON tracks.recording = recordings.position
+                            WHERE recordings.id = failed.recording
+                        )
                         AND NOT EXISTS (
                             SELECT 1 FROM exports AS made
                             WHERE made.recording = failed.recording AND made.layout = failed.layout

@@ -60,7 +60,10 @@ import Timeline
 
     @Test func aCatalogueOfAnEarlierVersionIsTakenOver() async throws {
         let catalogue = try self.storage.open()
-        let entry = self.storage.entry(1, participants: ["alice"])
+        var entry = self.storage.entry(1, participants: ["alice"])
+        entry.tracks = [
+            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
+        ]
         try await catalogue.save(entry)
         var export = ExportEntry(recording: entry.id, layout: "tracks", created: entry.start)
         export.state = .failed
@@ -78,7 +81,7 @@ import Timeline
         #expect(again.setAside == nil)
         #expect(try await again.recording(entry.id) == entry)
         #expect(try await again.exports(of: entry.id) == [export])
-        #expect(try await again.list(RecordingFilter(text: "alice")).recordings == [entry])
+        #expect(try await again.list(RecordingFilter(text: "alice")).recordings.map(\.id) == [entry.id])
         #expect(try await again.unexportedRecordings() == Set([entry.id]))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
+import Codecs
 import Storage
 import Testing
 
@@ -12,7 +13,11 @@ import Testing
     init() async throws {
         self.storage = try CatalogueStorage()
         self.catalogue = try self.storage.open()
-        self.recording = self.storage.entry(1)
+        var recording = self.storage.entry(1)
+        recording.tracks = [
+            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
+        ]
+        self.recording = recording
         try await self.catalogue.save(self.recording)
     }
 
@@ -108,6 +113,17 @@ import Testing
         grid.state = .done
         try await self.catalogue.save(grid)
         #expect(try await self.catalogue.unexportedRecordings() == expected)
+    }
+
+    /// Nobody sent anything: every export of it fails, and nothing is lost with it.
+    @Test func aRecordingWithoutTracksHasNothingToBeExported() async throws {
+        var empty = self.recording
+        empty.tracks = []
+        try await self.catalogue.save(empty)
+        var export = self.export()
+        export.state = .failed
+        try await self.catalogue.save(export)
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
     }
 
     @Test func aPartThatFailedIsNoRecordingThatWasNotExported() async throws {

@@ -2,6 +2,7 @@
 
 import API
 import Catalogue
+import Codecs
 import Foundation
 import Observability
 import Rooms
@@ -173,7 +174,11 @@ import Timeline
     /// A finished recording in the catalogue, with exports of the layout `tracks` in these states.
     private func recording(_ second: Int, _ exports: ExportEntry.State...) async throws -> RecordingFolder {
         let folder = try self.bench.makeRecording(second)
-        try await self.bench.catalogue.refresh(folder)
+        var entry = try await self.bench.catalogue.refresh(folder)
+        entry.tracks = [
+            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
+        ]
+        try await self.bench.catalogue.save(entry)
         try await self.bench.catalogue.exportsOrdered(of: folder.id)
         for state in exports { try await self.note(state, of: folder) }
         return folder
