@@ -41,7 +41,9 @@ extension RecordingContents {
                 file: track.file,
                 units: track.units,
                 bytes: track.bytes,
-                keyframes: track.keyframes
+                keyframes: track.keyframes,
+                sizes: track.media == .video ? track.number.flatMap { self.sizes[$0] } : nil,
+                bitsPerSecond: Self.bitsPerSecond(track)
             )
         }
         // A manifest that cannot be read is rebuilt: all but older exports comes from the journal and the tracks.
@@ -51,6 +53,11 @@ extension RecordingContents {
         summary.files = []
         manifest.certificate = summary
         return manifest
+    }
+
+    private static func bitsPerSecond(_ track: Certificate.Track) -> UInt64? {
+        guard track.units > 1, track.durationNanoseconds > 0 else { return nil }
+        return UInt64(exactly: (Double(track.bytes) * 8e9 / Double(track.durationNanoseconds)).rounded())
     }
 
     private func files(

@@ -9,6 +9,9 @@ import Timeline
 
 /// What a recording's folder holds, as the journal and the track files tell; either may be cut anywhere.
 struct RecordingContents {
+    /// A sender may change its size with every keyframe.
+    private static let mostSizes = 16
+
     var room: String
     var host: String?
     var displayName: String?
@@ -23,6 +26,8 @@ struct RecordingContents {
     var participants: [Manifest.Participant] = []
     var closed: [Int: TrackClosed] = [:]
     var packets: [Int: PacketsCounted] = [:]
+    /// The sizes of a track's pictures, each once, as they came; bounded.
+    private(set) var sizes: [Int: [Manifest.Track.Size]] = [:]
     /// What the journal tells of the call itself.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
@@ -175,14 +180,24 @@ struct RecordingContents {
         case .trackMended(let record) where !keepsDamaged: self.damage[record.track]?.mended(at: record.rtpTime)
         case .trackClosed(let record): self.closed[record.track] = record
         case .packetsCounted(let record): self.packets[record.track] = record
+        case .formatChanged(let record): self.noteSize(record)
         case .detailsChanged(let record):
             self.tags = record.tags ?? self.tags
             self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
-        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .formatChanged, .trackDamaged,
-            .trackMended, .chatMessage, .marker, .recordingFinished:
+        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .trackDamaged, .trackMended, .chatMessage,
+            .marker, .recordingFinished:
             break
         }
         return nil
+    }
+
+    private mutating func noteSize(_ change: FormatChanged) {
+        guard let width = change.width, let height = change.height else { return }
+        let size = Manifest.Track.Size(width: width, height: height)
+        var sizes = self.sizes[change.track] ?? []
+        guard sizes.count < Self.mostSizes, !sizes.contains(size) else { return }
+        sizes.append(size)
+        self.sizes[change.track] = sizes
     }
 
     private mutating func note(_ participant: String, name: String?) {

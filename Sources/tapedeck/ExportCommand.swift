@@ -93,7 +93,8 @@ struct ExportCommand: AsyncParsableCommand {
             let folder = try RecordingFolder.find(storage: self.directory, self.id)
             let report = try self.export(folder)
             let project = self.project ? try ProjectFile.write(report, folder: folder) : nil
-            let result = RecordResult(folder: folder, report: report)
+            var result = RecordResult(folder: folder, report: report)
+            result.project = project
             if self.common.json {
                 try Output.json(result)
             } else {

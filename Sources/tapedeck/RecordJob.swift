@@ -47,10 +47,13 @@ struct RecordResult: Encodable {
     var counters: [String: Int]
     /// What was sent on, where anything was to be.
     var outputs: [OutputResult]?
+    /// The file for an editor, where one was asked for.
+    var project: String?
     let report: ExportReport
 
     private enum CodingKeys: String, CodingKey {
         case recording, output, durationSeconds, isComplete = "complete", verdict, problems, tracks, counters, outputs
+        case project
     }
 
     /// `recorded`: the tracks as the recorder knows them, if it was this process.

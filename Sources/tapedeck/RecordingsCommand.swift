@@ -102,6 +102,9 @@ struct RecordingDescription: Encodable {
         var file: String
         var units: UInt64
         var bytes: UInt64
+        /// Of pictures, such as `1280x720`, in the order in which they came.
+        var sizes: [String]?
+        var bitsPerSecond: UInt64?
     }
 
     struct Export: Encodable {
@@ -152,7 +155,9 @@ struct RecordingDescription: Encodable {
                 codec: $0.codec,
                 file: $0.file,
                 units: $0.units,
-                bytes: $0.bytes
+                bytes: $0.bytes,
+                sizes: $0.sizes?.map { "\($0.width)x\($0.height)" },
+                bitsPerSecond: $0.bitsPerSecond
             )
         }
         self.exports = summary.exports.map {
@@ -195,7 +200,8 @@ struct RecordingDescription: Encodable {
         let tracks = self.tracks.map { track in
             [
                 track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.participant, "\(track.units) units",
-                "\(track.bytes / 1000) kB", track.file,
+                "\(track.bytes / 1000) kB", track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-",
+                track.sizes?.joined(separator: " ") ?? "-", track.file,
             ]
         }
         let exports = self.exports.map { export in

@@ -67,6 +67,7 @@ struct RepairCommand: AsyncParsableCommand {
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0
+            var told: Set<String> = []
             var unreadable = 0
             var missing = Set(self.only)
             let looked = Atomic(0)
@@ -90,12 +91,17 @@ struct RepairCommand: AsyncParsableCommand {
                 } catch {
                     if error.code == .busy { active.insert(folder.id) }
                     failures += error.code == .busy ? 0 : 1
+                    told.insert(folder.path)
                     Output.message("\(folder.path): \(error.message)")
                 }
             }
             let catalogue = try Catalogue.open(storage: self.directory)
             let report = try await catalogue.rebuild(active: active)
             try catalogue.close()
+            for folder in report.unreadable where !told.contains(folder.path) {
+                failures += 1
+                Output.message("\(folder.path): \(folder.reason)")
+            }
             if !self.common.json {
                 Output.result("catalogue: \(report.read) read, \(report.kept) as they were, \(report.forgotten) gone")
             }

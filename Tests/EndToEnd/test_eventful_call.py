@@ -119,6 +119,11 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     assert abs(duration - (wire["last"] - wire["first"])) <= DURATION_TOLERANCE, f"{duration} s\n{story}"
     assert abs(assert_plays_in_chromium(exported) - duration) < 0.1, story
 
+    # What each track was is in the manifest.
+    tracks = json.loads(next(stage.folder.rglob("manifest.json")).read_text())["tracks"]
+    kept = {(size["width"], size["height"]) for track in tracks for size in track.get("sizes", [])}
+    assert len(kept) >= 4 and all(track["bitrate_bps"] > 1000 for track in tracks), f"{tracks}\n{story}"
+
     # What went to another payload type of the same SSRC is not lost, and retransmission brings back most of what is.
     certificate = json.loads(next(stage.folder.rglob("manifest.json")).read_text())["certificate"]
     packets = {track["codec"]: (track["packets_lost"], track["packets_repaired"]) for track in certificate["tracks"]}

@@ -38,4 +38,6 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
     for clip in timeline.find_clips():
         assert (folder / clip.media_reference.target_url).is_file(), clip
     assert [marker.name for marker in timeline.tracks.markers], project.story()
+    told = stage.run_tapedeck("export", folder, "--project", "--json", timeout=LIMIT).result()
+    assert told["project"] == str(folder / "call.otio"), told
     assert recorder.result()["complete"], recorder.story()

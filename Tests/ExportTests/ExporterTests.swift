@@ -140,6 +140,14 @@ import Timeline
         #expect(manifest.verdict == .complete)
         #expect(manifest.participants.map(\.name) == ["Alice", "Bob", "Carol"])
         #expect(manifest.tracks.count == 5)
+        let pictures = manifest.tracks.filter { $0.media == .video }
+        #expect(pictures.count == 3 && pictures.allSatisfy { $0.sizes?.count == 1 && $0.sizes?.first?.width == 320 })
+        for track in manifest.tracks {
+            let rate = try #require(track.bitsPerSecond)
+            let seconds = Double(track.bytes) * 8 / Double(rate)
+            #expect(seconds > 3.9 && seconds < 4.1, "\(track)")
+            #expect((track.sizes == nil) == (track.media == .audio))
+        }
         #expect(manifest.exports.map(\.file) == ["call.mkv"])
     }
 
