@@ -197,11 +197,12 @@ struct RecordingDescription: Encodable {
         ]
         if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }
         if let notes = self.notes { facts.append(["notes", notes]) }
-        let tracks = self.tracks.map { track in
-            [
+        let tracks = self.tracks.map { track -> [String] in
+            let rate = track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-"
+            let sizes = track.sizes?.joined(separator: " ") ?? "-"
+            return [
                 track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.participant, "\(track.units) units",
-                "\(track.bytes / 1000) kB", track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-",
-                track.sizes?.joined(separator: " ") ?? "-", track.file,
+                "\(track.bytes / 1000) kB", rate, sizes, track.file,
             ]
         }
         let exports = self.exports.map { export in

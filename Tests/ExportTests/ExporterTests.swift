@@ -141,7 +141,8 @@ import Timeline
         #expect(manifest.participants.map(\.name) == ["Alice", "Bob", "Carol"])
         #expect(manifest.tracks.count == 5)
         let pictures = manifest.tracks.filter { $0.media == .video }
-        #expect(pictures.count == 3 && pictures.allSatisfy { $0.sizes?.count == 1 && $0.sizes?.first?.width == 320 })
+        let sizes = pictures.map { $0.sizes?.map { "\($0.width)x\($0.height)" } }
+        #expect(sizes == [["320x240"], ["320x240", "640x360"], ["320x240"]])
         for track in manifest.tracks {
             let rate = try #require(track.bitsPerSecond)
             let seconds = Double(track.bytes) * 8 / Double(rate)
