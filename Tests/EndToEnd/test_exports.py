@@ -72,7 +72,9 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     shown = picture(grid, length / 2)
     for left in (4, 322):
         assert is_yellow(shown[92 + 176 * 150 // 720, left + 314 * 250 // 1280]), shown[128, left:left + 120:10]
-        assert shown[20, left + 150].max() < 60 and shown[340, left + 150].max() < 60
+        # Bars above and below the picture, and the name in the lower left corner.
+        assert shown[20, left + 150].max() < 60 and shown[290, left + 150].max() < 60
+        assert shown[310:345, left + 12:left + 150].min(axis=2).max() > 200
 
     # One participant in the other codec: flash and beep stay together. A flash of 33 ms falls between frames of 40 ms at
     # times, so there are more of them.
