@@ -175,7 +175,7 @@ def test_goes_on_after_a_kill_as_the_next_part(stage):
     time.sleep(2)
 
     second = Worker(stage)
-    second.join(server, "crash", continues=recording["folder"])
+    second.join(server, "crash", empty=60, continues=recording["folder"])
     reference = second.started("crash")
     assert reference == {**recording, "part": 2}
     second.grows("crash", by=30)
