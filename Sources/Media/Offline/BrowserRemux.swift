@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
 public import Codecs
-internal import Dispatch
 public import GStreamer
-internal import Synchronization
 
 /// Puts the tracks of a Matroska file into MP4 or WebM, without coding pictures anew; G.711 becomes Opus.
 public enum BrowserRemux {
@@ -15,7 +12,19 @@ public enum BrowserRemux {
 
     /// Whether a Matroska file of ours with these codecs has to be remuxed at all.
     public static func isNeeded(_ codecs: [MediaCodec]) -> Bool {
-        codecs.contains { [.h264, .pcmu, .pcma].contains($0) }
+        codecs.contains { $0 == .h264 || Self.isCodedAnew($0) }
+    }
+
+    /// Whether a track of this codec becomes Opus, with other units than it had.
+    public static func isCodedAnew(_ codec: MediaCodec) -> Bool {
+        [.pcmu, .pcma].contains(codec)
+    }
+
+    /// What a demultiplexer calls the pads of tracks with these codecs: it counts pictures and sounds by themselves.
+    public static func pads(_ codecs: [MediaCodec]) -> [String] {
+        codecs.enumerated().map { index, codec in
+            "\(codec.kind.rawValue)_\(codecs[..<index].count { $0.kind == codec.kind })"
+        }
     }
 
     /// Remuxes all tracks of a file; blocks until the file is written, or `limit` has passed.
@@ -31,25 +40,16 @@ public enum BrowserRemux {
         asMP4: Bool = false,
         limit: Duration
     ) throws(GStreamerError) {
-        let ended = DispatchSemaphore(value: 0)
-        let failure = Mutex<String?>(nil)
-        let pipeline = try Pipeline(launch: Self.launch(codecs, asMP4: asMP4)) { event in
-            switch event {
-            case .error(let element, let message, _):
-                failure.withLock { $0 = $0 ?? "\(element): \(message)" }
-                ended.signal()
-            case .endOfStream: ended.signal()
-            case .warning: break
-            }
-        }
+        let end = StreamEnd()
+        let pipeline = try Pipeline(launch: Self.launch(codecs, asMP4: asMP4)) { end.take($0) }
         defer { pipeline.stop() }
         try pipeline.element(named: "in").set("location", verbatim: input)
         try pipeline.element(named: "out").set("location", verbatim: output)
         try pipeline.play()
-        guard ended.wait(timeout: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) == .success else {
+        guard end.wait(atMost: limit) else {
             throw GStreamerError(.timedOut, "the rendition took longer than \(limit)")
         }
-        if let message = failure.withLock({ $0 }) { throw GStreamerError(.stateChange, message) }
+        if let failure = end.failure { throw GStreamerError(.stateChange, "\(failure.element): \(failure.message)") }
     }
 
     /// The queues take what one track is ahead of the other, but not without end.
@@ -57,9 +57,7 @@ public enum BrowserRemux {
         let queue = "queue max-size-time=0 max-size-buffers=0 max-size-bytes=268435456"
         let mux = asMP4 || codecs.contains(.h264) ? "mp4mux name=mux faststart=true" : "webmmux name=mux"
         var branches: [String] = []
-        for (index, codec) in codecs.enumerated() {
-            // The demultiplexer counts pictures and sounds by themselves.
-            let pad = "\(codec.kind.rawValue)_\(codecs[..<index].filter { $0.kind == codec.kind }.count)"
+        for (codec, pad) in zip(codecs, Self.pads(codecs)) {
             switch codec {
             case .h264:
                 // Parameter sets stay in band: they may change in the middle. MP4 says when pictures are decoded, too.

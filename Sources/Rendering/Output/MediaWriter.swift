@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Export
 internal import GStreamer
 internal import Supervision
-internal import Synchronization
 
 /// Codes and packs pictures and sound, and reads back what came of it.
 final class MediaWriter {
-    /// What bad luck there was, the first of it.
-    private let failure = Failure()
+    private let end = StreamEnd()
     private let pipeline: Pipeline
     private let output: RenderOutput
     private let settings: RenderSettings
@@ -30,26 +27,13 @@ final class MediaWriter {
     /// The disk and the muxer get so long for each megabyte in the end, and a minute.
     private static let slowestBytesPerSecond: UInt64 = 1 << 20
 
-    private final class Failure: Sendable {
-        let message = Mutex<String?>(nil)
-        let ended = DispatchSemaphore(value: 0)
-    }
-
     init(_ settings: RenderSettings, output: RenderOutput) throws {
         self.settings = settings
         self.output = output
         self.priming = settings.layout == .grid && settings.codec == .h264 ? Self.aacPriming : 0
         self.primingLeft = self.priming
-        let failure = self.failure
-        self.pipeline = try Pipeline(launch: Encoders.launch(settings)) { event in
-            switch event {
-            case .error(_, let message, _):
-                failure.message.withLock { $0 = $0 ?? message }
-                failure.ended.signal()
-            case .endOfStream: failure.ended.signal()
-            case .warning: break
-            }
-        }
+        let end = self.end
+        self.pipeline = try Pipeline(launch: Encoders.launch(settings)) { end.take($0) }
         try self.pipeline.element(named: "out").set("location", verbatim: output.partialPath)
         if settings.container == .mp4 {
             // The index goes to the front, so that players on a network begin at once.
@@ -94,19 +78,16 @@ final class MediaWriter {
         if self.priming > 0 { try self.add([Float](repeating: 0, count: self.priming * 2)) }
         self.video?.finish()
         self.audio?.finish()
-        var seconds = 60 + self.output.bytes / Self.slowestBytesPerSecond
-        while self.failure.ended.wait(timeout: .now() + .seconds(1)) != .success {
-            try wait()
-            seconds -= 1
-            guard seconds > 0 else { throw ExportError(.storage, "\(self.output.path) could not be completed in time") }
+        guard try self.end.wait(atMost: .seconds(60 + self.output.bytes / Self.slowestBytesPerSecond), wait) else {
+            throw ExportError(.storage, "\(self.output.path) could not be completed in time")
         }
-        try self.require(self.failure.message.withLock { $0 } == nil)
+        try self.require(self.end.failure == nil)
         self.pipeline.stop()
     }
 
     private func require(_ isTaken: Bool) throws {
         guard !isTaken else { return }
-        let message = self.failure.message.withLock { $0 } ?? "the encoder takes nothing more"
+        let message = self.end.failure?.message ?? "the encoder takes nothing more"
         throw ExportError(.storage, "\(self.output.path) cannot be written: \(message)")
     }
 }

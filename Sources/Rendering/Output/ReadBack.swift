@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Export
 internal import GStreamer
 internal import Supervision
-internal import Synchronization
 
 /// Reads a rendered file before anybody else sees it.
 enum ReadBack {
@@ -24,17 +22,8 @@ enum ReadBack {
         nanoseconds: Int64,
         _ wait: () throws -> Void
     ) throws -> Findings {
-        let ended = DispatchSemaphore(value: 0)
-        let failure = Mutex<String?>(nil)
-        let pipeline = try Pipeline(launch: Self.launch(settings)) { event in
-            switch event {
-            case .error(_, let message, _):
-                failure.withLock { $0 = $0 ?? message }
-                ended.signal()
-            case .endOfStream: ended.signal()
-            case .warning: break
-            }
-        }
+        let end = StreamEnd()
+        let pipeline = try Pipeline(launch: Self.launch(settings)) { end.take($0) }
         try pipeline.element(named: "in").set("location", verbatim: output.partialPath)
         let isGrid = settings.layout == .grid
         let video = isGrid ? try MediaPassage(into: pipeline.element(named: "video")) : nil
@@ -42,14 +31,13 @@ enum ReadBack {
         do {
             defer { pipeline.stop() }
             try pipeline.play()
-            var seconds = 60 + output.bytes >> 20
-            while ended.wait(timeout: .now() + .seconds(1)) != .success {
-                try wait()
-                seconds -= 1
-                guard seconds > 0 else { throw Self.thrownAway(output, "could not be read back in time") }
+            guard try end.wait(atMost: .seconds(60 + output.bytes >> 20), wait) else {
+                throw Self.thrownAway(output, "could not be read back in time")
             }
         }
-        if let message = failure.withLock({ $0 }) { throw Self.thrownAway(output, "cannot be read back: \(message)") }
+        if let failure = end.failure {
+            throw Self.thrownAway(output, "cannot be read back: \(failure.message)")
+        }
         let findings = Findings(video: video?.count(), audio: audio.count())
         if let video = findings.video {
             guard video.units == UInt64(frames) else {

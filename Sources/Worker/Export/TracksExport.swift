@@ -51,15 +51,15 @@ public enum TracksExport {
             progress: progress
         )
         try Runtime.initialise()
-        let limit = 60 + report.bytes / Self.slowestBytesPerSecond
+        let limit = Duration.seconds(Int64(clamping: 60 + report.bytes / Self.slowestBytesPerSecond))
         try BrowserRemux.run(
             from: intermediate,
             to: remuxed,
             codecs: report.tracks.compactMap { MediaCodec(rawValue: $0.codec) },
             asMP4: true,
-            limit: .seconds(Int64(clamping: limit))
+            limit: limit
         )
-        try RemuxReadBack.check(remuxed, report, limit: Int(clamping: limit))
+        try RemuxReadBack.check(remuxed, report, limit: limit)
         let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
         report.bytes = size ?? report.bytes
         try File.rename(remuxed, to: output)
