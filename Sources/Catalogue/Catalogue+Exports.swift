@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import FoundationEssentials
 import GRDB
 public import Storage
 
@@ -60,18 +59,20 @@ extension Catalogue {
             let ids = try String.fetchAll(
                 database,
                 sql: """
-                    SELECT recording FROM exports AS failed
+                    WITH whole AS NOT MATERIALIZED (
+                        SELECT recording, layout, state FROM exports
+                        WHERE participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL
+                    )
+                    SELECT recording FROM whole AS failed
                     WHERE state = 'failed' AND layout <> 'browser'
-                        AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL
                         AND EXISTS (
                             SELECT 1 FROM recordings JOIN tracks ON tracks.recording = recordings.position
                             WHERE recordings.id = failed.recording
                         )
                         AND NOT EXISTS (
-                            SELECT 1 FROM exports AS made
+                            SELECT 1 FROM whole AS made
                             WHERE made.recording = failed.recording AND made.layout = failed.layout
-                                AND made.state = 'done' AND made.participant IS NULL
-                                AND made.from_seconds IS NULL AND made.to_seconds IS NULL
+                                AND made.state = 'done'
                         )
                     UNION
                     SELECT recording FROM to_export
@@ -170,21 +171,14 @@ extension Catalogue {
             arguments: [
                 "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
                 "participant": export.participant, "from": export.from, "to": export.to,
-                "options": try Self.text(export.options), "state": export.state.rawValue,
+                "options": export.options.isEmpty ? nil : try JSONColumn.text(export.options),
+                "state": export.state.rawValue,
                 "progress": min(max(export.progress, 0), 1), "file": export.file,
                 "error": export.error, "attempts": export.attempts, "due": export.due?.nanosecondsSince1970,
                 "created": export.created.nanosecondsSince1970,
                 "started": export.started?.nanosecondsSince1970, "finished": export.finished?.nanosecondsSince1970,
             ]
         )
-    }
-
-    /// JSON, or nothing for none.
-    private static func text(_ options: [String: String]) throws -> String? {
-        guard !options.isEmpty else { return nil }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return String(decoding: try encoder.encode(options), as: UTF8.self)
     }
 
     /// Keeps the newest of what is over; what waits is never forgotten, and its number has the same bound.
@@ -224,9 +218,7 @@ extension ExportEntry {
             to: row["to_seconds"],
             created: UTCTime(nanosecondsSince1970: row["created_ns"])
         )
-        if let options: String = row["options"] {
-            self.options = (try? JSONDecoder().decode([String: String].self, from: Data(options.utf8))) ?? [:]
-        }
+        self.options = JSONColumn.value(row["options"]) ?? [:]
         self.state = state
         self.progress = row["progress"]
         self.file = row["file"]

@@ -43,13 +43,6 @@ extension Catalogue {
         case everything
     }
 
-    /// What the catalogue knows of a recording before.
-    private struct Known {
-        var state: RecordingEntry.State?
-        /// Whether all was taken from its folder that this version takes.
-        var isWhole: Bool
-    }
-
     private static let batch = 100
     private static let maximumReported = 100
 
@@ -71,14 +64,13 @@ extension Catalogue {
     ) async throws -> RebuildReport {
         let folders = try RecordingFolder.list(storage: self.storage)
         var report = RebuildReport()
-        let known = try await self.known()
+        let known = try await self.areCurrent()
         var done = 0
         while done < folders.count {
             try Task.checkCancellation()
             var summaries: [RecordingSummary] = []
             for folder in folders[done..<min(done + Self.batch, folders.count)] {
-                let isKnown = known[folder.id].map { $0.state == .finished && $0.isWhole } ?? false
-                let isCurrent = scope == .changes && isKnown
+                let isCurrent = scope == .changes && known[folder.id] == true
                 if isCurrent || active.contains(folder.id) {
                     report.kept += 1
                     continue
@@ -89,7 +81,7 @@ extension Catalogue {
                     report.note(.init(path: folder.path, reason: error.message), limit: Self.maximumReported)
                 }
             }
-            try await self.take(summaries, known)
+            try await self.take(summaries)
             report.read += summaries.count
             done = min(done + Self.batch, folders.count)
             progress(RebuildProgress(done: done, total: folders.count))
@@ -105,30 +97,25 @@ extension Catalogue {
         return report
     }
 
-    private func take(
-        _ summaries: [RecordingSummary],
-        _ known: [RecordingID: Known]
-    ) async throws {
+    private func take(_ summaries: [RecordingSummary]) async throws {
         guard !summaries.isEmpty else { return }
         let storage = self.storage
         try await self.write { database in
             for summary in summaries {
-                try Self.save(RecordingEntry(summary, storage: storage), database)
-                try Self.saveExports(of: summary, database)
-                guard summary.isFinished, known[summary.folder.id]?.state != .finished else { continue }
-                try Self.wantExports(of: summary.folder.id, database)
+                try Self.take(RecordingEntry(summary, storage: storage), summary, database)
             }
         }
     }
 
-    private func known() async throws -> [RecordingID: Known] {
+    /// What the catalogue knows, and whether it is finished with all that this version takes from a folder.
+    private func areCurrent() async throws -> [RecordingID: Bool] {
         try await self.read { database in
-            var known: [RecordingID: Known] = [:]
-            let sql = "SELECT id, state, tags IS NOT NULL AS is_whole FROM recordings"
+            var known: [RecordingID: Bool] = [:]
+            let sql = "SELECT id, state = 'finished' AND tags IS NOT NULL AS is_current FROM recordings"
             let rows = try Row.fetchCursor(database, sql: sql)
             while let row = try rows.next() {
                 guard let id = RecordingID(rawValue: row["id"]) else { continue }
-                known[id] = Known(state: RecordingEntry.State(rawValue: row["state"]), isWhole: row["is_whole"])
+                known[id] = row["is_current"]
             }
             return known
         }

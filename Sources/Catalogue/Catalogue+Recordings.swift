@@ -2,7 +2,6 @@
 
 import Basics
 internal import Codecs
-import FoundationEssentials
 import GRDB
 public import Storage
 import Timeline
@@ -23,17 +22,7 @@ extension Catalogue {
     public func refresh(_ folder: RecordingFolder) async throws -> RecordingEntry {
         let summary = try self.summaries.read(folder)
         let entry = RecordingEntry(summary, storage: self.storage)
-        try await self.write { database in
-            let known = try String.fetchOne(
-                database,
-                sql: "SELECT state FROM recordings WHERE id = ?",
-                arguments: [entry.id.rawValue]
-            )
-            try Self.save(entry, database)
-            try Self.saveExports(of: summary, database)
-            guard entry.state == .finished, known != RecordingEntry.State.finished.rawValue else { return }
-            try Self.wantExports(of: entry.id, database)
-        }
+        try await self.write { try Self.take(entry, summary, $0) }
         return entry
     }
 
@@ -108,6 +97,19 @@ extension Catalogue {
         CatalogueError(.notFound, "there is no recording \(id)")
     }
 
+    /// Takes what a folder tells, and notes one that is found finished, and was not before, as to be exported.
+    static func take(_ entry: RecordingEntry, _ summary: RecordingSummary, _ database: Database) throws {
+        let known = try String.fetchOne(
+            database,
+            sql: "SELECT state FROM recordings WHERE id = ?",
+            arguments: [entry.id.rawValue]
+        )
+        try Self.save(entry, database)
+        try Self.saveExports(of: summary, database)
+        guard entry.state == .finished, known != RecordingEntry.State.finished.rawValue else { return }
+        try Self.wantExports(of: entry.id, database)
+    }
+
     static func save(_ entry: RecordingEntry, _ database: Database) throws {
         let known = try Int64.fetchOne(
             database,
@@ -130,7 +132,7 @@ extension Catalogue {
                 "start": entry.start.nanosecondsSince1970, "end": entry.end?.nanosecondsSince1970,
                 "duration": entry.durationSeconds, "bytes": entry.bytes, "state": entry.state.rawValue,
                 "verdict": entry.verdict?.rawValue, "host": entry.host, "parts": entry.parts, "folder": entry.folder,
-                "search": SearchText.stored(entry), "tags": try Self.text(entry.tags.map(SearchText.storable)),
+                "search": SearchText.stored(entry), "tags": try JSONColumn.text(entry.tags.map(SearchText.storable)),
                 "notes": entry.notes.map(SearchText.storable),
             ]
         )
@@ -159,11 +161,6 @@ extension Catalogue {
                 Int64(clamping: track.units), Int64(clamping: track.bytes),
             ])
         }
-    }
-
-    /// Tags as JSON.
-    private static func text(_ tags: [String]) throws -> String {
-        String(decoding: try JSONEncoder().encode(tags), as: UTF8.self)
     }
 
     /// The first free position from a start on.
@@ -235,8 +232,7 @@ extension RecordingEntry {
 
     /// Tags as they are stored; most recordings have none.
     private static func storedTags(_ text: String?) -> [String] {
-        guard let text, text != "[]" else { return [] }
-        return (try? JSONDecoder().decode([String].self, from: Data(text.utf8))) ?? []
+        text == "[]" ? [] : JSONColumn.value(text) ?? []
     }
 }
 

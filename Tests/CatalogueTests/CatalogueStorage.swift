@@ -2,6 +2,7 @@
 
 import Basics
 import Catalogue
+import Codecs
 import FoundationEssentials
 import GRDB
 import Storage
@@ -27,6 +28,17 @@ final class CatalogueStorage: Sendable {
     static func time(_ seconds: Int) -> UTCTime {
         UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000 + Int64(seconds) * 1_000_000_000)
     }
+
+    /// A track in which something was recorded.
+    static let track = RecordingEntry.Track(
+        number: 1,
+        participant: "a",
+        media: .audio,
+        codec: "opus",
+        file: "tracks/1.mka",
+        units: 1,
+        bytes: 1
+    )
 
     /// A finished recording that began so many seconds after the instant.
     func entry(_ second: Int, room: String = "standup", participants: [String] = []) -> RecordingEntry {

@@ -61,9 +61,7 @@ import Timeline
     @Test func aCatalogueOfAnEarlierVersionIsTakenOver() async throws {
         let catalogue = try self.storage.open()
         var entry = self.storage.entry(1, participants: ["alice"])
-        entry.tracks = [
-            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
-        ]
+        entry.tracks = [CatalogueStorage.track]
         try await catalogue.save(entry)
         var export = ExportEntry(recording: entry.id, layout: "tracks", created: entry.start)
         export.state = .failed

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
-import Codecs
 import Storage
 import Testing
 
@@ -14,9 +13,7 @@ import Testing
         self.storage = try CatalogueStorage()
         self.catalogue = try self.storage.open()
         var recording = self.storage.entry(1)
-        recording.tracks = [
-            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
-        ]
+        recording.tracks = [CatalogueStorage.track]
         self.recording = recording
         try await self.catalogue.save(self.recording)
     }
