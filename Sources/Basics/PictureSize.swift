@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Width and height in pixels.
-public struct PictureSize: Sendable, Hashable {
+public struct PictureSize: Sendable, Hashable, Codable {
     /// Pixels of a line.
     public var width: Int
     /// Lines.

@@ -54,13 +54,15 @@ public struct FFmpeg: Sendable {
         self.version = line.split(separator: " ").prefix(3).joined(separator: " ")
     }
 
-    /// Decodes the tracks of a recording, and reads its exports, and notes what it found in the certificate.
+    /// Decodes the tracks of a recording, and reads its exports; the certificate with what it found, and none of it if it
+    /// throws.
     ///
     /// - Parameters:
     ///   - certificate: of the recording or file.
     ///   - path: where a file of the certificate is.
     /// - Throws: `Failure`, or `CancellationError`.
-    public func examine(_ certificate: inout Certificate, path: (String) -> String) async throws {
+    public func examine(_ certificate: Certificate, path: (String) -> String) async throws -> Certificate {
+        var certificate = certificate
         certificate.decoder = self.version
         for index in certificate.tracks.indices {
             let track = certificate.tracks[index]
@@ -98,6 +100,7 @@ public struct FFmpeg: Sendable {
             let text = "ffmpeg complained \(found.errors) times: \(found.firstError ?? "")"
             certificate.note(.init(.damage, .decodeErrors, file: export.file, text))
         }
+        return certificate
     }
 
     private func run(

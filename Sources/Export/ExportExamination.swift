@@ -66,7 +66,8 @@ struct ExportExamination {
         self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
     }
 
-    private static func isMatroska(_ file: String) -> Bool {
+    /// Whether a file of that name is read; of any other the hash tells.
+    static func isMatroska(_ file: String) -> Bool {
         ["mkv", "mka", "webm"].contains { file.hasSuffix("." + $0) }
     }
 

@@ -71,10 +71,9 @@ public enum FileExamination {
         }
 
         var isMatroska: Bool {
-            // What the recorder writes beside media, and exports that the manifest has the hash of; everything else is taken
-            // for media, as somebody asks for it.
-            let others = ["json", "jsonl", "txt"] + (self.earlier == nil ? [] : ["mp4", "otio", "opus", "wav"])
-            return !others.contains { self.name.hasSuffix("." + $0) }
+            if self.earlier != nil { return ExportExamination.isMatroska(self.name) }
+            // What the recorder writes beside media; everything else is taken for media, as somebody asks for it.
+            return !["json", "jsonl", "txt"].contains { self.name.hasSuffix("." + $0) }
         }
     }
 

@@ -27,7 +27,7 @@ struct RecordingContents {
     var closed: [Int: TrackClosed] = [:]
     var packets: [Int: PacketsCounted] = [:]
     /// The sizes of a track's pictures, each once, as they came; bounded.
-    private(set) var sizes: [Int: [Manifest.Track.Size]] = [:]
+    private(set) var sizes: [Int: [PictureSize]] = [:]
     /// What the journal tells of the call itself.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
@@ -181,9 +181,7 @@ struct RecordingContents {
         case .trackClosed(let record): self.closed[record.track] = record
         case .packetsCounted(let record): self.packets[record.track] = record
         case .formatChanged(let record): self.noteSize(record)
-        case .detailsChanged(let record):
-            self.tags = record.tags ?? self.tags
-            self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
+        case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
         case .partStarted, .participantLeft, .senderReport, .clockAnchor, .trackDamaged, .trackMended, .chatMessage,
             .marker, .recordingFinished:
             break
@@ -193,7 +191,7 @@ struct RecordingContents {
 
     private mutating func noteSize(_ change: FormatChanged) {
         guard let width = change.width, let height = change.height else { return }
-        let size = Manifest.Track.Size(width: width, height: height)
+        let size = PictureSize(width: width, height: height)
         var sizes = self.sizes[change.track] ?? []
         guard sizes.count < Self.mostSizes, !sizes.contains(size) else { return }
         sizes.append(size)

@@ -47,24 +47,10 @@ public struct Manifest: Sendable, Hashable, Codable {
         public var keyframes: UInt64
         /// The sizes that its pictures had, each once, in the order in which they came first, the first sixteen; `nil` in
         /// manifests of older versions.
-        public var sizes: [Size]?
+        public var sizes: [PictureSize]?
         /// Bits of payload per second on average, from its first unit to its last; `nil` in manifests of older versions, and
         /// of a single unit.
         public var bitsPerSecond: UInt64?
-
-        /// The size of a picture, in pixels.
-        public struct Size: Sendable, Hashable, Codable {
-            /// From left to right.
-            public var width: Int
-            /// From top to bottom.
-            public var height: Int
-
-            /// A size with both parts given.
-            public init(width: Int, height: Int) {
-                self.width = width
-                self.height = height
-            }
-        }
 
         private enum CodingKeys: String, CodingKey {
             case number, participant, media, codec, file, units, bytes, keyframes, sizes
@@ -81,7 +67,7 @@ public struct Manifest: Sendable, Hashable, Codable {
             units: UInt64,
             bytes: UInt64,
             keyframes: UInt64,
-            sizes: [Size]? = nil,
+            sizes: [PictureSize]? = nil,
             bitsPerSecond: UInt64? = nil
         ) {
             self.number = number

@@ -179,9 +179,7 @@ private struct JournalEvents: Sendable {
             self.tracks[index].units = record.units
             self.tracks[index].bytes = record.bytes
             self.tracks[index].keyframes = record.keyframes
-        case .detailsChanged(let record):
-            self.tags = record.tags ?? self.tags
-            self.notes = record.notes.map { $0.isEmpty ? nil : $0 } ?? self.notes
+        case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
         case .recordingFinished: self.isFinished = true
         case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackDamaged,
             .trackMended, .chatMessage, .marker:

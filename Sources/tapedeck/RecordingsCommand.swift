@@ -156,7 +156,7 @@ struct RecordingDescription: Encodable {
                 file: $0.file,
                 units: $0.units,
                 bytes: $0.bytes,
-                sizes: $0.sizes?.map { "\($0.width)x\($0.height)" },
+                sizes: $0.sizes?.map(\.description),
                 bitsPerSecond: $0.bitsPerSecond
             )
         }

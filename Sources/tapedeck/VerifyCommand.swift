@@ -40,15 +40,11 @@ struct VerifyCommand: AsyncParsableCommand {
             let ffmpeg = self.decode ? try await FFmpeg() : nil
             var (certificate, path) = try self.certificate()
             var failure: FFmpeg.Failure?
-            if let ffmpeg {
-                do {
-                    var decoded = certificate
-                    try await ffmpeg.examine(&decoded, path: path)
-                    certificate = decoded
-                } catch let reason as FFmpeg.Failure {
-                    // What is told without it is told all the same.
-                    failure = reason
-                }
+            do {
+                if let ffmpeg { certificate = try await ffmpeg.examine(certificate, path: path) }
+            } catch let reason as FFmpeg.Failure {
+                // What is told without it is told all the same.
+                failure = reason
             }
             if self.common.json {
                 try Output.json(certificate)

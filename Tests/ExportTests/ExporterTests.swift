@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Codecs
 import Export
 import Foundation
@@ -141,7 +142,7 @@ import Timeline
         #expect(manifest.participants.map(\.name) == ["Alice", "Bob", "Carol"])
         #expect(manifest.tracks.count == 5)
         let pictures = manifest.tracks.filter { $0.media == .video }
-        let sizes = pictures.map { $0.sizes?.map { "\($0.width)x\($0.height)" } }
+        let sizes = pictures.map { $0.sizes?.map(\.description) }
         #expect(sizes == [["320x240"], ["320x240", "640x360"], ["320x240"]])
         for track in manifest.tracks {
             let rate = try #require(track.bitsPerSecond)

@@ -379,6 +379,12 @@ public struct DetailsChanged: Sendable, Hashable, Codable {
         self.tags = tags
         self.notes = notes
     }
+
+    /// Puts what it says in the place of what was said before.
+    public func apply(to tags: inout [String], _ notes: inout String?) {
+        tags = self.tags ?? tags
+        if let text = self.notes { notes = text.isEmpty ? nil : text }
+    }
 }
 
 /// Something that happened at an instant of the call and is worth finding again.
