@@ -40,7 +40,7 @@ public final class StreamEnd: Sendable {
     ///   - limit: How long.
     ///   - each: Called after every second; what it throws ends the waiting.
     /// - Returns: False if it did not come in that time.
-    public func wait(atMost limit: Duration, _ each: () throws -> Void = {}) rethrows -> Bool {
+    public func wait(atMost limit: Duration, _ each: () throws -> Void) rethrows -> Bool {
         var left = limit
         repeat {
             let step = min(left, .seconds(1))
@@ -50,5 +50,10 @@ public final class StreamEnd: Sendable {
             left -= step
         } while left > .zero
         return false
+    }
+
+    /// Blocks until it has come; once. False if it did not come in that time.
+    public func wait(atMost limit: Duration) -> Bool {
+        self.wait(atMost: limit) {}
     }
 }
