@@ -28,13 +28,18 @@ def repeats_the_last(packet):
 
 
 def assert_decoders_agree(path, index):
-    """FFmpeg's own decoder, which many players use, gives what the reference decoder does."""
-    ours, reference = (media.samples(path, index, decoder) for decoder in ("opus", "libopus"))
-    windows = min(len(ours), len(reference)) // 4800
-    for window in range(windows):
-        loudness = [np.sqrt((each[4800 * window:][:4800] ** 2).mean()) for each in (ours, reference)]
-        # They begin differently after a pause.
-        assert abs(loudness[0] - loudness[1]) < 0.02 + 0.2 * max(loudness), f"{window / 10} s: {loudness}"
+    """FFmpeg's own decoder, which many players use, gives what the reference decoder does.
+
+    Of stereo that repeats itself it makes something else of every second loud window and more (decision 74). It may also begin
+    differently after a pause, and each of the two may be up to 10 ms late there.
+    """
+    windows = [media.samples(path, index, decoder) for decoder in ("opus", "libopus")]
+    count = min(map(len, windows)) // 4800
+    ours, reference = (np.sqrt((each[:4800 * count].reshape(count, 4800) ** 2).mean(axis=1)) for each in windows)
+    louder = np.maximum(ours, reference)
+    differs = abs(ours - reference) > 0.02 + 0.2 * louder
+    story = [(number / 10, ours[number], reference[number]) for number in np.flatnonzero(differs)]
+    assert 4 * differs.sum() <= (louder > 0.02).sum(), f"of {count} windows of 0.1 s: {story}"
 
 
 def pitch(path, index):

@@ -52,7 +52,9 @@ public final class StreamEnd: Sendable {
         return false
     }
 
-    /// Blocks until it has come; once. False if it did not come in that time.
+    /// Blocks until it has come; once.
+    ///
+    /// - Returns: False if it did not come in that time.
     public func wait(atMost limit: Duration) -> Bool {
         self.wait(atMost: limit) {}
     }
