@@ -178,6 +178,21 @@ def test_a_camera_that_gives_no_pictures_is_replaced_by_a_slate(machine, tapedec
         assert "gives nothing" in running.messages
 
 
+def test_a_camera_that_gives_errors_is_opened_again(machine, tapedeck, stage):
+    """Buffers that its driver marks as broken are passed over; a stream that its driver ends is begun anew."""
+    with call(machine, tapedeck, stage) as running:
+        running.watched.wait_for("pictures of vivid", 20, True, 150)
+        first = len(running.watched.frames("video"))
+        for _ in range(5):
+            machine.control("Inject V4L2_BUF_FLAG_ERROR", 1)
+        running.watched.wait_for("pictures of vivid all the time", len(running.watched.frames("video")) - first + 20, True)
+        machine.control("Inject Fatal Streaming Error", 1)
+        running.watched.wait_for("the slate", 3, False)
+        running.watched.wait_for("pictures of vivid again", 20, True)
+        running.end()
+        check_time_rises(running.watched.frames("video"))
+
+
 def test_a_camera_that_somebody_else_uses_does_not_end_the_call(machine, tapedeck, stage):
     device = machine.camera
     pid = int(machine.run(f"{machine.environment} gst-launch-1.0 -q v4l2src device={device} ! "

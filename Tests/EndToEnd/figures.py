@@ -105,6 +105,11 @@ def assert_readable(frames, story=""):
     assert unreadable <= MAXIMUM_UNREADABLE * len(frames), f"{unreadable} of {len(frames)} counters unreadable {story}"
 
 
+def lateness(process):
+    """By how many seconds a sender of the same test was late at most: its media clock stood still for as long."""
+    return max((fact["seconds"] for each in process.beside for fact in each.facts if fact.get("event") == "late"), default=0)
+
+
 def assert_whole(path, process, sent=None):
     """A call of test patterns, in which every frame decodes and nothing is missing but what `process` says was lost.
 
@@ -122,7 +127,7 @@ def assert_whole(path, process, sent=None):
         else:
             assert_numbered(path, stream["index"], process, sent)
     for stream in sounds:
-        assert_sound(path, stream["index"], lost, story)
+        assert_sound(path, stream["index"], lost, story, late=lateness(process))
     if sent is not None:
         assert len(videos) == len(sounds) == 1, story
         assert_few_lost(path, process)
@@ -210,16 +215,19 @@ def assert_all_counted(path, process, sent, later=None):
 def assert_unbroken_sound(path, process):
     """One track of sound, in which nothing is missing but what the answer says was lost."""
     sound, = media.streams(path, "audio")
-    assert_sound(path, sound["index"], losses(process), process.story())
+    assert_sound(path, sound["index"], losses(process), process.story(), late=lateness(process))
 
 
-def assert_sound(path, index, lost, story, least=50):
-    """Packets follow each other but where packets were lost."""
+def assert_sound(path, index, lost, story, least=50, late=0):
+    """Packets follow each other but where packets were lost, or their sender was late by so many seconds."""
     assert len(media.packets(path, index)) >= least, story
     gaps = media.gaps(path, index, AUDIO_PACKET)
     missing = sum(round(seconds / AUDIO_PACKET) for _, seconds in gaps)
     assert all(seconds > 0 for _, seconds in gaps), f"sound is there twice: {gaps}\n{story}"
-    assert missing <= lost.audio and len(gaps) <= lost.audio, f"{lost}, missing {gaps}\n{story}"
+    if late:
+        assert missing <= lost.audio + late / AUDIO_PACKET + 5, f"{lost}, {late} s late, missing {gaps}\n{story}"
+    else:
+        assert missing <= lost.audio and len(gaps) <= lost.audio, f"{lost}, missing {gaps}\n{story}"
 
 
 def assert_saw(figures, story, video=45, audio=75):

@@ -236,6 +236,7 @@ class Stage:
         environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1", **(secrets or {})}
         process = Running(name, command, environment, self.folder)
         self.running.append(process)
+        process.beside = self.running
         return process
 
     # Foreign servers and peers.

@@ -14,7 +14,7 @@ import numpy as np
 import pattern
 import pytest
 from figures import assert_few_lost, assert_plays, assert_readable, assert_unbroken_sound, number
-from harness import interrupted, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_seconds
+from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_seconds
 from notes import Notes, is_slate
 
 ROOM = "123123"
@@ -161,6 +161,30 @@ def test_a_high_picture_gets_bars(stage, clips):
                         "-pix_fmt", "gray", "-")
     luma = np.frombuffer(picture, np.uint8).reshape(HEIGHT, WIDTH)
     assert luma[:, :200].mean() < 40 and luma[:, -200:].mean() < 40 and luma[:, 260:380].mean() > 200
+
+
+def test_a_source_is_open_for_those_who_receive_it_or_all_the_time(stage, clips):
+    """A file, whose descriptor tells; a device is opened by the same means."""
+    server = stage.serve("--room-size", "3")
+    cameras = {}
+    for room, flags in (("kept", ["--keep-open"]), ("needed", [])):
+        cameras[room] = stage.tapedeck("camera", room_url(server, room), *camera_flags(f"file:{clips['mp4']}", "test"), *flags)
+        cameras[room].wait_for("the room", lambda: "joined the room" in cameras[room].messages, LIMIT)
+
+    def has_open(room):
+        folder = f"/proc/{cameras[room].process.pid}/fd"
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.realpath(clips["mp4"]) in {os.path.realpath(f"{folder}/{name}") for name in os.listdir(folder)}
+
+    cameras["kept"].wait_for("the open file", lambda: has_open("kept"), LIMIT)
+    assert not has_open("needed")
+    peers = {room: stage.aiortc(server, room, "--receive") for room in cameras}
+    for room, peer in peers.items():
+        peer.wait_for_event("decoding", LIMIT)
+        assert has_open(room)
+        assert peer.end(LIMIT) == 0, peer.story()
+    cameras["needed"].wait_for("the closed file", lambda: not has_open("needed"), LIMIT)
+    assert has_open("kept")
 
 
 def test_the_recorder_sends_a_file(stage, clips):

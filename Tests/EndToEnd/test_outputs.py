@@ -4,6 +4,7 @@
 import base64
 import json
 import signal
+import socket
 import struct
 
 import media
@@ -11,7 +12,7 @@ import pytest
 import rtp
 from daemon import Daemon
 from figures import assert_counters, assert_plays, losses
-from harness import LIMIT, json_objects, room_url, wait_until_seen
+from harness import LIMIT, json_objects, room_url, wait_for_media, wait_until_seen
 
 ROOM = "outputs"
 
@@ -117,6 +118,25 @@ def test_outputs_of_the_daemon(stage):
     assert daemon.room("standup")["phase"] == "joined"
     video.close()
     sound.close()
+
+
+def test_a_port_to_send_from_that_somebody_else_has(stage):
+    """It is told, the recording goes on, and so does the output when the port is free."""
+    server = stage.serve()
+    start_camera(stage, server, ROOM)
+    port, source = rtp.free_ports(), rtp.free_ports()
+    video = rtp.Receiver(port)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
+        holder.bind(("0.0.0.0", source))
+        daemon = Daemon(stage, {"standup": {"url": room_url(server, ROOM), "record": {"video": True}, "outputs": [
+            {"rtp": {"host": "127.0.0.1", "video_port": port, "source_port": source}}]}})
+        daemon.wait_for("its failure", lambda: daemon.log("output.failed"), LIMIT)
+        daemon.wait_for_phase("standup", "joined", LIMIT)
+        wait_for_media(daemon.process, daemon.storage)
+        assert "Address already in use" in daemon.process.messages, daemon.process.story()
+    video.read(lambda: len(video.packets) > 20 and 200 in video.said)
+    assert video.peer[1] == source + 1
+    video.close()
 
 
 def test_encrypted_outputs_are_for_those_who_have_the_description(stage):

@@ -127,6 +127,7 @@ class MediaClock:
         self.started = None
         self.started_at = None
         self.on_the_second = on_the_second
+        self.late = 0.5
 
     async def wait(self, seconds):
         if self.started is None:
@@ -134,7 +135,12 @@ class MediaClock:
             ahead = math.ceil(self.started_at) - self.started_at if self.on_the_second else 0
             self.started, self.started_at = now + ahead, self.started_at + ahead
             report(event="sending", at=self.started_at)
-        await asyncio.sleep(max(0, self.started + seconds - time.monotonic()))
+        late = time.monotonic() - self.started - seconds
+        if late > self.late + 0.5:
+            # A process that does not get the processor: its media clock stands still meanwhile.
+            self.late = late
+            report(event="late", seconds=round(late, 3))
+        await asyncio.sleep(max(0, -late))
 
 
 class PatternVideo(MediaStreamTrack):
@@ -221,7 +227,7 @@ class EchoTrack(MediaStreamTrack):
 class Connection:
     """One peer connection and its figures; `options` are those of `parse`, or some of them."""
 
-    DEFAULTS = {"codec": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
+    DEFAULTS = {"codec": None, "prefer": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
                 "alter_fingerprint": False, "refuse_video": False, "own_reports": False, "second_video": None,
                 "tell_remote": False, "write": [], "delay_sound": 0, "freeze": None, "notes": None}
 
@@ -232,7 +238,7 @@ class Connection:
         self.tasks = []
         self.figures = {"framesSent": 0, "audioPacketsSent": 0, "framesDecoded": 0, "audioFramesReceived": 0,
                         "audioGaps": 0, "countersRead": 0, "countersBack": 0, "firstCounter": None, "lastCounter": None,
-                        "width": None, "height": None, "connected": False}
+                        "width": None, "height": None, "codecReceived": None, "connected": False}
         self.pc.on("track", self.on_track)
         self.pc.on("connectionstatechange", self.on_state)
         self.clock = MediaClock(options.on_the_second)
@@ -258,6 +264,7 @@ class Connection:
                 transceiver = self.pc.addTransceiver(kind, direction="recvonly")
             if kind == "video":
                 self.prefer_codec(transceiver)
+                self.note_codec(transceiver.receiver)
             if kind == "audio" and options.audio_codec:
                 wanted = f"audio/{options.audio_codec}".lower()
                 transceiver.setCodecPreferences([codec for codec in RTCRtpReceiver.getCapabilities("audio").codecs
@@ -276,10 +283,24 @@ class Connection:
         channel.on("open", lambda: self.tasks.append(asyncio.create_task(write())))
 
     def prefer_codec(self, transceiver):
-        if self.options.codec:
-            wanted = f"video/{self.options.codec}".lower()
-            transceiver.setCodecPreferences([codec for codec in RTCRtpReceiver.getCapabilities("video").codecs
-                                             if codec.mimeType.lower() in (wanted, "video/rtx")])
+        options, codecs = self.options, RTCRtpReceiver.getCapabilities("video").codecs
+        wanted = f"video/{options.codec or options.prefer}"
+        if options.codec:
+            codecs = [codec for codec in codecs if codec.mimeType.lower() in (wanted, "video/rtx")]
+        if options.codec or options.prefer:
+            transceiver.setCodecPreferences(sorted(codecs, key=lambda codec: codec.mimeType.lower() != wanted))
+
+    def note_codec(self, receiver):
+        """Keeps the codec of what comes: aiortc does not tell it."""
+        handle = receiver._handle_rtp_packet
+
+        async def noted(packet, arrival_time_ms):
+            codec = receiver._RTCRtpReceiver__codecs.get(packet.payload_type)
+            if codec and codec.mimeType.lower() != "video/rtx":
+                self.figures["codecReceived"] = codec.mimeType
+            await handle(packet, arrival_time_ms)
+
+        receiver._handle_rtp_packet = noted
 
     def add_second_video(self):
         options = self.options
@@ -640,6 +661,7 @@ def parse(parser):
                         help="the test pattern, or with --receive what comes")
     parser.add_argument("--receive", action="store_true")
     parser.add_argument("--codec", choices=("vp8", "h264"), help="the only video codec to negotiate")
+    parser.add_argument("--prefer", choices=("vp8", "h264"), help="the video codec to name first")
     parser.add_argument("--audio-codec", choices=("opus", "pcmu", "pcma"), help="the only audio codec to negotiate")
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)

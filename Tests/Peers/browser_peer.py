@@ -11,6 +11,8 @@ line: `stats` prints the figures so far, `silence` stops sending for good and pr
 into it and prints `wrote`. Leaves the room and ends on SIGTERM, after --duration seconds of the first connection, or
 after --limit seconds.
 
+With --skyrtc it is a member of a SkyRTC room instead, by the same commands.
+
 With --page it opens the page of `tapedeck serve` instead (which always sends and receives), and figures are those of
 the last look, taken four times a second.
 
@@ -215,7 +217,7 @@ class BrowserPeer:
     def page_options(self):
         options = self.options
         return {
-            "url": options.url, "room": options.room, "eio": options.eio, "transport": options.transport,
+            "url": options.url or options.skyrtc, "sky": options.skyrtc is not None, "prefer": options.prefer, "room": options.room, "eio": options.eio, "transport": options.transport,
             "send": options.send, "receive": options.receive, "codec": options.codec,
             "size": [int(part) for part in options.size.split("x")], "fps": options.fps,
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
@@ -228,6 +230,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--url", help="of the Socket.IO server, http://HOST:PORT")
+    where.add_argument("--skyrtc", metavar="URL", help="of the SkyRTC server, ws://HOST:PORT/PATH")
     where.add_argument("--page", help="of `tapedeck serve`, http://HOST:PORT/")
     parser.add_argument("--name", default="Chromium", help="shown by the page of `tapedeck serve`")
     parser.add_argument("--room", required=True)
@@ -236,6 +239,7 @@ def main():
     parser.add_argument("--send", action="store_true", help="the fake camera and microphone")
     parser.add_argument("--receive", action="store_true")
     parser.add_argument("--codec", choices=("vp8", "vp9", "h264"), help="the only video codec to negotiate")
+    parser.add_argument("--prefer", choices=("vp8", "vp9", "h264"), help="the video codec to name first")
     parser.add_argument("--size", default="640x480")
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")

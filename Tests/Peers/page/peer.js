@@ -27,7 +27,7 @@ async function startPeer(given) {
       video: { width, height, frameRate: options.fps },
     });
   }
-  socket = new RoomSocket(options.url, options.eio, options.transport);
+  socket = options.sky ? new SkyRTCSocket(options.url) : new RoomSocket(options.url, options.eio, options.transport);
   socket.on("joined", inOrder((room, id, details) => {
     if (ownID) return;
     ownID = id;
@@ -60,10 +60,15 @@ const trackOf = (kind) => stream?.getTracks().find((track) => track.kind === kin
 function preferCodec(pc) {
   for (const transceiver of pc.getTransceivers()) {
     if (transceiver.sender.track && !options.receive) transceiver.direction = "sendonly";
-    if (transceiver.receiver.track.kind !== "video" || !options.codec) continue;
-    const wanted = [`video/${options.codec}`, "video/rtx"];
+    if (transceiver.receiver.track.kind !== "video") continue;
     const codecs = RTCRtpReceiver.getCapabilities("video").codecs;
-    transceiver.setCodecPreferences(codecs.filter((codec) => wanted.includes(codec.mimeType.toLowerCase())));
+    const isOf = (name) => ({ mimeType }) => mimeType.toLowerCase() === `video/${name}`;
+    const is = { wanted: isOf(options.codec ?? options.prefer), rtx: isOf("rtx") };
+    if (options.codec) {
+      transceiver.setCodecPreferences(codecs.filter((codec) => is.wanted(codec) || is.rtx(codec)));
+    } else if (options.prefer) {
+      transceiver.setCodecPreferences([...codecs.filter(is.wanted), ...codecs.filter((codec) => !is.wanted(codec))]);
+    }
   }
 }
 
@@ -305,7 +310,7 @@ async function close(member) {
   connection.pc.onconnectionstatechange = null;
   connection.pc.close();
   const seconds = connection.startedAt ? (performance.now() - connection.startedAt) / 1000 : 0;
-  report({ event: "closed", at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last,
+  report({ event: "closed", member, at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last,
     framesOfSources: connection.frames });
 }
 
