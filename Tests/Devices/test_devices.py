@@ -173,7 +173,8 @@ def test_a_camera_that_gives_no_pictures_is_replaced_by_a_slate(machine, tapedec
         frames = running.watched.frames("video")
         away = pause_before(frames, False)
         print(f"slate after {away:.2f} s without a picture")
-        assert away <= 1.0
+        # Within a second; how late an emulated processor looks is added.
+        assert away <= 1.5
         check_time_rises(frames)
         assert "gives nothing" in running.messages
 
