@@ -11,7 +11,7 @@ extension Catalogue {
     ///
     /// Zero characters in names, tags and notes become U+FFFD.
     public func save(_ entry: RecordingEntry) async throws {
-        try await self.write { try Self.save(entry, $0) }
+        try await self.write { _ = try Self.save(entry, $0) }
     }
 
     /// Takes what a recording's folder tells, as when its worker has closed it or an export is done.
@@ -99,24 +99,20 @@ extension Catalogue {
 
     /// Takes what a folder tells, and notes one that is found finished, and was not before, as to be exported.
     static func take(_ entry: RecordingEntry, _ summary: RecordingSummary, _ database: Database) throws {
-        let known = try String.fetchOne(
-            database,
-            sql: "SELECT state FROM recordings WHERE id = ?",
-            arguments: [entry.id.rawValue]
-        )
-        try Self.save(entry, database)
+        let before = try Self.save(entry, database)
         try Self.saveExports(of: summary, database)
-        guard entry.state == .finished, known != RecordingEntry.State.finished.rawValue else { return }
+        guard entry.state == .finished, before != .finished else { return }
         try Self.wantExports(of: entry.id, database)
     }
 
-    static func save(_ entry: RecordingEntry, _ database: Database) throws {
-        let known = try Int64.fetchOne(
+    /// Saves a recording; the state that it had before, `nil` for one that was not known.
+    static func save(_ entry: RecordingEntry, _ database: Database) throws -> RecordingEntry.State? {
+        let known = try Row.fetchOne(
             database,
-            sql: "SELECT position FROM recordings WHERE id = ?",
+            sql: "SELECT position, state FROM recordings WHERE id = ?",
             arguments: [entry.id.rawValue]
         )
-        let position = try known ?? Self.freePosition(entry.start, database)
+        let position = try known.map { $0["position"] as Int64 } ?? Self.freePosition(entry.start, database)
         try database.execute(
             sql: """
                 INSERT INTO recordings (position, id, room, start_ns, end_ns, duration_seconds, bytes, state, verdict,
@@ -161,6 +157,7 @@ extension Catalogue {
                 Int64(clamping: track.units), Int64(clamping: track.bytes),
             ])
         }
+        return known.flatMap { RecordingEntry.State(rawValue: $0["state"]) }
     }
 
     /// The first free position from a start on.

@@ -20,6 +20,11 @@ public final class StreamEnd: Sendable {
     /// An end that has not come.
     public init() {}
 
+    /// How long a file of so many bytes is worth waiting for: a minute, and a second for each MiB; what takes longer hangs.
+    public static func limit(forBytes bytes: UInt64) -> Duration {
+        .seconds(Int64(60 + bytes >> 20))
+    }
+
     /// The first error that came; any thread.
     public var failure: Failure? { self.first.withLock { $0 } }
 

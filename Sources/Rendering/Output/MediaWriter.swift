@@ -24,8 +24,6 @@ final class MediaWriter {
     private static let waitingFrames = 8
     /// Stretches of sound that wait: more than the encoder of pictures keeps back.
     private static let waitingSound = 512
-    /// The disk and the muxer get so long for each megabyte in the end, and a minute.
-    private static let slowestBytesPerSecond: UInt64 = 1 << 20
 
     init(_ settings: RenderSettings, output: RenderOutput) throws {
         self.settings = settings
@@ -78,7 +76,7 @@ final class MediaWriter {
         if self.priming > 0 { try self.add([Float](repeating: 0, count: self.priming * 2)) }
         self.video?.finish()
         self.audio?.finish()
-        guard try self.end.wait(atMost: .seconds(60 + self.output.bytes / Self.slowestBytesPerSecond), wait) else {
+        guard try self.end.wait(atMost: StreamEnd.limit(forBytes: self.output.bytes), wait) else {
             throw ExportError(.storage, "\(self.output.path) could not be completed in time")
         }
         try self.require(self.end.failure == nil)

@@ -31,7 +31,7 @@ enum ReadBack {
         do {
             defer { pipeline.stop() }
             try pipeline.play()
-            guard try end.wait(atMost: .seconds(60 + output.bytes >> 20), wait) else {
+            guard try end.wait(atMost: StreamEnd.limit(forBytes: output.bytes), wait) else {
                 throw Self.thrownAway(output, "could not be read back in time")
             }
         }

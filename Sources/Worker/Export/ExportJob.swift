@@ -127,8 +127,12 @@ public struct ExportJob: Sendable {
             try Runtime.initialise()
             let remuxed = intermediate + ".remux"
             defer { try? FileManager.default.removeItem(atPath: remuxed) }
-            let limit = Duration.seconds(Int64(clamping: 60 + report.bytes / TracksExport.slowestBytesPerSecond))
-            try BrowserRemux.run(from: intermediate, to: remuxed, codecs: codecs, limit: limit)
+            try BrowserRemux.run(
+                from: intermediate,
+                to: remuxed,
+                codecs: codecs,
+                limit: StreamEnd.limit(forBytes: report.bytes)
+            )
             let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
             report.bytes = size ?? report.bytes
             try File.rename(remuxed, to: output)

@@ -10,9 +10,6 @@ internal import Storage
 
 /// The layout `tracks` in any container: our own writer makes Matroska and WebM, and GStreamer puts the former into MP4.
 public enum TracksExport {
-    /// A remux that takes longer than its bytes at 1 MB/s, and a minute, hangs.
-    static let slowestBytesPerSecond: UInt64 = 1 << 20
-
     /// Exports a recording or a series and notes it in its manifest, with its certificate; blocks.
     ///
     /// - Parameters:
@@ -51,7 +48,7 @@ public enum TracksExport {
             progress: progress
         )
         try Runtime.initialise()
-        let limit = Duration.seconds(Int64(clamping: 60 + report.bytes / Self.slowestBytesPerSecond))
+        let limit = StreamEnd.limit(forBytes: report.bytes)
         try BrowserRemux.run(
             from: intermediate,
             to: remuxed,
