@@ -186,7 +186,9 @@ def test_a_camera_that_gives_errors_is_opened_again(machine, tapedeck, stage):
         first = len(running.watched.frames("video"))
         for _ in range(5):
             machine.control("Inject V4L2_BUF_FLAG_ERROR", 1)
-        running.watched.wait_for("pictures of vivid all the time", len(running.watched.frames("video")) - first + 20, True)
+        count = len(running.watched.frames("video"))
+        running.peer.wait_for("more pictures", lambda: len(running.watched.frames("video")) >= count + 20, 90)
+        assert all(running.watched.shown[first:]), running.story()
         machine.control("Inject Fatal Streaming Error", 1)
         running.watched.wait_for("the slate", 3, False)
         running.watched.wait_for("pictures of vivid again", 20, True)

@@ -76,8 +76,10 @@ def dropped_datagrams():
 class Running:
     """A process whose standard output is read line by line, and whose standard error goes to a file."""
 
-    def __init__(self, name, command, environment, folder):
+    def __init__(self, name, command, environment, folder, beside):
         self.name, self.command = name, [str(part) for part in command]
+        # All processes of the same test.
+        self.beside = beside
         self.lines, self.changed = [], threading.Condition()
         self.dropped_before = dropped_datagrams()
         self.errors = pathlib.Path(tempfile.mkstemp(prefix=f"{name}-", suffix=".err", dir=folder)[1])
@@ -234,9 +236,8 @@ class Stage:
     def start(self, name, *command, secrets=None):
         """Starts a process; `secrets` are variables of its environment."""
         environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1", **(secrets or {})}
-        process = Running(name, command, environment, self.folder)
+        process = Running(name, command, environment, self.folder, self.running)
         self.running.append(process)
-        process.beside = self.running
         return process
 
     # Foreign servers and peers.

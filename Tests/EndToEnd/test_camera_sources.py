@@ -173,8 +173,7 @@ def test_a_source_is_open_for_those_who_receive_it_or_all_the_time(stage, clips)
 
     def has_open(room):
         folder = f"/proc/{cameras[room].process.pid}/fd"
-        with contextlib.suppress(FileNotFoundError):
-            return os.path.realpath(clips["mp4"]) in {os.path.realpath(f"{folder}/{name}") for name in os.listdir(folder)}
+        return os.path.realpath(clips["mp4"]) in {os.path.realpath(f"{folder}/{name}") for name in os.listdir(folder)}
 
     cameras["kept"].wait_for("the open file", lambda: has_open("kept"), LIMIT)
     assert not has_open("needed")

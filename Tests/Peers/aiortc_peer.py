@@ -127,6 +127,7 @@ class MediaClock:
         self.started = None
         self.started_at = None
         self.on_the_second = on_the_second
+        # What was told last; the first time it is a second.
         self.late = 0.5
 
     async def wait(self, seconds):
@@ -227,8 +228,8 @@ class EchoTrack(MediaStreamTrack):
 class Connection:
     """One peer connection and its figures; `options` are those of `parse`, or some of them."""
 
-    DEFAULTS = {"codec": None, "prefer": None, "audio_codec": None, "video_start": 0, "audio_start": 0, "on_the_second": False,
-                "alter_fingerprint": False, "refuse_video": False, "own_reports": False, "second_video": None,
+    DEFAULTS = {"codec": None, "prefer": None, "audio_codec": None, "video_start": 0, "audio_start": 0,
+                "on_the_second": False, "alter_fingerprint": False, "refuse_video": False, "own_reports": False, "second_video": None,
                 "tell_remote": False, "write": [], "delay_sound": 0, "freeze": None, "notes": None}
 
     def __init__(self, options):

@@ -217,8 +217,9 @@ class BrowserPeer:
     def page_options(self):
         options = self.options
         return {
-            "url": options.url or options.skyrtc, "sky": options.skyrtc is not None, "prefer": options.prefer, "room": options.room, "eio": options.eio, "transport": options.transport,
-            "send": options.send, "receive": options.receive, "codec": options.codec,
+            "url": options.url or options.skyrtc, "sky": options.skyrtc is not None, "room": options.room,
+            "eio": options.eio, "transport": options.transport, "send": options.send, "receive": options.receive,
+            "codec": options.codec, "prefer": options.prefer,
             "size": [int(part) for part in options.size.split("x")], "fps": options.fps,
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
             "resize": options.resize, "holdCycle": options.hold_cycle, "dataFirst": options.data_first,

@@ -60,15 +60,13 @@ const trackOf = (kind) => stream?.getTracks().find((track) => track.kind === kin
 function preferCodec(pc) {
   for (const transceiver of pc.getTransceivers()) {
     if (transceiver.sender.track && !options.receive) transceiver.direction = "sendonly";
-    if (transceiver.receiver.track.kind !== "video") continue;
-    const codecs = RTCRtpReceiver.getCapabilities("video").codecs;
-    const isOf = (name) => ({ mimeType }) => mimeType.toLowerCase() === `video/${name}`;
-    const is = { wanted: isOf(options.codec ?? options.prefer), rtx: isOf("rtx") };
-    if (options.codec) {
-      transceiver.setCodecPreferences(codecs.filter((codec) => is.wanted(codec) || is.rtx(codec)));
-    } else if (options.prefer) {
-      transceiver.setCodecPreferences([...codecs.filter(is.wanted), ...codecs.filter((codec) => !is.wanted(codec))]);
-    }
+    const wanted = options.codec ?? options.prefer;
+    if (transceiver.receiver.track.kind !== "video" || !wanted) continue;
+    const isOther = ({ mimeType }) => mimeType.toLowerCase() !== `video/${wanted}`;
+    const { codecs } = RTCRtpReceiver.getCapabilities("video");
+    const taken = options.codec ? codecs.filter((codec) => !isOther(codec) || codec.mimeType === "video/rtx") : codecs;
+    // Sorting keeps the order of equals.
+    transceiver.setCodecPreferences(taken.sort((one, two) => isOther(one) - isOther(two)));
   }
 }
 
@@ -310,7 +308,7 @@ async function close(member) {
   connection.pc.onconnectionstatechange = null;
   connection.pc.close();
   const seconds = connection.startedAt ? (performance.now() - connection.startedAt) / 1000 : 0;
-  report({ event: "closed", member, at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last,
+  report({ event: "closed", at: Date.now() / 1000, connected: connection.isConnected, seconds, ...last,
     framesOfSources: connection.frames });
 }
 
