@@ -22,7 +22,7 @@ import Testing
     private func worker() throws -> String {
         let lines = [
             "ready": WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1),
-            "joined": .joined(room: "a"), "status": .status(room: "a", RoomStatus()),
+            "joined": .joined(room: "a"), "done": .commandDone(room: "a", command: "camera"),
         ]
         for (name, event) in lines {
             try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
@@ -33,7 +33,7 @@ import Testing
             while read -r line; do
               case "$line" in
                 *'"join"'*) cat joined ;;
-                *'"camera"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done; cat status ;;
+                *'"camera"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done; cat done ;;
               esac
             done
             """

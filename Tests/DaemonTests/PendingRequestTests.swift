@@ -10,6 +10,7 @@ import Testing
     private static func hear(
         _ question: PendingRequest.Question,
         command: String = "pause",
+        answersBefore: Int = 0,
         _ events: [WorkerEvent]
     ) async -> [String] {
         var heard: [String] = []
@@ -19,6 +20,7 @@ import Testing
                 command: command,
                 question: question,
                 deadline: .seconds(3),
+                answersBefore: answersBefore,
                 continuation: continuation
             )
             heard = events.map { event in pendingRequest.hear(event).map(Self.word) ?? "waits" }
@@ -31,6 +33,7 @@ import Testing
     private static func word(_ answer: PendingRequest.Answer) -> String {
         switch answer {
         case .status: "status"
+        case .done: "done"
         case .image(let base64): "image \(base64)"
         case .graphs(let graphs): "graphs \(graphs.keys.sorted())"
         case .refused(let reason): "refused \(reason)"
@@ -56,7 +59,51 @@ import Testing
                 "waits", "waits", "status", "waits", "status", "refused no", "waits", "late: silence",
             ]
         )
-        #expect(await Self.hear(.status([]), [Self.status(.off)]) == ["status", "late: silence"])
+    }
+
+    @Test func waitsUntilItsOwnCommandIsDone() async {
+        let events = [
+            Self.status(.off), .commandDone(room: "a", command: "mark"), .commandDone(room: "b", command: "camera"),
+            .commandFailed(room: "a", command: "camera", reason: "no"), .commandDone(room: "a", command: "camera"),
+            .left(room: "a", .ordered),
+        ]
+        #expect(
+            await Self.hear(.done, command: "camera", events) == [
+                "waits", "waits", "waits", "refused no", "done", "status", "late: silence",
+            ]
+        )
+    }
+
+    @Test func answersToThoseBeforeItAreNotItsOwn() async {
+        let events: [WorkerEvent] = [
+            .commandDone(room: "a", command: "mark"), .commandDone(room: "a", command: "camera"),
+            .commandFailed(room: "a", command: "camera", reason: "no"),
+            .commandFailed(room: "a", command: "camera", reason: "not that"),
+        ]
+        #expect(
+            await Self.hear(.done, command: "camera", answersBefore: 2, events) == [
+                "waits", "waits", "waits", "refused not that", "late: silence",
+            ]
+        )
+    }
+
+    @Test func commandsAreCountedUntilTheyAreAnswered() {
+        var unanswered = UnansweredCommands()
+        func mark(_ room: String) -> WorkerCommand { .mark(room: room, text: "x") }
+        for room in ["a", "a", "b"] { unanswered.note(mark(room)) }
+        unanswered.note(.thumbnail(room: "a", participant: "p"))
+        #expect(unanswered.count(before: mark("a")) == 2 && unanswered.count(before: mark("b")) == 1)
+        #expect(unanswered.count(before: .thumbnail(room: "a", participant: "p")) == 0)
+        #expect(unanswered.count(before: .pause(room: "a")) == 0)
+        unanswered.hear(.commandDone(room: "a", command: "mark"))
+        unanswered.hear(.commandDone(room: "a", command: "pause"))
+        #expect(unanswered.count(before: mark("a")) == 1)
+        unanswered.hear(.commandFailed(room: "a", command: "mark", reason: "no"))
+        unanswered.hear(.commandFailed(room: nil, command: "mark", reason: "no"))
+        #expect(unanswered.count(before: mark("a")) == 0 && unanswered.count(before: mark("b")) == 1)
+        // It is in the room no more: what it was told is not answered.
+        unanswered.hear(.left(room: "b", .ordered))
+        #expect(unanswered.count(before: mark("b")) == 0)
     }
 
     @Test func isRefusedByTheFailureOfItsOwnCommandOnly() async {
@@ -99,11 +146,16 @@ import Testing
         )
     }
 
-    @Test func collectsGraphsUntilItIsLateAndNotWithoutEnd() async {
+    @Test func collectsGraphsUntilAllHaveComeAndNotWithoutEnd() async {
         let one: [WorkerEvent] = [
             .graph(room: "a", pipeline: "x", dot: ""), .graph(room: "b", pipeline: "y", dot: ""),
+            .commandDone(room: "a", command: "mark"), .commandDone(room: "a", command: "graph"),
         ]
-        #expect(await Self.hear(.graphs, one) == ["waits", "waits", "late: graphs [\"x\"]"])
+        #expect(
+            await Self.hear(.graphs, command: "graph", one) == [
+                "waits", "waits", "waits", "graphs [\"x\"]", "late: graphs [\"x\"]",
+            ]
+        )
         let many = (0..<1000).map { WorkerEvent.graph(room: "a", pipeline: "\($0)", dot: "") }
         let last = await Self.hear(.graphs, many).last ?? ""
         #expect(last.split(separator: ",").count == 64)

@@ -104,7 +104,7 @@ import Testing
         .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25, parts: ["answer": 1, "file": 0.25]),
         .outputFailed(room: "a", output: "rtp://h:1", reason: "x"), .outputRecovered(room: "a", output: "rtp://h:1"),
         .thumbnail(room: "a", participant: "p", base64: "AA=="), .graph(room: "a", pipeline: "x", dot: "digraph {}"),
-        .commandFailed(room: nil, command: "x", reason: "y"),
+        .commandDone(room: "a", command: "mark"), .commandFailed(room: nil, command: "x", reason: "y"),
     ])
     func eventsSurviveALine(event: WorkerEvent) throws {
         let line = try WorkerLine.encode(event)

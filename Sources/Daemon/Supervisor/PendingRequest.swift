@@ -5,15 +5,18 @@ import Rooms
 /// Somebody who waits for a worker's answer about a room.
 struct PendingRequest {
     enum Question: Hashable {
-        /// Answered by a status with one of these states; with any, if there are none.
+        /// Answered by a status with one of these states.
         case status(Set<RoomStatus.RecordingState>)
+        /// Answered when the command is performed: not every change shows in a status.
+        case done
         case thumbnail(participant: String)
-        /// Answered by everything that comes until the deadline.
+        /// Answered by everything that comes until the command is performed.
         case graphs
     }
 
     enum Answer {
         case status
+        case done
         case image(base64: String)
         case graphs([String: String])
         case refused(String)
@@ -26,16 +29,26 @@ struct PendingRequest {
     let command: String
     let question: Question
     let deadline: Duration
+    /// Answers to commands of the same name that were sent before.
+    var answersBefore = 0
     var graphs: [String: String] = [:]
     let continuation: CheckedContinuation<Answer, Never>
 
     /// What an event means to this request; `nil` if it goes on waiting.
     mutating func hear(_ event: WorkerEvent) -> Answer? {
+        if self.answersBefore > 0, self.isAnswer(event) {
+            self.answersBefore -= 1
+            return nil
+        }
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
-            return states.isEmpty || states.contains(status.recordingState) ? .status : nil
-        case (.left(self.room, _), .status):
+            return states.contains(status.recordingState) ? .status : nil
+        case (.left(self.room, _), .status), (.left(self.room, _), .done):
             return .status
+        case (.commandDone(self.room, self.command), .done):
+            return .done
+        case (.commandDone(self.room, self.command), .graphs):
+            return .graphs(self.graphs)
         case (.thumbnail(self.room, let sender, let base64), .thumbnail(let participant)) where sender == participant:
             return .image(base64: base64)
         case (.graph(self.room, let pipeline, let dot), .graphs):
@@ -47,6 +60,13 @@ struct PendingRequest {
             return .refused(reason)
         default:
             return nil
+        }
+    }
+
+    private func isAnswer(_ event: WorkerEvent) -> Bool {
+        switch event {
+        case .commandDone(self.room, self.command), .commandFailed(self.room, self.command, _, _): true
+        default: false
         }
     }
 

@@ -79,11 +79,11 @@ extension Supervisor {
                 self.updateWish(name)
             }
         case .requestKeyframe(let participant):
-            try await self.tell(name, .requestKeyframe(room: name, participant: participant), states: [])
+            try await self.tell(name, .requestKeyframe(room: name, participant: participant))
         case .camera(let order): try await self.setCamera(order, of: name)
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
-            try await self.tell(name, .mark(room: name, text: text), states: [])
+            try await self.tell(name, .mark(room: name, text: text))
         }
         return try self.roomResource(name)
     }
@@ -104,7 +104,7 @@ extension Supervisor {
             return Array(data)
         case .refused(let reason):
             throw ControlError(.notFound, reason)
-        case .silence, .status, .graphs:
+        case .silence, .status, .done, .graphs:
             throw ControlError(.unavailable, "no image of \(participant) came in time")
         }
     }
@@ -117,7 +117,7 @@ extension Supervisor {
         case .graphs(let graphs): return graphs
         // Between two sessions there are no pipelines.
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .silence, .status, .image: throw ControlError(.unavailable, "the worker sent no graph")
+        case .silence, .status, .done, .image: throw ControlError(.unavailable, "the worker sent no graph")
         }
     }
 
@@ -128,7 +128,7 @@ extension Supervisor {
         defer { self.endCameraTurn(name) }
         var order = order
         order?.pipelines = self.configuration.pipelines.directory
-        try await self.tell(name, .camera(room: name, order), states: [])
+        try await self.tell(name, .camera(room: name, order))
         self.note(order, of: name)
     }
 
@@ -141,25 +141,28 @@ extension Supervisor {
         // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
         let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
         let command = WorkerCommand.camera(room: name, change.applied(to: order))
-        try await self.tell(name, command, states: [], mustBeThere: namesCaptures)
+        try await self.tell(name, command, mustBeThere: namesCaptures)
         // A reload may have come in between.
         guard let order = self.fleet.rooms[name]?.order.send else { return }
         self.note(change.applied(to: order), of: name)
     }
 
+    /// Tells a room's worker something, and waits until it has done that, or until the room is in one of these states.
     private func tell(
         _ name: String,
         _ command: WorkerCommand,
-        states: Set<RoomStatus.RecordingState>,
+        states: Set<RoomStatus.RecordingState> = [],
         mustBeThere: Bool = true
     ) async throws(ControlError) {
         guard let worker = self.fleet.commandable(name) else {
             if mustBeThere { throw Self.nobodyThere(name) }
             return
         }
-        switch await self.ask(worker, command, room: name, .status(states)) {
+        switch await self.ask(worker, command, room: name, states.isEmpty ? .done : .status(states)) {
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .status, .silence, .image, .graphs: break
+        case .silence where states.isEmpty:
+            throw ControlError(.unavailable, "the worker of \(name) did not say in time whether it did that")
+        case .status, .done, .silence, .image, .graphs: break
         }
     }
 

@@ -18,8 +18,8 @@ import Supervision
 actor Supervisor: Service {
     /// Longest wait for a worker's answer to a request of the interface.
     private static let answerLimit = Duration.seconds(3)
-    /// A worker writes graphs at once, one line each.
-    private static let graphLimit = Duration.seconds(1)
+    /// A camera is tried before it is sent; our own commands wait for 35 s.
+    private static let doneLimit = Duration.seconds(30)
     /// A turn that is later than this is told to the fleet: a busy machine is not that late.
     private static let longestDelay = Duration.seconds(2)
     /// Requests that wait for workers at a time.
@@ -43,6 +43,7 @@ actor Supervisor: Service {
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
+    private var unanswered: [WorkerID: UnansweredCommands] = [:]
     /// Small numbers for the metrics of the workers: a series must not begin with each process.
     private var slots: [WorkerID: Int] = [:]
     /// Rooms whose camera is being changed, and who waits for his turn: a change goes by what the one before made of it.
@@ -153,7 +154,7 @@ actor Supervisor: Service {
                 self.slots[id] = (1...).first { !self.slots.values.contains($0) }
                 self.startFeed.yield(id)
             case .send(let id, let command):
-                self.mailboxes[id]?.send(command)
+                self.send(command, to: id)
             case .kill(let id, let reason):
                 self.logger.error(
                     "worker is ended",
@@ -165,6 +166,12 @@ actor Supervisor: Service {
             }
         }
         if self.fleet.hasStopped { self.startFeed.finish() }
+    }
+
+    private func send(_ command: WorkerCommand, to worker: WorkerID) {
+        guard let mailbox = self.mailboxes[worker] else { return }
+        self.unanswered[worker, default: UnansweredCommands()].note(command)
+        mailbox.send(command)
     }
 
     private func publish(_ fact: FleetEvent) {
@@ -211,6 +218,7 @@ actor Supervisor: Service {
     private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
+        self.unanswered[id] = nil
         if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
         self.apply(.exited(id, reason: end.reason, wasSignal: end.wasSignal))
     }
@@ -227,6 +235,7 @@ actor Supervisor: Service {
                 self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
             self.note(event)
+            self.unanswered[id]?.hear(event)
             self.answerPendingRequests(event)
         }
     }
@@ -275,7 +284,7 @@ actor Supervisor: Service {
                 "command failed",
                 metadata: .tagged([.roomName: "\(room ?? "-")", .detail: "\(command): \(reason)"])
             )
-        case .ready, .heartbeat, .joined, .notJoined, .left, .thumbnail, .graph:
+        case .ready, .heartbeat, .joined, .notJoined, .left, .thumbnail, .graph, .commandDone:
             break
         }
     }
@@ -389,7 +398,11 @@ actor Supervisor: Service {
         -> PendingRequest.Answer
     {
         guard self.pendingRequests.count < Self.maximumPendingRequests else { return .silence }
-        let limit = question == .graphs ? Self.graphLimit : Self.answerLimit
+        let limit =
+            switch question {
+            case .done, .graphs: Self.doneLimit
+            case .status, .thumbnail: Self.answerLimit
+            }
         return await withCheckedContinuation { continuation in
             self.nextRequest += 1
             self.pendingRequests[self.nextRequest] = PendingRequest(
@@ -397,9 +410,10 @@ actor Supervisor: Service {
                 command: command.name,
                 question: question,
                 deadline: self.now + limit,
+                answersBefore: self.unanswered[worker]?.count(before: command) ?? 0,
                 continuation: continuation
             )
-            self.mailboxes[worker]?.send(command)
+            self.send(command, to: worker)
         }
     }
 

@@ -39,6 +39,8 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case thumbnail(room: String, participant: String, base64: String)
     /// A pipeline's graph in the DOT language, answering `.graph`.
     case graph(room: String, pipeline: String, dot: String)
+    /// A command was performed; what only a status, an image or a graph shows is told by that.
+    case commandDone(room: String, command: String)
     /// A command could not be performed; `participant` is whom a `.thumbnail` was to be of.
     case commandFailed(room: String?, command: String, participant: String? = nil, reason: String)
 }

@@ -37,7 +37,7 @@ extension Fleet {
             guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
         case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
-            .outputRecovered, .thumbnail, .graph, .commandFailed:
+            .outputRecovered, .thumbnail, .graph, .commandDone, .commandFailed:
             break
         }
     }

@@ -138,7 +138,7 @@ extension WorkerEvent {
         case .status(let room, _): "status \(room)"
         case .ready, .joined, .notJoined, .left, .recordingStarted, .recordingFinished, .recordingDegraded,
             .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed, .outputRecovered, .thumbnail,
-            .graph, .commandFailed:
+            .graph, .commandDone, .commandFailed:
             nil
         }
     }
@@ -148,7 +148,7 @@ extension WorkerEvent {
         case .thumbnail, .graph: true
         case .ready, .heartbeat, .joined, .notJoined, .left, .status, .recordingStarted, .recordingFinished,
             .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
-            .outputRecovered, .commandFailed:
+            .outputRecovered, .commandDone, .commandFailed:
             false
         }
     }

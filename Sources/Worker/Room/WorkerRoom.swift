@@ -307,6 +307,8 @@ final class WorkerRoom: Sendable {
                     self.startStill(of: participant, in: &group)
                 } else if let reason = await self.perform(command) {
                     self.fail(command.name, reason)
+                } else {
+                    self.send(.commandDone(room: self.plan.spec.name, command: command.name))
                 }
                 self.state.withLock { $0.isChanged = true }
             }
