@@ -208,7 +208,16 @@ static gsize chunk_size(const uint8_t *chunk, gsize size) {
     return end <= size ? end : 0;
 }
 
-// Takes off an SDES packet whom the guard does not know, and its padding; returns its new size, 0 if nobody is left.
+// Whether a whole chunk has a PRIV item (RFC 3550 section 6.5.8): rtpsession makes a GQuark of its name, which is never freed.
+static bool has_private_item(const uint8_t *chunk, gsize size) {
+    for (gsize at = 4; at + 1 < size && chunk[at] != 0; at += 2u + chunk[at + 1]) {
+        if (chunk[at] == GST_RTCP_SDES_PRIV) return true;
+    }
+    return false;
+}
+
+// Takes off an SDES packet whom the guard does not know, who has private items, and its padding; returns its new size, 0 if
+// nobody is left.
 static gsize keep_known_chunks(CTapedeckSourceGuard *guard, uint8_t *packet, gsize size) {
     unsigned left = packet[0] & 0x1F;
     unsigned kept = 0;
@@ -216,7 +225,7 @@ static gsize keep_known_chunks(CTapedeckSourceGuard *guard, uint8_t *packet, gsi
     for (gsize read = 4; left > 0 && size - read >= 8; left -= 1) {
         gsize chunk = chunk_size(packet + read, size - read);
         if (chunk == 0) break;
-        if (is_known(guard, GST_READ_UINT32_BE(packet + read))) {
+        if (is_known(guard, GST_READ_UINT32_BE(packet + read)) && !has_private_item(packet + read, chunk)) {
             memmove(packet + written, packet + read, chunk);
             written += chunk;
             kept += 1;

@@ -80,7 +80,7 @@ public final class Catalogue: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 3
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000")
+            try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1000")
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.write { database in

@@ -9,8 +9,8 @@ internal import Basics
 struct ParticipantFiles: Sendable {
     /// More than anybody shares in a meeting, and less than half of what a recording has room for.
     static let atOnce = 48
-    /// Participants of whom files are known before those are forgotten who began none for long.
-    private static let fewParticipants = 64
+    /// Participants of whom files are known before those are forgotten who began few, or none for long.
+    private static let fewParticipants = 16
 
     /// Whether a participant's next file begins.
     enum OnFile: Sendable, Hashable {
@@ -33,7 +33,7 @@ struct ParticipantFiles: Sendable {
     /// A participant's track needs a file, because it is new or because its clock started anew.
     mutating func wanted(by participant: String, at now: Int64) -> OnFile {
         if self.entries[participant] == nil, self.entries.count >= Self.fewParticipants {
-            self.entries = self.entries.filter { !$0.value.limit.isForgotten(at: now) }
+            self.entries = self.entries.filter { $0.value.limit.isNeeded(at: now) }
         }
         var entry = self.entries[participant] ?? Entry()
         defer { self.entries[participant] = entry }

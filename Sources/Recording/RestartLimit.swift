@@ -33,6 +33,12 @@ struct RestartLimit: Sendable, Hashable {
         self.latest.map { now - $0 >= Self.longestPause + self.pause } ?? true
     }
 
+    /// Whether forgetting the sender would give him more files than the four a minute that everybody has.
+    func isNeeded(at now: Int64) -> Bool {
+        guard let latest = self.latest, !self.isForgotten(at: now) else { return false }
+        return self.begun > Self.restartsPerMinute || !self.restarts.isEmpty || now - latest < Self.minute
+    }
+
     /// Another file is wanted.
     ///
     /// - Returns: how long nothing is recorded in place of it; nil if it begins now.

@@ -46,8 +46,9 @@ extension NegotiationState {
             if format.codec != nil { format.parameters = "" }
             lines += format.lines
         }
-        // webrtcbin maps a source to its m-line by the cname line alone.
-        lines += inner.sources.map { .attribute("ssrc", "\($0.ssrc) cname:\($0.innerCNAME)") }
+        // webrtcbin maps a source to its m-line by the cname line alone, and reads its number up to what is no digit. GstSDP
+        // wants a space behind it: it would make a field of caps, and so a GQuark for ever, of each source there is.
+        lines += inner.sources.map { .attribute("ssrc", "\($0.ssrc); cname:\($0.innerCNAME)") }
         return MediaDescription(
             media: inner.kind.rawValue,
             port: 9,

@@ -25,6 +25,11 @@ struct DescriptionIdentity: Equatable, Sendable {
         for media in description.media { self.take(media.lines) }
     }
 
+    /// Keeps fingerprints that both have once in memory: all descriptions of a session have one certificate.
+    mutating func shareFingerprints(with other: Self) {
+        if self.fingerprints == other.fingerprints { self.fingerprints = other.fingerprints }
+    }
+
     private mutating func take(_ lines: [SDPLine]) {
         for line in lines where line.type == "a" {
             guard let (name, value) = line.attribute else { continue }

@@ -18,7 +18,9 @@ struct OwnMessages {
     /// Remembers a description of ours.
     mutating func remember(_ description: SessionDescription) {
         if self.descriptions.count >= Self.maximumDescriptions { self.descriptions.removeFirst() }
-        self.descriptions.append(DescriptionIdentity(description))
+        var identity = DescriptionIdentity(description)
+        if let before = self.descriptions.last { identity.shareFingerprints(with: before) }
+        self.descriptions.append(identity)
     }
 
     /// Whether the name is ours.

@@ -187,6 +187,26 @@ extension AllGStreamer {
             #expect(receiver.sources.refusedPackets == 0 && receiver.refusals.count == 0)
         }
 
+        /// rtpsession makes a name of each for ever (RFC 3550 section 6.5.8).
+        @Test func privateItemsAreTakenOff() throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            receiver.push(try Self.protected([Self.packet(of: 2)]))
+            let report = Self.report(of: 1)
+            // Of source 1: a name, then an item of type 8 with the prefix "p" and the value "v".
+            let items: [UInt8] = [1, 1, 65, 8, 3, 1, 112, 118, 0, 0, 0, 0]
+            let others = Self.descriptions(of: [2], name: "me")
+            let both = [0x82, 202, 0, UInt8(4 + (others.count - 4) / 4)] + Self.bytes(1) + items + others.dropFirst(4)
+            receiver.push(
+                try Self.protected(
+                    [report + both, report + [0x81, 202, 0, 4] + Self.bytes(1) + items, report + others],
+                    isControl: true
+                )
+            )
+            #expect(receiver.control.all.map(\.bytes) == [report + others, report, report + others])
+            #expect(receiver.sources.refusedPackets == 0)
+        }
+
         @Test func reportsOfSourcesBeyondAreDropped() throws {
             let receiver = try Receiver(maximumSources: 4)
             defer { receiver.feed.stop() }

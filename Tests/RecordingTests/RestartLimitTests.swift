@@ -72,6 +72,19 @@ import Testing
         #expect(files.count == 1)
     }
 
+    /// Each began less than what everybody has in a minute: nobody has to be known for longer.
+    @Test func whoBeganFewFilesIsForgottenAfterAMinute() {
+        var files = ParticipantFiles()
+        for number in 0..<100 {
+            for _ in 0..<3 { #expect(files.wanted(by: "\(number)", at: 0) == .begins) }
+        }
+        for _ in 0..<5 { #expect(files.wanted(by: "mallory", at: 0) == .begins) }
+        #expect(files.wanted(by: "bob", at: 60 * Self.second - 1) == .begins)
+        #expect(files.count == 102)
+        #expect(files.wanted(by: "carol", at: 60 * Self.second) == .begins)
+        #expect(files.count == 3)
+    }
+
     /// As many as a description may name: each is a valid track, and would take a place in the recording.
     @Test func aParticipantWithEverNewTracksFillsNoRecording() throws {
         let feed = RecordingFeed()

@@ -160,7 +160,11 @@ public final class ICEServerBook: Sendable {
             self.sayOnce("a server for ICE is not found", "\(server.url)", .warning)
             return []
         }
-        self.state.withLock { $0.addresses[host] = (found, .now) }
+        self.state.withLock { state in
+            // A room's server may offer other names for ever.
+            state.addresses = state.addresses.filter { ContinuousClock.now - $0.value.at < Self.memory }
+            state.addresses[host] = (found, .now)
+        }
         return found
     }
 
