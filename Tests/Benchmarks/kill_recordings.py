@@ -53,7 +53,7 @@ def kill_one(stage, server, room, wait):
     def both():
         new = set(storage.glob(f"recordings/{room}/*")) - before
         return next((folder for folder in new if opened(folder) == {"video", "audio"}), None)
-    folder = recorder.wait_for("both tracks", both, 40)
+    folder = recorder.wait_for("both tracks", both)
     time.sleep(wait)
     killed = time.time()
     recorder.process.kill()

@@ -99,15 +99,19 @@ def assert_received(path, minimum_flashes, story):
 
 
 class Receiver:
-    """The RTP and RTCP sockets of one stream, by the description's m-line; `key` is that of SRTP."""
+    """The RTP and RTCP sockets of one stream, by the description's m-line."""
 
-    def __init__(self, port, address="127.0.0.1", key=None):
+    def __init__(self, port, address="127.0.0.1"):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.rtp, self.rtcp = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
         self.rtp.bind((address, port))
         self.rtcp.bind((address, port + 1))
         self.packets, self.reports, self.peer = [], [], None
-        self.inbound, self.outbound = (key and pylibsrtp.Session(pylibsrtp.Policy(
+        self.inbound, self.outbound = None, None
+
+    def decrypt(self, key):
+        """Takes what comes as SRTP of that key, and encrypts what it sends."""
+        self.inbound, self.outbound = (pylibsrtp.Session(pylibsrtp.Policy(
             key=key, ssrc_type=kind, srtp_profile=pylibsrtp.Policy.SRTP_PROFILE_AES128_CM_SHA1_80))
             for kind in (pylibsrtp.Policy.SSRC_ANY_INBOUND, pylibsrtp.Policy.SSRC_ANY_OUTBOUND))
 

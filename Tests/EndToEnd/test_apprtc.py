@@ -12,8 +12,8 @@ import media
 import pytest
 from daemon import Daemon
 from figures import SLACK, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses
-from harness import (LIMIT, PEERS, interrupted, json_objects, python, record_some, recording_folder, tracks,
-                     wait_for_both_ways, wait_for_media, wait_until_seen)
+from harness import (LIMIT, PEERS, assert_nothing_noted, interrupted, json_objects, python, record_some,
+                     recording_folder, tracks, wait_for_both_ways, wait_for_media, wait_until_seen)
 
 ROOM = "lab7"
 SMALL = ("--send", "synthetic", "--size", "320x180")
@@ -59,6 +59,11 @@ def forget(server, what):
     wait_for_log(server, "forgotten", what=what)
 
 
+def come_and_go(stage, server):
+    """A run in the room as short as it can be."""
+    stage.run_tapedeck("record", url(server), "--wait", "1s", "--duration", "1s", "--directory", stage.folder / "again")
+
+
 def start_recorder(stage, server, *flags):
     return stage.tapedeck("record", url(server), "--directory", stage.folder / "storage", "--output",
                           stage.folder / "call.mkv", "--json", *flags)
@@ -94,7 +99,7 @@ def test_both_ways_as_the_first_member(stage, state_folder):
     wait_for_log(server, "removed", client=client)
     last = [fact["event"] for fact in json_objects(server.messages.splitlines()) if fact.get("client") == client]
     assert last[-4:] == ["leave", "relay", "lost", "removed"], server.story()
-    assert not list(state_folder.iterdir())
+    assert_nothing_noted(state_folder, lambda: come_and_go(stage, server))
 
 
 def test_as_the_second_member(stage):
@@ -148,8 +153,8 @@ def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, sta
     # The ghost's farewell made the peer call anew.
     assert peer.event("bye")
     assert_plays(exported)
-    assert not list(state_folder.iterdir())
     assert_strict(server)
+    assert_nothing_noted(state_folder, lambda: come_and_go(stage, server))
 
 
 def test_the_successor_of_a_killed_worker_leaves_for_it_and_goes_on(stage):
@@ -168,8 +173,13 @@ def test_the_successor_of_a_killed_worker_leaves_for_it_and_goes_on(stage):
     assert not log(server, "full")
     assert len({recording["id"] for recording in daemon.recordings()}) == 1, daemon.recordings()
     assert daemon.process.end(LIMIT) == 0, daemon.process.story()
-    assert not list((daemon.storage / "signalling").iterdir())
     assert_strict(server)
+
+    def again():
+        daemon.start()
+        daemon.wait_for_phase("standup", "joined")
+        assert daemon.process.end(LIMIT) == 0, daemon.process.story()
+    assert_nothing_noted(daemon.storage / "signalling", again)
 
 
 def ended(peer, recorder, storage, number):

@@ -59,10 +59,10 @@ def test_the_answer_in_json_names_files_and_tracks(stage):
 def test_flash_and_beep_of_our_camera_stay_together(stage, codec):
     server = stage.room_server(5, "--websocket-only")
     url = room_url(server, ROOM, transport="websocket", eio=4)
-    camera = stage.tapedeck("camera", url, "--codec", codec, "--video", "test", "--audio", "test")
+    camera = stage.tapedeck("camera", url, "--codec", codec, "--video", "test", "--audio", "test", "--size", "320x180")
     stage.members(server, ROOM, 1)
     exported, recorder = record_some(stage, url, seconds=12)
-    assert_synchronous(exported, 8, recorder)
+    assert_synchronous(exported, 3, recorder)
     assert camera.end() in (0, 130), camera.story()
 
 
@@ -83,7 +83,7 @@ def test_a_call_put_on_hold_goes_on(stage):
 
     def holds():
         return [fact["value"] for fact in browser.facts if fact.get("event") == "held"]
-    browser.wait_for("a call put on hold twice", lambda: holds() == [True, False, True, False])
+    browser.wait_for("a call put on hold twice", lambda: holds()[:4] == [True, False, True, False])
     sent, = browser.figures("framesSent")
     browser.wait_for_figure("framesSent", sent + 30)
     interrupted(recorder)
@@ -93,7 +93,7 @@ def test_a_call_put_on_hold_goes_on(stage):
     times = [packet.time for packet in media.packets(exported, video["index"])]
     returns = [after for before, after in zip(times, times[1:]) if after - before > 1]
     assert len(returns) >= 2, f"{returns} {recorder.story()}"
-    assert len([time for time in times if time >= returns[-1]]) >= 10, recorder.story()
+    assert len([time for time in times if time >= returns[1]]) >= 10, recorder.story()
 
 
 @pytest.mark.long

@@ -4,7 +4,8 @@
 import media
 import pytest
 from figures import SLACK, assert_few_lost, assert_numbered, assert_plays, assert_whole
-from harness import PEERS, interrupted, media_files, python, recording_folder, room_url, start_recorder, wait_for_media
+from harness import (PEERS, caught_up, interrupted, media_files, python, recording_folder, room_url, start_recorder,
+                     wait_for_media)
 
 ROOM = "123123"
 CASES = ["garbage-sdp", "wrong-types", "unknown-types", "early-candidates", "bad-candidates", "unasked-answer",
@@ -44,6 +45,7 @@ def test_the_next_peer_is_recorded_after_a_hostile_one(stage, case):
     assert recorder.process.poll() is None, f"ended with the hostile peer\n{recorder.story()}"
     good = stage.aiortc(server, ROOM, "--send", "synthetic")
     sent = good.wait_for_figure("framesSent", 90)
+    caught_up(good, recorder)
     assert good.end() == 0, good.story()
     # The call is over; whoever waits for more is interrupted.
     interrupted(recorder)
@@ -69,6 +71,7 @@ def test_in_a_mesh_room_the_good_peer_loses_nothing(stage):
     hostile = hostile_peer(stage, server)
     assert hostile.wait() == 0, hostile.story()
     sent = good.wait_for_figure("framesSent", 90)
+    caught_up(good, recorder)
     interrupted(recorder)
     assert_whole(exported, recorder, sent)
 
@@ -81,6 +84,7 @@ def test_garbage_between_the_servers_frames_is_ignored(stage):
     exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4))
     proxy.wait_for("garbage", lambda: len([fact for fact in proxy.facts if fact.get("case") == "harmless"]) >= 4)
     sent = peer.wait_for_figure("framesSent", 90)
+    caught_up(peer, recorder)
     interrupted(recorder)
     assert_whole(exported, recorder, sent)
 
@@ -92,10 +96,14 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     proxy = hostile_proxy(stage, server, "--every", "0", "--case", case)
     exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4))
+    # There is no call to be kept before.
+    wait_for_media(recorder, stage.folder / "storage")
+    proxy.tell("inject")
     proxy.wait_for("the frame", lambda: any(fact.get("case") == case for fact in proxy.facts))
     sent = peer.figures("framesSent")[0] + closed(peer)
     peer.wait_for("frames after it", lambda: peer.figures("framesSent")[0] + closed(peer) >= sent + 120)
     sent = peer.figures("framesSent")[0] + closed(peer)
+    caught_up(peer, recorder)
     interrupted(recorder)
     assert_plays(exported)
     # A new connection to the room may be a new peer connection for the other side: another track, whole as the first.
@@ -109,7 +117,7 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
 def test_a_room_server_that_puts_the_recorder_out_ends_the_recording(stage):
     server = stage.room_server(5)
     stage.aiortc(server, ROOM, "--send", "synthetic")
-    proxy = hostile_proxy(stage, server, "--every", "0", "--case", "namespace-disconnect", "--on-command")
+    proxy = hostile_proxy(stage, server, "--every", "0", "--case", "namespace-disconnect")
     exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4))
     wait_for_media(recorder, stage.folder / "storage")
     proxy.tell("inject")
@@ -143,6 +151,7 @@ def test_a_peer_that_vanishes_does_not_end_the_recording(stage):
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 90)
+    caught_up(peer, recorder)
     interrupted(recorder)
     assert_plays(exported)
     _, video = sorted(media.streams(exported, "video"), key=lambda stream: media.span(exported, stream["index"]))

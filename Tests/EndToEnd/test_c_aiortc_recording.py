@@ -4,7 +4,7 @@
 import media
 import pytest
 from figures import SLACK, assert_synchronous, assert_whole, losses
-from harness import interrupted, record_frames, record_some, room_url, start_recorder, wait_for_media
+from harness import caught_up, interrupted, record_frames, record_some, room_url, start_recorder, wait_for_media
 
 ROOM = "123123"
 VARIANTS = ["three-arguments", "renamed", *(pytest.param(name, marks=pytest.mark.long) for name in (
@@ -14,8 +14,7 @@ VARIANTS = ["three-arguments", "renamed", *(pytest.param(name, marks=pytest.mark
 @pytest.mark.media
 @pytest.mark.parametrize("codec", ["vp8", pytest.param("h264", marks=pytest.mark.long)])
 def test_every_frame_of_aiortc_is_recorded(stage, codec):
-    # The peer's own client, python-engineio 3, loses its session when it has nothing to say for the ping time-out.
-    server = stage.room_server(4, "--polling-only", "--ping-timeout", "60")
+    server = stage.room_server(4, "--polling-only")
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", codec, transport="polling")
     url = room_url(server, ROOM, transport="polling", eio=3)
     exported, recorder, sent = record_frames(stage, url, peer, 300)
@@ -30,12 +29,13 @@ def test_every_frame_of_aiortc_is_recorded(stage, codec):
 @pytest.mark.parametrize("codec, name", [("pcmu", "pcm_mulaw"),
                                          pytest.param("pcma", "pcm_alaw", marks=pytest.mark.long)])
 def test_telephone_sound_is_recorded(stage, codec, name):
-    server = stage.room_server(4, "--polling-only", "--ping-timeout", "60")
+    server = stage.room_server(4, "--polling-only")
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "vp8", "--audio-codec", codec,
                         transport="polling")
     exported, recorder = start_recorder(stage, room_url(server, ROOM, transport="polling", eio=3))
     peer.wait_for_figure("framesSent", 240)
     frames_sent, packets_sent = peer.figures("framesSent", "audioPacketsSent")
+    caught_up(peer, recorder)
     interrupted(recorder)
     assert peer.end() == 0
     assert_whole(exported, recorder, frames_sent)
@@ -52,7 +52,7 @@ def test_telephone_sound_is_recorded(stage, codec, name):
 
 
 def test_the_version_is_found_by_itself(stage):
-    server = stage.room_server(4, "--ping-timeout", "60")
+    server = stage.room_server(4)
     stage.aiortc(server, ROOM, "--send", "synthetic", transport="polling")
     exported, recorder = record_some(stage, room_url(server, ROOM))
     assert media.streams(exported, "video"), recorder.story()
@@ -63,16 +63,16 @@ def test_the_version_is_found_by_itself(stage):
 def test_flash_and_beep_of_our_camera_stay_together(stage):
     server = stage.room_server(4, "--polling-only")
     url = room_url(server, ROOM, transport="polling", eio=3)
-    camera = stage.tapedeck("camera", url, "--codec", "vp8", "--video", "test", "--audio", "test")
+    camera = stage.tapedeck("camera", url, "--codec", "vp8", "--video", "test", "--audio", "test", "--size", "320x180")
     stage.members(server, ROOM, 1)
     exported, recorder = record_some(stage, url, seconds=12)
-    assert_synchronous(exported, 8, recorder)
+    assert_synchronous(exported, 3, recorder)
     assert camera.end() in (0, 130), camera.story()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_server_variants_are_understood(stage, variant):
-    server = stage.room_server(4, "--ping-timeout", "60", "--variant", variant)
+    server = stage.room_server(4, "--variant", variant)
     # The stock browser client does not know the renamed events: there the newcomer must be the one who is offered.
     flags = ("--send", "synthetic")
     if variant == "renamed":

@@ -5,6 +5,7 @@ import json
 
 import media
 import pytest
+from figures import lateness
 from harness import LIMIT, interrupted, record_some, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "words"
@@ -73,8 +74,9 @@ def test_words_stand_where_they_were_written(stage):
     exported, shown, peer = aiortc_writes(stage)
     start, _ = media.span(exported, media.streams(exported, "video")[0]["index"])
     began = peer.event("closed")["startedAt"]
-    for line, at in zip(shown.values(), written(peer).values()):
-        assert abs(line - start - max(0, at - began)) < TOLERANCE, f"{shown}\n{peer.story()}"
+    late = [line - start - max(0, at - began) for line, at in zip(shown.values(), written(peer).values())]
+    # A word stands where it arrived: each may have had to wait for the processor, but not to the same end.
+    assert -TOLERANCE < min(late) < TOLERANCE + lateness(peer) and max(late) < LIMIT, f"{shown} {late}\n{peer.story()}"
 
 
 def test_chromium_opens_a_channel_in_the_call(stage):

@@ -11,7 +11,7 @@ import time
 import media
 import pytest
 from daemon import WHOLE, Daemon
-from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
+from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays, lateness
 from harness import LIMIT, dropped_datagrams, json_objects, room_url
 
 # Seconds that no test takes: a camera ends when it is told to.
@@ -26,21 +26,23 @@ def room(server, name, **more):
     return {"url": room_url(server, name), "record": {"empty_after": "1s"}, **more}
 
 
-def assert_unbroken(folder, dropped):
+def assert_unbroken(folder, process):
     """Nothing is missing in the sound of an exported recording but what its journal says was lost.
 
-    At most 1 % beside what the kernel threw away since a time with `dropped` datagrams.
+    At most 1 % beside what the kernel threw away since `process` began, and what a sender was late.
     """
-    dropped = dropped_datagrams() - dropped
+    dropped, late = dropped_datagrams() - process.dropped_before, lateness(process)
     journal = json_objects((folder / "journal.jsonl").read_text().splitlines())
     sounds = {record["track"] for record in journal if record["kind"] == "track-opened" and record["media"] == "audio"}
     lost = sum({record["track"]: record["lost"] for record in journal
                 if record["kind"] == "packets-counted" and record["track"] in sounds}.values())
     sound, = media.streams(folder / "call.mkv", "audio")
     gaps = media.gaps(folder / "call.mkv", sound["index"], AUDIO_PACKET)
-    story = f"{lost} packets lost, {dropped} datagrams dropped, gaps {gaps}\n{media.describe(folder / 'call.mkv')}"
+    story = (f"{lost} packets lost, {dropped} datagrams dropped, {late} s late, gaps {gaps}\n"
+             f"{media.describe(folder / 'call.mkv')}")
     assert lost <= max(A_FEW, MAXIMUM_LOST * len(media.packets(folder / "call.mkv", sound["index"]))) + dropped, story
-    assert sum(round(seconds / AUDIO_PACKET) for _, seconds in gaps) <= lost and (lost or not gaps), story
+    allowed = lost + (late / AUDIO_PACKET + 5 if late else 0)
+    assert sum(round(seconds / AUDIO_PACKET) for _, seconds in gaps) <= allowed and (allowed or not gaps), story
 
 
 def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
@@ -107,7 +109,8 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
             name)["status"]["tracks"][0]["units"] > units[name])
         assert daemon.worker(name) == before[name]
         track, = daemon.room(name)["status"]["tracks"]
-        assert track["lostPackets"] <= max(A_FEW, MAXIMUM_LOST * track["units"]), track
+        dropped = dropped_datagrams() - daemon.process.dropped_before
+        assert track["lostPackets"] <= max(A_FEW, MAXIMUM_LOST * track["units"]) + dropped, track
     for peer in cameras:
         peer.end()
     folder, = daemon.wait_for_export(victim)
@@ -120,11 +123,12 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
     opened = [record["at"] / 1e9 for record in journal if record["kind"] == "track-opened"]
     starts = sorted(first for first, _ in spans)
     assert max(first for first, _ in spans) > min(last for _, last in spans), spans
-    assert starts[1] - starts[0] == pytest.approx(opened[1] - opened[0], abs=1), (spans, opened)
+    # What came late began earlier than its file.
+    assert starts[1] - starts[0] == pytest.approx(opened[1] - opened[0], abs=LIMIT / 10), (spans, opened)
     for name in names:
         if name != victim:
             folder, = daemon.wait_for_export(name)
-            assert_unbroken(folder, daemon.process.dropped_before)
+            assert_unbroken(folder, daemon.process)
 
 
 def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
@@ -246,7 +250,7 @@ def test_reload_touches_only_what_changed(stage):
     closed.wait()
     folder, = daemon.wait_for_export("kept")
     assert_plays(folder / "call.mkv")
-    assert_unbroken(folder, daemon.process.dropped_before)
+    assert_unbroken(folder, daemon.process)
 
 
 def test_shutdown_finishes_exports_and_leaves(stage):
@@ -288,7 +292,9 @@ def test_retention_deletes_what_is_exported_and_keeps_what_is_not(stage):
         peer.end()
 
         def is_over(name=name, expected=expected):
-            recording, = [recording for recording in daemon.recordings() if recording["room"] == name]
+            recording = next((recording for recording in daemon.recordings() if recording["room"] == name), None)
+            if recording is None:
+                return None
             exports = daemon.get(f"/v1/recordings/{recording['id']}/exports")["exports"]
             is_there = recording["state"] == "finished" and recording["bytes"] > 2_000_000
             return recording if is_there and [export["state"] for export in exports] == expected else None
@@ -323,8 +329,9 @@ def test_on_demand_rooms_pause_resume_stop(stage):
     peer = camera(stage, server, "one", CALL)
     daemon.post("/v1/rooms/meeting/record")
     daemon.wait_for_recording("meeting")
-    assert daemon.post("/v1/rooms/meeting/pause")["status"]["recordingState"] == "paused"
-    assert daemon.post("/v1/rooms/meeting/resume")["status"]["recordingState"] in ("recording", "waiting")
+    for order, states in (("pause", ["paused"]), ("resume", ["recording", "waiting"])):
+        daemon.post(f"/v1/rooms/meeting/{order}")
+        daemon.wait_for(order, lambda states=states: daemon.room("meeting")["status"]["recordingState"] in states)
     daemon.post("/v1/rooms/meeting/mark", {"text": "decision"})
     daemon.post("/v1/rooms/meeting/keyframe", {})
     daemon.wait_for_recording("meeting")

@@ -242,7 +242,7 @@ def play_export_and_delete(dashboard, call, viewport):
     finished, = (recording for recording in call.recordings() if recording["state"] == "finished")
     page.get_by_role("link", name="Recordings").click()
     rows = page.get_by_role("list", name="Recordings").locator("> li")
-    row = see(rows.filter(has_text="Complete"))
+    row = see(rows.filter(has_text=re.compile("Complete|Gaps")))
     see(rows.filter(has_text="Recording").first)
     search = page.get_by_role("searchbox", name="Search")
     search.fill("nothing like this")
@@ -269,6 +269,8 @@ def play_export_and_delete(dashboard, call, viewport):
         details.get_by_role("button", name="Export").click()
     assert queued.value.status == 202
     see(details.get_by_role("list", name="Exports").locator("> li[data-state=done]").nth(2))
+    # The files are asked for after that, and put in the place of those before.
+    see(details.locator("ul.files a", has_text="-to-2s"))
     with page.expect_download() as download:
         details.get_by_role("link", name="call.mkv").first.click()
     assert download.value.path().stat().st_size > 1000

@@ -165,7 +165,7 @@ def test_examples_of_the_daemon(world):
     room = {"url": f"socketio+http://127.0.0.1:{server.port}/standup", "send": {"capture": "test", "audio": "test"}}
     (folder / "etc" / "tapedeck.yaml").write_text(json.dumps({
         "storage": {"directory": str(folder / "lib"), "minimum_free": "50MB"}, "api": {"listen": f"127.0.0.1:{port}"},
-        "rooms": {"standup": room}}))
+        "workers": {"hang_limit": "60s"}, "rooms": {"standup": room}}))
     example, = world.examples["run"]
     daemon = world.start(example)
     camera = world.stage.tapedeck("camera", room["url"], "--size", "320x180")
@@ -192,9 +192,12 @@ def test_examples_that_need_nobody_else(world):
                 world.run_until(example, "http://")
             elif "tapedeck record" in example:
                 world.run_until(example, "joined the room", (130,))
+            elif command == "doctor":
+                # It finds what it finds, and on a busy host something that seems to hang.
+                run = world.run(example, codes=(0, 1, 2))
+                assert run.process.returncode != 2 or "did not return within" in run.output, run.story()
             else:
-                # Doctor finds what it finds.
-                world.run(example, codes=(0, 1) if command == "doctor" else (0,))
+                world.run(example)
     assert "v4l2src" in (folder / "etc/pipelines/capture/door.yaml").read_text()
     assert os.path.getsize(folder / "call.jsonl") > 0
 

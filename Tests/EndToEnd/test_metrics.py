@@ -71,6 +71,8 @@ storage:
   directory: {storage}
 api:
   listen: 127.0.0.1:{port}
+workers:
+  hang_limit: 60s
 rooms:
   standup:
     url: {room_url(server, "standup")}
@@ -95,7 +97,7 @@ rooms:
     kind, text = daemon.wait_for("media in /metrics", with_media)
     assert kind.startswith("text/plain; version=0.0.4")
     # A second time: the request before is counted now.
-    _, text = scrape(port)
+    _, text = daemon.wait_for("media again", with_media)
     code, complaints = promtool("check", "metrics", text=text)
     assert (code, complaints) == (0, ""), f"{complaints}\n{text}"
 

@@ -3,7 +3,7 @@
 
 import media
 import pytest
-from figures import SLACK, assert_plays, assert_sound, losses
+from figures import SLACK, assert_plays, assert_sound, lateness, losses
 from harness import LIMIT, room_url
 
 ROOM = "standup"
@@ -58,7 +58,7 @@ def assert_tracks(exported, sent, recorder, codec):
     """The same, and sound without a gap."""
     assert_videos(exported, sent, recorder, codec)
     sound, = media.streams(exported, "audio")
-    assert_sound(exported, sound["index"], losses(recorder), recorder.story())
+    assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
 
 
 def test_chromium_changes_its_call(stage):

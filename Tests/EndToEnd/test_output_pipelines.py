@@ -108,7 +108,7 @@ def test_pipelines_of_a_room(stage):
     daemon.wait_for("the end", lambda: playlist.exists() and "#EXT-X-ENDLIST" in playlist.read_text(), LIMIT)
     assert_shows_the_call(stage, playlist, 1, playlist.read_text())
     daemon.wait_for("an idle output", lambda: states()[0] == "idle", LIMIT)
-    assert not socket.exists()
+    daemon.wait_for("no socket", lambda: not socket.exists(), LIMIT)
     assert KEY not in daemon.process.messages
     assert KEY not in json.dumps(daemon.room("standup"))
     assert daemon.process.end(LIMIT) == 0, daemon.process.story()

@@ -127,7 +127,7 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     killed = ffmpeg(stage, url, received[3], name="killed")
     udp = ffmpeg(stage, service.url("standup", "%" + participant.encode().hex()[:2].upper() + participant[1:]),
                  received[1], transport="udp", name="udp")
-    tcp = ffmpeg(stage, url, received[0], "-t", 4, name="tcp")
+    tcp = ffmpeg(stage, url, received[0], "-t", 12, name="tcp")
     killed.wait_for("its first packets", lambda: received[3].exists() and received[3].stat().st_size > 0, LIMIT)
     killed.kill()
     assert tcp.wait(LIMIT) == 0, tcp.story()
@@ -158,6 +158,7 @@ def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
     stage.aiortc(server, ROOM, "--send", "synthetic", "--codec", "vp8", "--size", "320x180")
     service = Service(stage, server, {"video": True})
     participant, = service.participants()
+    service.wait_for_path("standup", participant)
     url = service.url("standup", participant)
     with contextlib.ExitStack() as stack:
         first, *others = (stack.enter_context(contextlib.closing(rtp.RTSPClient(url))) for _ in range(4))
@@ -178,6 +179,7 @@ def test_who_stops_reading_is_closed_and_costs_the_others_nothing(stage):
     start_camera(stage, server, "--size", "640x360", "--bitrate", "4M")
     service = Service(stage, server, {"video": True})
     participant, = service.participants()
+    service.wait_for_path("standup", participant)
     url = service.url("standup", participant)
     with contextlib.closing(rtp.RTSPClient(url, receive_buffer=4096)) as idle:
         idle.set_up()

@@ -156,11 +156,13 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
 
     def look(where):
         """Looks at command lines, and at what workers and jobs inherited."""
+        own = pathlib.Path(f"/proc/{daemon.process.process.pid}/cmdline").read_bytes()
         for pid in descendants(daemon.process.process.pid):
             with contextlib.suppress(OSError):
                 line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
                 seen[f"command line, {where}: {line[:60]}"] = line
-                if pid != daemon.process.process.pid:
+                # A child that has not begun yet still is the daemon.
+                if line != own:
                     seen[f"environment, {where}: {line[:60]}"] = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
 
     daemon.wait_for_phase("standup", "joined")

@@ -9,7 +9,7 @@ import media
 import pytest
 from daemon import WHOLE, Daemon
 from figures import AUDIO_PACKET, assert_whole
-from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
+from harness import LIMIT, caught_up, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
 
@@ -21,6 +21,7 @@ def test_a_recording_on_a_slow_disk_is_whole(stage, slow_disk):
     exported, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(1500))
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 240)
+    caught_up(peer, recorder)
     interrupted(recorder)
     assert_whole(exported, recorder, sent)
 
@@ -34,6 +35,7 @@ def test_a_recording_is_exported_when_the_disk_is_done_with_it(stage, slow_disk)
     exported, recorder = start_recorder(stage, room_url(server, ROOM), secrets=slow_disk(0, hold))
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 120)
+    caught_up(peer, recorder)
     hold.touch()
     recorder.signal(signal.SIGINT)
     recorder.wait_for("what it waits for", lambda: "still completing the recording's files" in recorder.messages)
@@ -113,7 +115,7 @@ def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stag
     with monkeypatch.context() as patch:
         for name, value in slow_disk(0, writes=hold).items():
             patch.setenv(name, value)
-        daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}}, workers={"hang_limit": "5s"})
+        daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}}, workers={"hang_limit": "15s"})
     daemon.wait_for_phase("standup", "joined")
     peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180")
     sid = peer.event("joined")["sid"]
@@ -150,4 +152,4 @@ def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stag
 
 
 # Longer than a room may hang (20 s), and its worker be silent after that.
-HELD = 35
+HELD = 45

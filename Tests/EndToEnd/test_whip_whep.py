@@ -6,7 +6,7 @@ import types
 import media
 import pytest
 from figures import assert_nearly_all, assert_saw, assert_whole
-from harness import (LIMIT, free_port, interrupted, wait_for_both_ways, wait_for_media, wait_for_more,
+from harness import (LIMIT, assert_nothing_noted, free_port, interrupted, wait_for_both_ways, wait_for_media, wait_for_more,
                      wait_until_seen)
 from proxy import Proxy
 
@@ -130,7 +130,8 @@ def test_a_crashed_run_is_cleared_away_by_the_next(stage):
     assert [fact["status"] for fact in deleted] == [200, 200], camera.story()
     assert deleted[0]["path"] != deleted[1]["path"], camera.story()
     assert [fact["status"] for fact in requests(endpoint, "POST")] == [201, 201], endpoint.story()
-    assert not list((stage.folder / "state").rglob("*.note")), camera.story()
+    assert_nothing_noted(stage.folder / "state", lambda: stage.run_tapedeck(
+        "camera", url(endpoint, "whip/cam1"), "--size", "320x180", "--duration", "1s", secrets=state))
 
 
 @pytest.mark.media

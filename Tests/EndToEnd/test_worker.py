@@ -4,6 +4,7 @@
 import base64
 import json
 import pathlib
+import re
 import signal
 import time
 
@@ -147,6 +148,8 @@ def test_orders_while_media_flow(stage):
     assert not worker.events("commandFailed"), worker.events("commandFailed")
 
     markers = [record["name"] for record in journal(one["folder"]) if record["kind"] == "marker"]
+    # It says so itself where it did not get the processor for long.
+    markers = [name for name in markers if name != "stalled"]
     assert markers == ["mark", "paused", "resumed"]
     output, report = exported(stage, one["folder"])
     assert_plays(output)
@@ -249,7 +252,8 @@ def still(worker, room, participant):
             worker.events("thumbnail") or worker.events("commandFailed", room)[failures:]))
         if found := worker.events("thumbnail"):
             return found[0]["base64"]
-        assert "no picture" in worker.events("commandFailed", room)[-1]["reason"] and time.monotonic() < deadline
+        reason = worker.events("commandFailed", room)[-1]["reason"]
+        assert re.search("no picture|did not return", reason) and time.monotonic() < deadline, reason
 
 
 def test_stills_and_graphs(stage):

@@ -3,8 +3,8 @@
 """A proxy before a Socket.IO server (Engine.IO 4 over WebSocket) that slips bad frames between the server's own.
 
 The harmless ones come one after the other as soon as the client has joined, and again every --every seconds; those
-that may cost the client its connection (--case) come once, --after seconds later or when a line comes on standard
-input. Prints {"port": N}, then {"event": "injected", "case": …}. Runs in .venv/socketio5.
+that may cost the client its connection (--case) come once, when a line comes on standard input.
+Prints {"port": N}, then {"event": "injected", "case": …}. Runs in .venv/socketio5.
 
 Example: .venv/socketio5/bin/python Tests/Peers/hostile_proxy.py --target http://127.0.0.1:3000 --case oversize
 """
@@ -68,7 +68,7 @@ class Proxy:
         with contextlib.suppress(ConnectionError):
             await self.inject_harmless(client)
             if self.pending:
-                await (self.commanded.wait() if self.options.on_command else asyncio.sleep(self.options.after))
+                await self.commanded.wait()
                 case = self.pending.pop(0)
                 frame = CASES[case]
                 # Said first: the client may hang up in the middle of the frame.
@@ -105,7 +105,7 @@ class Proxy:
 async def serve(options):
     application = web.Application()
     proxy = Proxy(options)
-    reading = asyncio.create_task(proxy.read_command()) if options.on_command else None
+    reading = asyncio.create_task(proxy.read_command()) if options.case else None
     application.router.add_get("/socket.io/", proxy.handle)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1)
     await runner.setup()
@@ -125,8 +125,6 @@ def main():
     parser.add_argument("--target", required=True, help="http://HOST:PORT")
     parser.add_argument("--case", action="append", default=[], choices=CASES,
                         help="one for each connection in turn; may be repeated")
-    parser.add_argument("--after", type=float, default=2, help="seconds from joining to the case")
-    parser.add_argument("--on-command", action="store_true", help="the case comes with a line, not after a time")
     parser.add_argument("--every", type=float, default=1, help="seconds between harmless rounds; 0: one round")
     asyncio.run(serve(parser.parse_args()))
 
