@@ -156,6 +156,41 @@ def beginnings(calls):
     return table(["step", "median, ms", "p95, ms", "longest, ms"], rows)
 
 
+def by_rooms_text(found, digits=2):
+    """`0.92 with 10 rooms, 1.09 with 30` of {rooms: values}."""
+    parts = [f"{statistics.median(values):.{digits}f} with {rooms}" for rooms, values in sorted(found.items())]
+    return f"{parts[0]} {'rooms' if min(found) > 1 else 'room'}" + "".join(f", {part}" for part in parts[1:])
+
+
+def targets(results):
+    """What is wanted of each kind of media, and what was found."""
+    rows = []
+    for media in sorted({run["media"] for run in results["runs"]}):
+        groups = grouped(results["runs"], media)
+        shared, apart = groups.get("tapedeck", {}), groups.get("tapedeck-workers", {})
+        for what, other, share, wanted in (
+                ("CPU of a recorded room against Janus, both with what makes files playable", "janus", whole_share, "1.0 ×"),
+                ("the same, while recording, against bare webrtcbin with fakesinks", "webrtcbin", call_share, "0.8 ×")):
+            if found := ratios(groups, "tapedeck", other, share):
+                rows.append([media, what, wanted, by_rooms_text(found)])
+        if shared and (more := added(shared, memory)) is not None:
+            rows.append([media, "memory of an added room, shared worker", "1.5 MB", f"{more:.2f} MB"])
+        if apart:
+            found = {rooms: [memory(run) / rooms for run in runs] for rooms, runs in apart.items()}
+            rows.append([media, "memory of a room, worker per room, MB", "20", by_rooms_text(found, 0)])
+        if {10, 100} <= set(shared):
+            low, high = (statistics.median(map(call_share, shared[rooms])) for rooms in (10, 100))
+            rows.append([media, "CPU of a room with 100 rooms against 10", "1.2 ×", f"{high / low:.2f} ×"])
+        if shared:
+            most = max(shared)
+            worst = max(100 * run["lost"] for run in shared[most])
+            rows.append([media, f"lost of {most} rooms, their senders on the same machine", "nothing of 60", f"{worst:.3f} %"])
+    if calls := results.get("beginnings", {}).get("calls"):
+        rows.append([results["beginnings"]["media"], "offer to the first keyframe in the file, p95", "300 ms",
+                     f"{percentile([call['total'] for call in calls], 95):.0f} ms"])
+    return ["### What is wanted, and what was found", "", *table(["media", "figure", "wanted at most", "found"], rows)]
+
+
 def low_middle_high(values):
     return min(values), statistics.median(values), max(values)
 
@@ -198,7 +233,7 @@ def text(results, plotted, folder):
         f"{host['kernel']}), rounds: {rounds}, each measurement {results['seconds']} s. Other processes took at "
         f"most {elsewhere:.2f} cores meanwhile, and the sender's latest packet was {late:.0f} ms late. Medians, and in "
         "brackets the lowest and the highest of the rounds; all but the lost is per room. Everything, process by "
-        f"process, is in [results.json]({where}/results.json).", ""]
+        f"process, is in [results.json]({where}/results.json).", "", *targets(results)]
     for media in sorted({run["media"] for run in runs}):
         groups = grouped(runs, media)
         rates = [run["sent"]["frames"] / run["recordedSeconds"] / run["rooms"] for run in runs if run["media"] == media]

@@ -75,6 +75,10 @@ def test_report_replaces_its_part_of_the_page_only(tmp_path, monkeypatch):
         assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
         assert "| Tapedeck, shared worker | 1 | 2.00 (1.00 to 3.00) |" in text
         assert "| offer to keyframe | 66 | 66 | 66 |" in text
+        assert ("| vp8-720p30 | CPU of a recorded room against Janus, both with what makes files playable | 1.0 × | "
+                "0.75 with 1 room |") in text
+        assert "| memory of an added room, shared worker | 1.5 MB | 2.00 MB |" in text
+        assert "| offer to the first keyframe in the file, p95 | 300 ms | 66 ms |" in text
     for name in "vp8-720p30-cpu", "vp8-720p30-memory", "vp8-720p30-lost", "beginnings":
         assert f"(benchmarks/{name}.svg)" in text
         assert xml.etree.ElementTree.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
