@@ -7,7 +7,7 @@ import pathlib
 import statistics
 
 import media
-from harness import dropped_datagrams
+from harness import dropped_datagrams, lateness
 
 # Frames that were under way when a recording began or was ended.
 SLACK = 15
@@ -104,11 +104,6 @@ def assert_readable(frames, story=""):
     """The counter of the test pattern can be read in nearly every frame."""
     unreadable = sum(frame.counter is None for frame in frames)
     assert unreadable <= MAXIMUM_UNREADABLE * len(frames), f"{unreadable} of {len(frames)} counters unreadable {story}"
-
-
-def lateness(process):
-    """By how many seconds a sender of the same test was late at most: its media clock stood still for as long."""
-    return max((fact["seconds"] for each in process.beside for fact in each.facts if fact.get("event") == "late"), default=0)
 
 
 def assert_whole(path, process, sent=None):

@@ -30,8 +30,8 @@ def repeats_the_last(packet):
 def assert_decoders_agree(path, index):
     """FFmpeg's own decoder, which many players use, gives what the reference decoder does.
 
-    Of stereo that repeats itself it makes something else of every second loud window and more (decision 74). It may also begin
-    differently after a pause, and each of the two may be up to 10 ms late there.
+    Of speech in stereo that repeats itself it makes something else of three in four loud windows (decision 74). Each of the two
+    may be up to 10 ms late. Behind the pauses of DTX they differ anyhow.
     """
     windows = [media.samples(path, index, decoder) for decoder in ("opus", "libopus")]
     count = min(map(len, windows)) // 4800
@@ -70,20 +70,22 @@ def test_cameras_are_told_apart_by_their_tones_and_send_what_they_describe(stage
     for name, line in (("kitchen", "useinbandfec=1;usedtx=1"), ("garden", "useinbandfec=0"), ("door", "useinbandfec=1")):
         text = (stage.folder / f"{name}.jsonl").read_text()
         assert f"a=fmtp:111 minptime=10;{line}\\" in text, f"{name}: {text}"
-    found = {}
+    found, indices = {}, {}
     for stream in media.streams(exported, "audio"):
         packets = opus_packets(exported, stream["index"])
-        assert_decoders_agree(exported, stream["index"])
         share = sum(map(repeats_the_last, packets)) / len(packets)
         first, last = media.span(exported, stream["index"])
         # How much of the time of a track its packets of 20 ms fill.
         filled = 0.020 * len(packets) / (last - first)
-        found[share > 0.5 or pitch(exported, stream["index"])] = (packets, share, filled)
+        name = share > 0.5 or pitch(exported, stream["index"])
+        found[name], indices[name] = (packets, share, filled), stream["index"]
     story = f"{({name: (len(packets), *rest) for name, (packets, *rest) in found.items()})}\n{recorder.story()}"
     # The tones of docs/camera.md; whoever speaks is repeated in most packets.
     assert set(found) == {2800, 3220, True}, story
     (_, _, pausing), (plain, share, filled), (speaking, _, _) = found[2800], found[3220], found[True]
     assert share == 0, story
+    for name in (3220, True):
+        assert_decoders_agree(exported, indices[name])
     # Beeps, and a packet of the noise behind them 2.5 times a second, where the other sends all the time.
     assert pausing <= 0.5 * filled, story
     assert np.mean(list(map(len, plain))) < 0.5 * np.mean(list(map(len, speaking))), story
