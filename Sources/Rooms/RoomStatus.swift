@@ -349,6 +349,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     /// How often a source of the camera failed, gave nothing or did not open, since the camera began; `nil` without a
     /// camera.
     public var cameraFailures: UInt64?
+    /// Pictures and sounds of the camera that were left out because an encoder did not keep up, since the camera began; `nil`
+    /// without a camera.
+    public var cameraDropped: UInt64?
     /// Everybody but us.
     public var participants: [Participant] = []
     /// Every track of the recording, or of the room when nothing is recorded.
@@ -366,6 +369,6 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case isJoined = "joined"
         case recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants, tracks
-        case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, outputs, counters
+        case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, cameraDropped, outputs, counters
     }
 }

@@ -99,6 +99,12 @@ public struct NegotiationState: Sendable {
         }
     }
 
+    /// Whether media are agreed in either direction, so that RTP or reports about it should come: who offers to send and is
+    /// answered that nobody receives sends neither.
+    public var hasAgreedMedia: Bool {
+        self.negotiatedMedia.contains { $0.ourDirection != .inactive }
+    }
+
     /// The m-lines that are not in use, each with the reason, for one log line.
     public var refusedMedia: [(outerIndex: Int, media: String, reason: String)] {
         self.sections.enumerated().compactMap { index, section in

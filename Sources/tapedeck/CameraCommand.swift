@@ -148,6 +148,8 @@ struct CameraCommand: AsyncParsableCommand {
         var connected: Int
         var framesCaptured: UInt64
         var framesEncoded: [String: UInt64]
+        /// Pictures and sounds that an encoder did not keep up with.
+        var dropped: [String: UInt64]
         var framesSent: [String: UInt64]
         var audioPacketsSent: [String: UInt64]
         /// The encoders that ran at the end, as `encode/x264enc`, by codec.
@@ -181,13 +183,13 @@ struct CameraCommand: AsyncParsableCommand {
         let sessions = try (1...self.count).map { number in
             try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
         }
-        let (outcomes, counts, encoders) = await self.run(sessions, camera, Interrupts())
+        let (outcomes, made) = await self.run(sessions, camera, Interrupts())
         try await control.run("stopping the camera") { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
         }
         if let error = failures.first, failures.count == self.count { throw error }
-        try self.show(Self.result(sessions.map(\.status), counts, encoders))
+        try self.show(Self.result(sessions.map(\.status), made))
         guard let error = failures.first else { return }
         throw CommandFailure(
             error.code == .invalidURL ? .usage : .notJoined,
@@ -222,25 +224,36 @@ struct CameraCommand: AsyncParsableCommand {
         return try stay.session(request, control: control, outputs: nil, camera: camera, configuration: configuration)
     }
 
-    private typealias FrameCounts = (captured: UInt64, encoded: [MediaCodec: UInt64])
+    /// What the camera made in all.
+    private struct Made {
+        let captured: UInt64
+        let encoded: [MediaCodec: UInt64]
+        let dropped: [MediaCodec: UInt64]
+        let encoders: [MediaCodec: String]
+
+        init(by camera: CameraSource) {
+            (self.captured, self.encoded) = camera.frameCounts
+            (self.dropped, self.encoders) = (camera.dropped, camera.encoders)
+        }
+    }
 
     /// Has the peers join one after the other, waits for a reason to leave, and ends all of them.
     private func run(
         _ sessions: [RoomSession],
         _ camera: CameraSource,
         _ interrupts: Interrupts
-    ) async -> (outcomes: [SessionOutcome], counts: FrameCounts, encoders: [MediaCodec: String]) {
+    ) async -> (outcomes: [SessionOutcome], made: Made) {
         await withTaskGroup(of: SessionOutcome.self) { group in
             for session in sessions where !interrupts.came {
                 group.addTask { await session.run() }
                 if sessions.count > 1 { await self.pace(session, interrupts) }
             }
             await self.waitForEnd(of: sessions, camera, interrupts)
-            let (counts, encoders) = (camera.frameCounts, camera.encoders)
+            let made = Made(by: camera)
             for session in sessions { session.stop() }
             var outcomes: [SessionOutcome] = []
             for await outcome in group { outcomes.append(outcome) }
-            return (outcomes, counts, encoders)
+            return (outcomes, made)
         }
     }
 
@@ -254,11 +267,7 @@ struct CameraCommand: AsyncParsableCommand {
         } while ContinuousClock.now - started < .seconds(2)
     }
 
-    private static func result(
-        _ statuses: [RoomSessionStatus],
-        _ counts: FrameCounts,
-        _ encoders: [MediaCodec: String]
-    ) -> Result {
+    private static func result(_ statuses: [RoomSessionStatus], _ made: Made) -> Result {
         func named(_ counts: [MediaCodec: UInt64]) -> [String: UInt64] {
             Dictionary(uniqueKeysWithValues: counts.map { ($0.key.capsName, $0.value) })
         }
@@ -269,11 +278,12 @@ struct CameraCommand: AsyncParsableCommand {
             peers: statuses.count,
             joined: statuses.count(where: \.hasJoined),
             connected: statuses.count { status in status.sent.values.contains { $0 > 0 } },
-            framesCaptured: counts.captured,
-            framesEncoded: named(counts.encoded),
+            framesCaptured: made.captured,
+            framesEncoded: named(made.encoded),
+            dropped: named(made.dropped),
             framesSent: named(sent.filter { $0.key != .opus }),
             audioPacketsSent: named(sent.filter { $0.key == .opus }),
-            encoders: Dictionary(uniqueKeysWithValues: encoders.map { ($0.key.capsName, $0.value) }),
+            encoders: Dictionary(uniqueKeysWithValues: made.encoders.map { ($0.key.capsName, $0.value) }),
             counters: statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
         )
     }

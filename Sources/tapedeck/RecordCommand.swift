@@ -4,6 +4,7 @@ import ArgumentParser
 import Export
 import Media
 import Observability
+import PipelineCatalogue
 import Rooms
 import Signalling
 import SignallingClients
@@ -53,6 +54,12 @@ struct RecordCommand: AsyncParsableCommand {
     )
     var send: [SourceArgument] = []
 
+    @Option(help: "Size of the pictures that --send sends, in pixels, even numbers of at least 320x180.")
+    var sendSize = PictureSize(width: 1280, height: 720)
+
+    @Option(help: "Frames a second that --send sends, 1 to 60.")
+    var sendFps = 30
+
     @Option(help: "Video codec that others are asked to send, vp8, h264, vp9 or any; --send sends it too.")
     var codec: PreferredCodec = .vp8
 
@@ -88,8 +95,23 @@ struct RecordCommand: AsyncParsableCommand {
         try RoomArgument.check(url.checkRecording)
         if self.send.contains(where: { $0.source != nil }) {
             try RoomArgument.check(url.checkSending)
-            _ = try CaptureArgument.settings(self.send, self.captures.values(), from: self.captures.files.catalogue())
+            _ = try self.sends(from: self.captures.files.catalogue())
         }
+    }
+
+    /// What is sent into the room; nil for nothing.
+    private func sends(from pipelines: PipelineCatalogue) throws -> SendSpec? {
+        guard var sends = try CaptureArgument.settings(self.send, self.captures.values(), from: pipelines) else {
+            return nil
+        }
+        (sends.width, sends.height, sends.framesPerSecond) = (self.sendSize.width, self.sendSize.height, self.sendFps)
+        for problem in sends.problems {
+            switch problem {
+            case .range: throw ValidationError("--send-fps takes 1 to 60, not \(self.sendFps)")
+            case .size, .nothing, .minimum: throw ValidationError(problem.description)
+            }
+        }
+        return sends
     }
 
     private func openTrace() throws -> TraceFile? {
@@ -106,7 +128,7 @@ struct RecordCommand: AsyncParsableCommand {
             url: try RoomArgument.parse(self.url),
             duration: self.duration?.duration,
             untilEmpty: self.untilEmpty,
-            sends: try CaptureArgument.settings(self.send, self.captures.values(), from: pipelines),
+            sends: try self.sends(from: pipelines),
             pipelines: pipelines,
             preferred: self.codec,
             wait: self.wait.duration,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Rooms
+import Supervision
 import Testing
 
 @testable import Daemon
@@ -16,6 +17,7 @@ import Testing
         var heard: [String] = []
         _ = await withCheckedContinuation { continuation in
             var pendingRequest = PendingRequest(
+                worker: WorkerID(1),
                 room: "a",
                 command: command,
                 question: question,
@@ -69,7 +71,7 @@ import Testing
         ]
         #expect(
             await Self.hear(.done, command: "camera", events) == [
-                "waits", "waits", "waits", "refused no", "done", "status", "late: silence",
+                "waits", "waits", "waits", "refused no", "done", "refused the room was left meanwhile", "late: silence",
             ]
         )
     }

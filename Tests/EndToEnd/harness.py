@@ -17,6 +17,8 @@ import time
 import urllib.request
 import uuid
 
+# What a recorder sends that does not take much of the processor.
+SEND = ("--send", "test", "--send-size", "320x180", "--send-fps", "15")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "Tests" / "Peers"
 sys.path.insert(0, str(PEERS))

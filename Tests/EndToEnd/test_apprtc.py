@@ -12,7 +12,7 @@ import media
 import pytest
 from daemon import Daemon
 from figures import SLACK, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses
-from harness import (LIMIT, PEERS, assert_nothing_noted, interrupted, json_objects, python, record_some,
+from harness import (LIMIT, PEERS, SEND, assert_nothing_noted, interrupted, json_objects, python, record_some,
                      recording_folder, tracks, wait_for_both_ways, wait_for_media, wait_until_seen)
 
 ROOM = "lab7"
@@ -78,7 +78,7 @@ def state_folder(monkeypatch, tmp_path):
 
 def test_both_ways_as_the_first_member(stage, state_folder):
     server = apprtc_server(stage, "--turn", "new")
-    recorder = start_recorder(stage, server, "--send", "test")
+    recorder = start_recorder(stage, server, *SEND)
     # The offer waits for whoever comes, with nobody there.
     wait_for_log(server, "message", type="offer", isStored=True)
     note, = state_folder.iterdir()
@@ -122,13 +122,13 @@ def test_fifteen_seconds_both_ways(stage, is_first):
     notes, storage = stage.folder / "notes.jsonl", stage.folder / "storage"
     flags = (*SMALL, "--receive", "--notes", notes)
     if is_first:
-        recorder = start_recorder(stage, server, "--send", "test")
+        recorder = start_recorder(stage, server, *SEND)
         wait_for_log(server, "message", type="offer", isStored=True)
         peer = apprtc_peer(stage, server, *flags)
     else:
         peer = apprtc_peer(stage, server, *flags)
         wait_for_log(server, "message", type="candidate", isStored=True)
-        recorder = start_recorder(stage, server, "--send", "test")
+        recorder = start_recorder(stage, server, *SEND)
     wait_for_both_ways(recorder, storage, peer, notes)
     assert peer.end(LIMIT) == 0, peer.story()
     interrupted(recorder)

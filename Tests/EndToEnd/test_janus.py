@@ -9,7 +9,7 @@ import types
 import media
 import pytest
 from figures import assert_counters, assert_nearly_all, assert_plays, assert_whole, losses
-from harness import LIMIT, interrupted, recording_folder, wait_for_both_ways, wait_for_media, wait_until_seen
+from harness import LIMIT, SEND, interrupted, recording_folder, wait_for_both_ways, wait_for_media, wait_until_seen
 from proxy import Proxy
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"
@@ -44,7 +44,7 @@ def has_a_network():
 
 def start_recorder(stage, url):
     storage, exported = stage.folder / "storage", stage.folder / "call.mkv"
-    recorder = stage.tapedeck("record", url, "--directory", storage, "--output", exported, "--json", "--send", "test")
+    recorder = stage.tapedeck("record", url, "--directory", storage, "--output", exported, "--json", *SEND)
     return recorder, storage, exported
 
 

@@ -9,8 +9,8 @@ import media
 import pytest
 from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_two_videos, assert_whole,
                      losses)
-from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_for_more,
-                     wait_until_seen)
+from harness import (LIMIT, PEERS, SEND, free_port, interrupted, json_objects, python, wait_for_both_ways, wait_for_media,
+                     wait_for_more, wait_until_seen)
 
 
 def peer(stage, *flags):
@@ -20,7 +20,7 @@ def peer(stage, *flags):
 def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
     port = free_port()
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
-    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", "--send", "test", "--directory", storage,
+    recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", *SEND, "--directory", storage,
                               "--output", exported, "--json", "--log-level", "info")
     # Nobody accepts at first.
     recorder.wait_for("word of the refusal", lambda: "Dialling on" in recorder.messages, LIMIT)
@@ -31,6 +31,8 @@ def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
     wait_for_media(recorder, storage)
     wait_for_more(recorder, storage)
     wait_until_seen(callee, notes)
+    seen = [frame for frame in json_objects(notes.read_text().splitlines()) if frame["kind"] == "video"]
+    assert {(frame["width"], frame["height"]) for frame in seen} == {(320, 180)}, callee.story()
     interrupted(recorder)
     assert callee.end(LIMIT) == 0, callee.story()
     assert_whole(exported, recorder)
@@ -67,7 +69,7 @@ def test_fifteen_seconds_both_ways(stage, who):
     port = free_port()
     exported, storage, notes = stage.folder / "call.mkv", stage.folder / "storage", stage.folder / "notes.jsonl"
     url = f"lan+tcp://127.0.0.1:{port}" + ("?listen" if who == "listen" else "")
-    recorder = stage.tapedeck("record", url, "--send", "test", "--directory", storage, "--output", exported, "--json")
+    recorder = stage.tapedeck("record", url, *SEND, "--directory", storage, "--output", exported, "--json")
     flags = ("--listen", port) if who == "dial" else ("--dial", f"127.0.0.1:{port}")
     other = peer(stage, *flags, "--receive", "--notes", notes)
     wait_for_both_ways(recorder, storage, other, notes)

@@ -2,12 +2,14 @@
 """Pipeline files: listed, checked, overridden by a folder of the operator's, without a build."""
 
 import json
+import re
 import shutil
 import subprocess
 import time
 
 import media
 import pytest
+from daemon import Daemon
 from figures import number
 from harness import LIMIT, free_port, interrupted, room_url, tracks
 
@@ -184,3 +186,38 @@ rooms: {{ r: {{ url: "socketio+http://127.0.0.1:3000/1", send: {send} }} }}
 def test_what_cannot_be_captured_is_2_before_anybody_joins(stage, flags, part):
     process = stage.run_tapedeck("camera", NOBODY, "--audio", "none", *flags, timeout=LIMIT)
     assert process.exit_code == 2 and part in process.messages, process.story()
+
+
+SLOW_ENCODER = """
+description: Opus on a processor that is too slow.
+accepts: { audio: raw }
+gives: { audio: OPUS }
+ports: { in_audio: sink, out_audio: src }
+requires: [identity, opusenc]
+rank: 900
+launch: identity name=in_audio sleep-time=60000 ! opusenc name=out_audio
+"""
+
+
+def test_what_an_encoder_has_no_time_for_is_counted_and_told(stage, folder):
+    (folder / "encode" / "slow.yaml").write_text(SLOW_ENCODER)
+    (folder / "encode" / "broken.yaml").unlink()
+    server = stage.serve()
+    url = room_url(server, ROOM)
+    daemon = Daemon(stage, {"standup": {"url": url, "record": "none", "send": {"capture": "none", "audio": "test"}}},
+                    pipelines={"directory": str(folder)})
+    daemon.wait_for_phase("standup", "joined", LIMIT)
+    camera = stage.tapedeck("camera", url, "--video", "none", "--pipelines", folder, "--json")
+    stage.aiortc(server, ROOM, "--receive")
+
+    def counted():
+        metrics = daemon.request("GET", "/metrics")[2].decode()
+        found = re.search(r'^tapedeck_room_camera_dropped_total\{room="standup"\} (\d+)$', metrics, re.M)
+        return found and int(found[1]) > 0 and daemon.room("standup")["status"]["cameraDropped"] > 0
+    daemon.wait_for("what was left out", counted, LIMIT)
+    line = "an encoder does not keep up"
+    assert any("encode/slow left out" in each for each in daemon.log(line)), daemon.process.story()
+    camera.wait_for("its word", lambda: line in camera.messages, LIMIT)
+    assert camera.end(LIMIT) in (0, 130), camera.story()
+    assert list(camera.result()["dropped"]) == ["OPUS"] and camera.result()["dropped"]["OPUS"] > 0, camera.story()
+    assert camera.messages.count(line) == 1, camera.story()

@@ -6,7 +6,7 @@ import signal
 import media
 import pytest
 from figures import assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, losses
-from harness import (LIMIT, PEERS, SOME, json_objects, python, tracks, wait_for_both_ways, wait_for_media,
+from harness import (LIMIT, PEERS, SEND, SOME, json_objects, python, tracks, wait_for_both_ways, wait_for_media,
                      wait_for_more, wait_until_seen)
 from proxy import Proxy
 
@@ -96,7 +96,7 @@ def test_fifteen_seconds_both_ways(stage, dialect):
     flags = ("--send", "synthetic", "--size", "320x180", "--receive", "--notes", notes)
     if dialect == "classic":
         peer, = members(stage, server, flags)
-        recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", "--send", "test")
+        recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", *SEND)
     else:
         recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}?dialect=call&user=tapedeck", "--send",
                                "test")
@@ -115,7 +115,7 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     server = skyrtc_server(stage)
     notes = stage.folder / "notes.jsonl"
     first, = members(stage, server, (*SMALL, "--receive", "--binary", "--notes", notes))
-    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", "--send", "test")
+    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{server.port}/wss?room={ROOM}", *SEND)
     storage = stage.folder / "storage"
     first.wait_for_event("connected", LIMIT)
     wait_for_media(recorder, storage)
@@ -215,7 +215,7 @@ def test_a_call_is_taken_and_survives_the_server(stage):
     server, successor = skyrtc_server(stage, "call"), skyrtc_server(stage, "call")
     # Where it is, another one is at once: we give up soon when there is none.
     proxy = Proxy(server.port)
-    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{proxy.port}?dialect=call&user=tapedeck", "--send", "test")
+    recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{proxy.port}?dialect=call&user=tapedeck", *SEND)
     server.wait_for("us", lambda: "tapedeck" in server.messages, LIMIT)
     notes, storage = stage.folder / "notes.jsonl", stage.folder / "storage"
     caller = phone(stage, server, *SMALL, "--receive", "--notes", notes)

@@ -7,8 +7,7 @@ import pytest
 from daemon import Daemon
 from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses_in,
                      video_packets)
-from harness import (LIMIT, PEERS, free_port, interrupted, python, wait_for_both_ways, wait_for_media,
-                     wait_until_seen)
+from harness import LIMIT, PEERS, SEND, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_until_seen
 
 SMALL = ("--send", "synthetic", "--size", "320x180")
 
@@ -73,7 +72,7 @@ def server(stage, monkeypatch):
 def test_a_call_is_answered_recorded_and_sees_our_camera(stage, server):
     notes = stage.folder / "notes.jsonl"
     peer = server.app("--call", *SMALL, "--receive", "--notes", notes)
-    exported, recorder = start_recorder(stage, server.url("peer=alice@example.org"), "--send", "test")
+    exported, recorder = start_recorder(stage, server.url("peer=alice@example.org"), *SEND)
     wait_for_media(recorder, stage.folder / "storage")
     wait_until_seen(peer, notes)
     interrupted(recorder)
@@ -104,7 +103,7 @@ def test_fifteen_seconds_both_ways(stage, server, we_call):
     notes = stage.folder / "notes.jsonl"
     peer = server.app(*SMALL, "--receive", "--notes", notes, *([] if we_call else ["--call"]))
     exported, recorder = start_recorder(stage, server.url("peer=alice@example.org", *(["call"] if we_call else [])),
-                                        "--send", "test")
+                                        *SEND)
     wait_for_both_ways(recorder, stage.folder / "storage", peer, notes)
     assert peer.end(LIMIT) == 0, peer.story()
     interrupted(recorder)

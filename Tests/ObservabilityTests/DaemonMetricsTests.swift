@@ -91,6 +91,7 @@ import Testing
     private static let cameraCounts: [(any WritableKeyPath<RoomMeasurement, UInt64?> & Sendable, String)] = [
         (\.cameraReductions, "room_camera_reductions_total{room=\"r\"}"),
         (\.cameraFailures, "room_camera_failures_total{room=\"r\"}"),
+        (\.cameraDropped, "room_camera_dropped_total{room=\"r\"}"),
     ]
 
     @Test(arguments: Self.cameraCounts)

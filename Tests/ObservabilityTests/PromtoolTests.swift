@@ -32,6 +32,7 @@ import Testing
                 cameraBitsPerSecond: 1_500_000,
                 cameraReductions: 1,
                 cameraFailures: 1,
+                cameraDropped: 1,
                 tracks: [track],
                 outputs: [.init(name: "o", isFailing: true, packets: 1, bytes: 1, droppedPackets: 1)]
             )

@@ -259,6 +259,21 @@ import Testing
         #expect(waiting.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
     }
 
+    @Test func nothingIsAgreedWithAPeerThatSendsWhatNobodyTakes() throws {
+        let policy = NegotiationPolicy(receivedVideo: [], receivedAudio: [], sentVideo: [.vp8], sentAudio: [.opus])
+        var state = try makeState(policy)
+        #expect(!state.hasAgreedMedia)
+        let other = try self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=sendonly")
+        _ = try state.exchange(other, bin: SimulatedWebRTCBin(sends: true))
+        #expect(state.negotiatedMedia.map(\.remoteDirection) == [.sendonly, .sendonly])
+        #expect(!state.hasAgreedMedia)
+        guard case .reply = try state.offerReceived(self.chromium("1-audio-video")) else {
+            Issue.record("only directions changed")
+            return
+        }
+        #expect(state.hasAgreedMedia)
+    }
+
     @Test func h264IsSentOnlyWithPacketizationMode1() throws {
         var state = try makeState(NegotiationPolicy(receivedVideo: [.h264], sentVideo: [.h264]))
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text.replacing(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Rooms
+import Supervision
 
 /// Somebody who waits for a worker's answer about a room.
 struct PendingRequest {
@@ -24,6 +25,7 @@ struct PendingRequest {
         case silence
     }
 
+    let worker: WorkerID
     let room: String
     /// The name of the command that was sent.
     let command: String
@@ -43,8 +45,10 @@ struct PendingRequest {
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
             return states.contains(status.recordingState) ? .status : nil
-        case (.left(self.room, _), .status), (.left(self.room, _), .done):
+        case (.left(self.room, _), .status):
             return .status
+        case (.left(self.room, _), .done), (.left(self.room, _), .graphs):
+            return .refused("the room was left meanwhile")
         case (.commandDone(self.room, self.command), .done):
             return .done
         case (.commandDone(self.room, self.command), .graphs):

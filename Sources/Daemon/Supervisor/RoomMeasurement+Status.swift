@@ -27,6 +27,7 @@ extension RoomMeasurement {
             cameraBitsPerSecond: status.cameraBitsPerSecond,
             cameraReductions: status.cameraReductions,
             cameraFailures: status.cameraFailures,
+            cameraDropped: status.cameraDropped,
             tracks: status.tracks.map { track in
                 Track(
                     number: track.number,

@@ -219,6 +219,7 @@ actor Supervisor: Service {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
         self.unanswered[id] = nil
+        self.endPendingRequests { $0.worker == id }
         if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
         self.apply(.exited(id, reason: end.reason, wasSignal: end.wasSignal))
     }
@@ -406,6 +407,7 @@ actor Supervisor: Service {
         return await withCheckedContinuation { continuation in
             self.nextRequest += 1
             self.pendingRequests[self.nextRequest] = PendingRequest(
+                worker: worker,
                 room: room,
                 command: command.name,
                 question: question,

@@ -43,11 +43,10 @@ struct UnansweredCommands {
     /// Those that are answered in order: images come when there are some, and who is told to leave says that it left.
     private static func key(of command: WorkerCommand) -> Key? {
         switch command {
-        case .record(let room), .stopRecording(let room), .pause(let room), .resume(let room), .mark(let room, _),
-            .requestKeyframe(let room, _), .camera(let room, _), .recordOrder(let room, _), .outputs(let room, _),
-            .graph(let room):
-            Key(room: room, command: command.name)
-        case .join, .leave, .shutDown, .thumbnail: nil
+        case .join, .leave, .shutDown, .thumbnail:
+            return nil
+        case .record, .stopRecording, .pause, .resume, .requestKeyframe, .mark, .camera, .recordOrder, .outputs, .graph:
+            return command.room.map { Key(room: $0, command: command.name) }
         }
     }
 }

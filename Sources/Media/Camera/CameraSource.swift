@@ -85,6 +85,8 @@ public final class CameraSource: Sendable {
         /// What is left to try of each codec.
         var choices: [MediaCodec: EncoderChoice] = [:]
         var lastNumber = 0
+        /// What encoders had no time for.
+        var backlogs: [MediaCodec: EncoderBacklog] = [:]
         var silence = SilenceWatch()
         var isWatched = false
         var isStopped = false
@@ -98,6 +100,8 @@ public final class CameraSource: Sendable {
         var pipeline: Pipeline
         var input: FanOut.Consumer
         let output: FanOut
+        /// What it had no time for, as far as that is counted.
+        var dropped: UInt64 = 0
         /// How many looks in a row found that nobody takes what it makes.
         var idleLooks = 0
     }
@@ -306,6 +310,15 @@ public final class CameraSource: Sendable {
         self.state.withLock { stages in stages.failures + stages.feeds.reduce(0) { $0 + $1.failures } }
     }
 
+    /// Raw pictures or sounds that were left out because an encoder did not keep up, since the camera began; codecs of which
+    /// nothing was are not named.
+    public var dropped: [MediaCodec: UInt64] {
+        self.state.withLock { stages in
+            for codec in stages.encoders.keys { self.countDropped(codec, &stages) }
+            return stages.backlogs.mapValues(\.total).filter { $0.value > 0 }
+        }
+    }
+
     /// Starts every source, if none runs yet; running time 0 of all.
     private func startedCapture(_ stages: inout Stages) throws(CaptureError) -> UInt64 {
         if let base = stages.baseNanoseconds { return base }
@@ -489,6 +502,7 @@ public final class CameraSource: Sendable {
         for (codec, encoder) in stages.encoders {
             let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
             stages.encoders[codec]?.idleLooks = idleLooks
+            self.countDropped(codec, &stages)
             guard idleLooks >= Self.idleLooks else { continue }
             encoder.input.remove()
             encoder.pipeline.stop()
@@ -509,6 +523,22 @@ public final class CameraSource: Sendable {
         self.stopFeeds(stages.feeds, &stages)
         stages.baseNanoseconds = nil
         self.logger.info("nobody receives what is sent: its sources are closed")
+    }
+
+    /// Counts what a running encoder had no time for, and says so.
+    private func countDropped(_ codec: MediaCodec, _ stages: inout Stages) {
+        guard let encoder = stages.encoders[codec] else { return }
+        let dropped = encoder.input.counters.dropped
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        let new = dropped - min(dropped, encoder.dropped)
+        let due = stages.backlogs[codec, default: EncoderBacklog()].add(new, at: now)
+        stages.encoders[codec]?.dropped = dropped
+        guard let due else { return }
+        let what = codec.kind == .audio ? "sounds" : "pictures"
+        self.logger.warning(
+            "an encoder does not keep up",
+            metadata: .tagged([.detail: "\(encoder.file.path) left out \(due) \(what)"])
+        )
     }
 
     /// Says that there is nothing to be heard, the first time as a warning.
@@ -553,6 +583,7 @@ public final class CameraSource: Sendable {
     /// Starts the best encoder that is left in the place of one; consumers stay.
     private func replaceEncoder(_ codec: MediaCodec, _ stages: inout Stages) {
         guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
+        self.countDropped(codec, &stages)
         old.input.remove()
         old.pipeline.stop()
         do throws(GStreamerError) {

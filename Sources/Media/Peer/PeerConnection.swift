@@ -265,12 +265,8 @@ public final class PeerConnection: Sendable {
         self.onEvent(.closed)
     }
 
-    /// Whether media are agreed in either direction, so that RTP or reports about it should come.
-    var hasMedia: Bool {
-        self.state.withLock { state in
-            state.negotiation.negotiatedMedia.contains { $0.remoteDirection.sends || $0.ourDirection.sends }
-        }
-    }
+    /// Whether RTP or reports about it should come.
+    var hasMedia: Bool { self.state.withLock { $0.negotiation.hasAgreedMedia } }
 
     /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first.
     ///

@@ -77,6 +77,11 @@ public enum DaemonMetric {
         help: "How often a source of the camera failed, gave nothing or did not open; once until it gives something.",
         [.room]
     )
+    static let cameraDropped = counter(
+        "room_camera_dropped_total",
+        help: "Pictures and sounds of the camera that were left out: an encoder did not keep up.",
+        [.room]
+    )
     static let keyframeRequests = counter(
         "room_keyframe_requests_total",
         help: "Picture loss indications that were sent.",
@@ -231,8 +236,8 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, cameraFailures, keyframeRequests,
-        soundLevel, silentTracks, cameraLevel, cameraSilence,
+        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, cameraFailures, cameraDropped,
+        keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,

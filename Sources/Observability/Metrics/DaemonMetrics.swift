@@ -15,10 +15,36 @@ public final class DaemonMetrics: Sendable {
         var droppedUnits = RefusalGrowth()
         var cameraReductions = CountGrowth()
         var cameraFailures = CountGrowth()
+        var cameraDropped = CountGrowth()
         /// Bytes by kind since `rateSince`.
         var bytes: [String: UInt64] = [:]
         var rateSince: ContinuousClock.Instant
         var shown = Shown()
+
+        mutating func advance(to measurement: RoomMeasurement) -> Grown {
+            Grown(
+                tracks: self.growth.advance(to: measurement.tracks),
+                outputs: self.outputs.advance(to: measurement.outputs),
+                refusedPackets: self.refusals.advance(to: measurement.refusedPackets),
+                droppedReports: self.droppedReports.advance(to: measurement.droppedReports),
+                droppedUnits: self.droppedUnits.advance(to: measurement.droppedUnits),
+                cameraReductions: self.cameraReductions.advance(to: measurement.cameraReductions),
+                cameraFailures: self.cameraFailures.advance(to: measurement.cameraFailures),
+                cameraDropped: self.cameraDropped.advance(to: measurement.cameraDropped)
+            )
+        }
+    }
+
+    /// How much counts rose since the measurement before; those of a camera are nil without one.
+    private struct Grown {
+        var tracks: [RoomGrowth.Group: RoomGrowth.Counts]
+        var outputs: OutputGrowth.Counts
+        var refusedPackets: UInt64
+        var droppedReports: UInt64
+        var droppedUnits: UInt64
+        var cameraReductions: UInt64?
+        var cameraFailures: UInt64?
+        var cameraDropped: UInt64?
     }
 
     /// Series of a room that come and go, by their labels.
@@ -51,6 +77,7 @@ public final class DaemonMetrics: Sendable {
     private let cameraTarget: GaugeFamily
     private let cameraReductions: CounterFamily
     private let cameraFailures: CounterFamily
+    private let cameraDropped: CounterFamily
     private let keyframeRequests: CounterFamily
     private let soundLevel: GaugeFamily
     private let silentTracks: GaugeFamily
@@ -111,6 +138,7 @@ public final class DaemonMetrics: Sendable {
         self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
         self.cameraReductions = registry.counter(DaemonMetric.cameraReductions)
         self.cameraFailures = registry.counter(DaemonMetric.cameraFailures)
+        self.cameraDropped = registry.counter(DaemonMetric.cameraDropped)
         self.keyframeRequests = registry.counter(DaemonMetric.keyframeRequests)
         self.soundLevel = registry.gauge(DaemonMetric.soundLevel)
         self.silentTracks = registry.gauge(DaemonMetric.silentTracks)
@@ -177,41 +205,35 @@ public final class DaemonMetrics: Sendable {
     ///   - room: The room's name in the configuration.
     ///   - now: When it was measured; rates are taken over at least one second.
     public func update(room: String, _ measurement: RoomMeasurement, at now: ContinuousClock.Instant = .now) {
-        let (growth, sent, refused, reports, units, reductions, failures, before, shown) = self.measured.withLock {
-            rooms in
+        let (grown, before, shown) = self.measured.withLock { rooms in
             var state = rooms[room] ?? Room(rateSince: now)
-            let growth = state.growth.advance(to: measurement.tracks)
-            let sent = state.outputs.advance(to: measurement.outputs)
-            let refused = state.refusals.advance(to: measurement.refusedPackets)
-            let reports = state.droppedReports.advance(to: measurement.droppedReports)
-            let units = state.droppedUnits.advance(to: measurement.droppedUnits)
-            let reductions = state.cameraReductions.advance(to: measurement.cameraReductions ?? 0)
-            let failures = state.cameraFailures.advance(to: measurement.cameraFailures ?? 0)
-            for (group, counts) in growth { state.bytes[group.kind, default: 0] &+= counts.bytes }
+            let grown = state.advance(to: measurement)
+            for (group, counts) in grown.tracks { state.bytes[group.kind, default: 0] &+= counts.bytes }
             let before = state.shown
             (state.shown.tracks, state.shown.jitter) = Self.open(measurement.tracks, room)
             if let rates = Self.rates(&state, at: now) {
                 state.shown.rates = Dictionary(uniqueKeysWithValues: rates.map { ([room, $0.key], $0.value) })
             }
             rooms[room] = state
-            return (growth, sent, refused, reports, units, reductions, failures, before, state.shown)
+            return (grown, before, state.shown)
         }
-        for (group, counts) in growth {
+        for (group, counts) in grown.tracks {
             self.receivedBytes.add(Double(counts.bytes), room, group.kind, group.codec)
             self.lostPackets.add(Double(counts.lostPackets), room, group.kind)
             self.keyframeRequests.add(Double(counts.keyframeRequests), room)
         }
-        self.refusedPackets.add(Double(refused), room)
-        self.droppedReports.add(Double(reports), room)
-        self.droppedUnits.add(Double(units), room)
+        self.refusedPackets.add(Double(grown.refusedPackets), room)
+        self.droppedReports.add(Double(grown.droppedReports), room)
+        self.droppedUnits.add(Double(grown.droppedUnits), room)
         // Rooms without a camera show none.
-        if measurement.cameraReductions != nil { self.cameraReductions.add(Double(reductions), room) }
-        if measurement.cameraFailures != nil { self.cameraFailures.add(Double(failures), room) }
+        if let count = grown.cameraReductions { self.cameraReductions.add(Double(count), room) }
+        if let count = grown.cameraFailures { self.cameraFailures.add(Double(count), room) }
+        if let count = grown.cameraDropped { self.cameraDropped.add(Double(count), room) }
         // Rooms without outputs show none of these.
         if !measurement.outputs.isEmpty {
-            self.outputPackets.add(Double(sent.packets), room)
-            self.outputBytes.add(Double(sent.bytes), room)
-            self.outputDropped.add(Double(sent.droppedPackets), room)
+            self.outputPackets.add(Double(grown.outputs.packets), room)
+            self.outputBytes.add(Double(grown.outputs.bytes), room)
+            self.outputDropped.add(Double(grown.outputs.droppedPackets), room)
         }
         let failing = measurement.outputs.count { $0.isFailing }
         self.failingOutputs.set(measurement.outputs.isEmpty ? nil : Double(failing), room)

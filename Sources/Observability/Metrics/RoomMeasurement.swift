@@ -110,6 +110,8 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var cameraReductions: UInt64?
     /// How often a source of the camera failed, since the camera began; nil without a camera.
     public var cameraFailures: UInt64?
+    /// Pictures and sounds that its encoders had no time for, since the camera began; nil without a camera.
+    public var cameraDropped: UInt64?
     /// Every track, ended ones too as long as they are known.
     public var tracks: [Track]
     /// Every output.
@@ -128,6 +130,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
         cameraFailures: UInt64? = nil,
+        cameraDropped: UInt64? = nil,
         tracks: [Track] = [],
         outputs: [Output] = []
     ) {
@@ -142,6 +145,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions
         self.cameraFailures = cameraFailures
+        self.cameraDropped = cameraDropped
         self.tracks = tracks
         self.outputs = outputs
     }
@@ -239,6 +243,15 @@ struct CountGrowth: Sendable {
     mutating func advance(to count: UInt64) -> UInt64 {
         defer { self.last = count }
         return count >= self.last ? count - self.last : count
+    }
+
+    /// The same of a count that may not be there; when it comes back it begins again.
+    mutating func advance(to count: UInt64?) -> UInt64? {
+        guard let count else {
+            self.last = 0
+            return nil
+        }
+        return self.advance(to: count) as UInt64
     }
 }
 

@@ -35,6 +35,18 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     /// Finishes every recording, leaves every room, and ends with exit code 0.
     case shutDown
 
+    /// The room that it is about.
+    public var room: String? {
+        switch self {
+        case .join(let order): order.name
+        case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
+            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
+            .outputs(let room, _), .thumbnail(let room, _), .graph(let room):
+            room
+        case .shutDown: nil
+        }
+    }
+
     /// Whose image it asks for.
     public var pictured: String? {
         guard case .thumbnail(_, let participant) = self else { return nil }

@@ -281,17 +281,3 @@ public final class WorkerProcess: Sendable {
         return source
     }
 }
-
-extension WorkerCommand {
-    /// The room that it is about.
-    var room: String? {
-        switch self {
-        case .join(let order): order.name
-        case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
-            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
-            .outputs(let room, _), .thumbnail(let room, _), .graph(let room):
-            room
-        case .shutDown: nil
-        }
-    }
-}

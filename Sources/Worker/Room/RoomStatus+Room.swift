@@ -77,6 +77,7 @@ extension RoomStatus {
         self.cameraBitsPerSecond = camera?.targetBitsPerSecond
         self.cameraReductions = camera?.reductions
         self.cameraFailures = camera?.failures
+        self.cameraDropped = camera?.dropped.values.reduce(0, +)
         self.counters = session.counters
     }
 }

@@ -17,6 +17,19 @@ import Testing
         )
     }
 
+    @Test func whatAnEncoderHasNoTimeForIsToldAtOnceAndThenOnceAMinute() {
+        var backlog = EncoderBacklog()
+        let second: UInt64 = 1_000_000_000
+        func told(_ count: UInt64, _ seconds: UInt64) -> UInt64? { backlog.add(count, at: seconds * second) }
+        #expect(told(0, 0) == nil && told(0, 100) == nil)
+        #expect(told(3, 101) == 3)
+        #expect(told(4, 102) == nil && told(5, 160) == nil)
+        #expect(told(0, 161) == 9)
+        #expect(told(0, 300) == nil)
+        #expect(told(1, 301) == 1)
+        #expect(backlog.total == 13)
+    }
+
     /// Silence in seconds, look by look; -1 for what is muted or away.
     @Test(
         arguments: [
