@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Export
 import Media
 import Observability
@@ -54,11 +55,11 @@ struct RecordCommand: AsyncParsableCommand {
     )
     var send: [SourceArgument] = []
 
-    @Option(help: "Size of the pictures that --send sends, in pixels, even numbers of at least 320x180.")
-    var sendSize = PictureSize(width: 1280, height: 720)
+    @Option(help: "Picture size that --send sends, in pixels, such as 640x360; 1280x720 if left out.")
+    var sendSize: PictureSize?
 
-    @Option(help: "Frames a second that --send sends, 1 to 60.")
-    var sendFps = 30
+    @Option(help: "Frames a second that --send sends, 1 to 60; 30 if left out.")
+    var sendFps: Int?
 
     @Option(help: "Video codec that others are asked to send, vp8, h264, vp9 or any; --send sends it too.")
     var codec: PreferredCodec = .vp8
@@ -96,6 +97,8 @@ struct RecordCommand: AsyncParsableCommand {
         if self.send.contains(where: { $0.source != nil }) {
             try RoomArgument.check(url.checkSending)
             _ = try self.sends(from: self.captures.files.catalogue())
+        } else if self.sendSize != nil || self.sendFps != nil {
+            throw ValidationError("--send-size and --send-fps need --send")
         }
     }
 
@@ -104,10 +107,11 @@ struct RecordCommand: AsyncParsableCommand {
         guard var sends = try CaptureArgument.settings(self.send, self.captures.values(), from: pipelines) else {
             return nil
         }
-        (sends.width, sends.height, sends.framesPerSecond) = (self.sendSize.width, self.sendSize.height, self.sendFps)
+        if let size = self.sendSize { (sends.width, sends.height) = (size.width, size.height) }
+        sends.framesPerSecond = self.sendFps ?? sends.framesPerSecond
         for problem in sends.problems {
             switch problem {
-            case .range: throw ValidationError("--send-fps takes 1 to 60, not \(self.sendFps)")
+            case .range: throw ValidationError("--send-fps takes 1 to 60, not \(sends.framesPerSecond)")
             case .size, .nothing, .minimum: throw ValidationError(problem.description)
             }
         }

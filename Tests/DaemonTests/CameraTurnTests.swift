@@ -22,7 +22,7 @@ import Testing
     private func worker() throws -> String {
         let lines = [
             "ready": WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1),
-            "joined": .joined(room: "a"), "done": .commandDone(room: "a", command: "camera"),
+            "joined": .joined(room: "a"), "done": .commandDone(room: "a", command: "camera", number: 4_711),
         ]
         for (name, event) in lines {
             try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
@@ -33,7 +33,9 @@ import Testing
             while read -r line; do
               case "$line" in
                 *'"join"'*) cat joined ;;
-                *'"camera"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done; cat done ;;
+                *'"camera"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done
+                  number=$(echo "$line" | sed -n 's/.*"number":\\([0-9]*\\).*/\\1/p')
+                  sed "s/4711/${number:-0}/" done ;;
               esac
             done
             """

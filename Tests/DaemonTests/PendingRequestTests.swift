@@ -7,27 +7,20 @@ import Testing
 @testable import Daemon
 
 @Suite struct PendingRequestTests {
-    /// What a pendingRequest of room `a` makes of events, in words; each is answered in the end.
-    private static func hear(
-        _ question: PendingRequest.Question,
-        command: String = "pause",
-        answersBefore: Int = 0,
-        _ events: [WorkerEvent]
-    ) async -> [String] {
+    /// What the request with the number 7 about room `a` makes of events, in words.
+    private static func hear(_ question: PendingRequest.Question, _ events: [WorkerEvent]) async -> [String] {
         var heard: [String] = []
         _ = await withCheckedContinuation { continuation in
             var pendingRequest = PendingRequest(
                 worker: WorkerID(1),
                 room: "a",
-                command: command,
+                number: 7,
                 question: question,
                 deadline: .seconds(3),
-                answersBefore: answersBefore,
                 continuation: continuation
             )
             heard = events.map { event in pendingRequest.hear(event).map(Self.word) ?? "waits" }
-            heard.append("late: \(Self.word(pendingRequest.late))")
-            continuation.resume(returning: pendingRequest.late)
+            continuation.resume(returning: .silence)
         }
         return heard
     }
@@ -49,88 +42,45 @@ import Testing
         return .status(room: room, status)
     }
 
+    private static func failed(_ number: UInt64?, of participant: String? = nil, room: String = "a") -> WorkerEvent {
+        .commandFailed(room: room, command: "x", participant: participant, reason: "no", number: number)
+    }
+
     @Test func waitsForTheStateThatWasAskedFor() async {
         let events = [
             Self.status(.recording), Self.status(.paused, room: "b"), Self.status(.paused),
-            .left(room: "b", .ordered), .left(room: "a", .ordered),
-            .commandFailed(room: "a", command: "pause", reason: "no"),
-            .commandFailed(room: "b", command: "pause", reason: "no"),
+            .commandDone(room: "a", command: "pause", number: 7), .left(room: "b", .ordered),
+            .left(room: "a", .ordered), Self.failed(7), Self.failed(6), Self.failed(nil),
         ]
         #expect(
             await Self.hear(.status([.paused]), events) == [
-                "waits", "waits", "status", "waits", "status", "refused no", "waits", "late: silence",
+                "waits", "waits", "status", "waits", "waits", "status", "refused no", "waits", "waits",
             ]
         )
     }
 
     @Test func waitsUntilItsOwnCommandIsDone() async {
         let events = [
-            Self.status(.off), .commandDone(room: "a", command: "mark"), .commandDone(room: "b", command: "camera"),
-            .commandFailed(room: "a", command: "camera", reason: "no"), .commandDone(room: "a", command: "camera"),
-            .left(room: "a", .ordered),
+            Self.status(.off), .commandDone(room: "a", command: "camera", number: 6),
+            .commandDone(room: "a", command: "camera"), .commandDone(room: "a", command: "camera", number: 7),
+            Self.failed(7), Self.failed(8), Self.failed(nil), .left(room: "b", .ordered), .left(room: "a", .ordered),
         ]
         #expect(
-            await Self.hear(.done, command: "camera", events) == [
-                "waits", "waits", "waits", "refused no", "done", "refused the room was left meanwhile", "late: silence",
+            await Self.hear(.done, events) == [
+                "waits", "waits", "waits", "done", "refused no", "waits", "waits", "waits",
+                "refused the room was left meanwhile",
             ]
         )
     }
 
-    @Test func answersToThoseBeforeItAreNotItsOwn() async {
-        let events: [WorkerEvent] = [
-            .commandDone(room: "a", command: "mark"), .commandDone(room: "a", command: "camera"),
-            .commandFailed(room: "a", command: "camera", reason: "no"),
-            .commandFailed(room: "a", command: "camera", reason: "not that"),
+    @Test func imagesThatAreTooLargeNameTheirParticipantOnly() async {
+        let events = [
+            Self.failed(nil, of: "q"), Self.failed(nil), Self.failed(nil, of: "p", room: "b"),
+            Self.failed(nil, of: "p"), Self.failed(6, of: "p"), Self.failed(7, of: "p"),
         ]
         #expect(
-            await Self.hear(.done, command: "camera", answersBefore: 2, events) == [
-                "waits", "waits", "waits", "refused not that", "late: silence",
-            ]
-        )
-    }
-
-    @Test func commandsAreCountedUntilTheyAreAnswered() {
-        var unanswered = UnansweredCommands()
-        func mark(_ room: String) -> WorkerCommand { .mark(room: room, text: "x") }
-        for room in ["a", "a", "b"] { unanswered.note(mark(room)) }
-        unanswered.note(.thumbnail(room: "a", participant: "p"))
-        #expect(unanswered.count(before: mark("a")) == 2 && unanswered.count(before: mark("b")) == 1)
-        #expect(unanswered.count(before: .thumbnail(room: "a", participant: "p")) == 0)
-        #expect(unanswered.count(before: .pause(room: "a")) == 0)
-        unanswered.hear(.commandDone(room: "a", command: "mark"))
-        unanswered.hear(.commandDone(room: "a", command: "pause"))
-        #expect(unanswered.count(before: mark("a")) == 1)
-        unanswered.hear(.commandFailed(room: "a", command: "mark", reason: "no"))
-        unanswered.hear(.commandFailed(room: nil, command: "mark", reason: "no"))
-        #expect(unanswered.count(before: mark("a")) == 0 && unanswered.count(before: mark("b")) == 1)
-        // It is in the room no more: what it was told is not answered.
-        unanswered.hear(.left(room: "b", .ordered))
-        #expect(unanswered.count(before: mark("b")) == 0)
-    }
-
-    @Test func isRefusedByTheFailureOfItsOwnCommandOnly() async {
-        let events: [WorkerEvent] = ["camera", "thumbnail", "mark"].map {
-            .commandFailed(room: "a", command: $0, reason: "no \($0)")
-        }
-        #expect(
-            await Self.hear(.status([.paused]), command: "mark", events) == [
-                "waits", "waits", "refused no mark", "late: silence",
-            ]
-        )
-        #expect(
-            await Self.hear(.thumbnail(participant: "p"), command: "thumbnail", events) == [
-                "waits", "refused no thumbnail", "waits", "late: silence",
-            ]
-        )
-    }
-
-    @Test func isNotRefusedWithAnImageOfSomebodyElse() async {
-        let events: [WorkerEvent] = ["q", nil, "p"].map {
-            .commandFailed(room: "a", command: "thumbnail", participant: $0, reason: "no \($0 ?? "images")")
-        }
-        #expect(
-            await Self.hear(.thumbnail(participant: "p"), command: "thumbnail", events) == [
-                "waits", "refused no images", "refused no p", "late: silence",
+            await Self.hear(.thumbnail(participant: "p"), events) == [
+                "waits", "waits", "waits", "refused no", "waits", "refused no",
             ]
         )
     }
@@ -143,23 +93,20 @@ import Testing
         ]
         #expect(
             await Self.hear(.thumbnail(participant: "p"), events) == [
-                "waits", "waits", "waits", "image QQ==", "late: silence",
+                "waits", "waits", "waits", "image QQ==",
             ]
         )
     }
 
     @Test func collectsGraphsUntilAllHaveComeAndNotWithoutEnd() async {
+        let done = WorkerEvent.commandDone(room: "a", command: "graph", number: 7)
         let one: [WorkerEvent] = [
             .graph(room: "a", pipeline: "x", dot: ""), .graph(room: "b", pipeline: "y", dot: ""),
-            .commandDone(room: "a", command: "mark"), .commandDone(room: "a", command: "graph"),
+            .commandDone(room: "a", command: "graph", number: 6), done,
         ]
-        #expect(
-            await Self.hear(.graphs, command: "graph", one) == [
-                "waits", "waits", "waits", "graphs [\"x\"]", "late: graphs [\"x\"]",
-            ]
-        )
+        #expect(await Self.hear(.graphs, one) == ["waits", "waits", "waits", "graphs [\"x\"]"])
         let many = (0..<1000).map { WorkerEvent.graph(room: "a", pipeline: "\($0)", dot: "") }
-        let last = await Self.hear(.graphs, many).last ?? ""
+        let last = await Self.hear(.graphs, many + [done]).last ?? ""
         #expect(last.split(separator: ",").count == 64)
     }
 }

@@ -43,6 +43,7 @@ def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
     ("record", "socketio+http://127.0.0.1:3000/1", "--no-such-flag"),
     ("record", "socketio+http://127.0.0.1:3000/1", "--send", "test", "--send-size", "100x100"),
     ("record", "socketio+http://127.0.0.1:3000/1", "--send", "test", "--send-fps", "61"),
+    ("record", "socketio+http://127.0.0.1:3000/1", "--send-size", "640x360"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--size", "0x0"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--codec", "theora"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--fps", "-1"),

@@ -27,6 +27,10 @@ import Testing
         .shutDown,
     ])
     func commandsSurviveALine(command: WorkerCommand) throws {
+        for numbered in [NumberedCommand(command), NumberedCommand(command, number: .max)] {
+            let line = try WorkerLine.encode(numbered)
+            #expect(try WorkerLine.decode(NumberedCommand.self, from: line.dropLast()) == numbered)
+        }
         let line = try WorkerLine.encode(command)
         #expect(line.last == UInt8(ascii: "\n"))
         #expect(line.filter { $0 == UInt8(ascii: "\n") }.count == 1)
@@ -104,7 +108,8 @@ import Testing
         .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25, parts: ["answer": 1, "file": 0.25]),
         .outputFailed(room: "a", output: "rtp://h:1", reason: "x"), .outputRecovered(room: "a", output: "rtp://h:1"),
         .thumbnail(room: "a", participant: "p", base64: "AA=="), .graph(room: "a", pipeline: "x", dot: "digraph {}"),
-        .commandDone(room: "a", command: "mark"), .commandFailed(room: nil, command: "x", reason: "y"),
+        .commandDone(room: "a", command: "mark", number: 7), .commandFailed(room: nil, command: "x", reason: "y"),
+        .commandFailed(room: "a", command: "thumbnail", participant: "p", reason: "y", number: 8),
     ])
     func eventsSurviveALine(event: WorkerEvent) throws {
         let line = try WorkerLine.encode(event)

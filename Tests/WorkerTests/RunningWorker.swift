@@ -126,8 +126,9 @@ final class RunningWorker: Sendable {
         RoomSpec(name: name, url: "socketio+http://127.0.0.1:1/\(name)", storage: self.storage)
     }
 
-    func send(_ command: WorkerCommand) throws {
-        try self.input.fileHandleForWriting.write(contentsOf: WorkerLine.encode(command))
+    func send(_ command: WorkerCommand, number: UInt64? = nil) throws {
+        let line = try WorkerLine.encode(NumberedCommand(command, number: number))
+        try self.input.fileHandleForWriting.write(contentsOf: line)
     }
 
     func send(text: String) throws {

@@ -119,9 +119,14 @@ import Testing
                     "no capture \"tape\" gives picture; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
                 ),
             ]
-            for (command, reason) in refusals {
-                try worker.send(command)
-                let event = WorkerEvent.commandFailed(room: command.room, command: command.name, reason: reason)
+            for (number, (command, reason)) in zip(UInt64(1)..., refusals) {
+                try worker.send(command, number: number)
+                let event = WorkerEvent.commandFailed(
+                    room: command.room,
+                    command: command.name,
+                    reason: reason,
+                    number: number
+                )
                 #expect(await worker.says(event), "\(worker.facts.suffix(1))")
             }
             var order = worker.order("wrong")
@@ -148,7 +153,7 @@ import Testing
             for text in garbage { try worker.send(text: text) }
             let isAnswered = await worker.eventually { worker in
                 worker.facts.count {
-                    guard case .commandFailed(room: nil, _, _, _) = $0 else { return false }
+                    guard case .commandFailed(room: nil, _, _, _, _) = $0 else { return false }
                     return true
                 } == garbage.count
             }
@@ -167,7 +172,7 @@ import Testing
             #expect(await worker.eventually { $0.room("room") != nil })
             let isSaid = await worker.eventually { worker in
                 worker.events.contains {
-                    guard case .commandFailed("room", "join", _, let reason) = $0 else { return false }
+                    guard case .commandFailed("room", "join", _, let reason, _) = $0 else { return false }
                     return reason.contains("does not go on")
                 }
             }

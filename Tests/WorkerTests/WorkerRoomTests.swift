@@ -31,7 +31,7 @@ import Testing
         func failures(of command: String) -> [String] {
             self.events.withLock { events in
                 events.compactMap { event in
-                    guard case .commandFailed(_, command, _, let reason) = event else { return nil }
+                    guard case .commandFailed(_, command, _, let reason, _) = event else { return nil }
                     return reason
                 }
             }
@@ -74,18 +74,18 @@ import Testing
         let stage = try Stage()
         // What cannot go on is said on the recorder's thread, which stands still in saying so.
         let room = try stage.room({ $0.continues = stage.storage + "/recordings/room/nothing" }) { event in
-            if case .commandFailed(_, "join", _, _) = event { stage.release.wait() }
+            if case .commandFailed(_, "join", _, _, _) = event { stage.release.wait() }
         }
         async let ended = room.run()
         #expect(await stage.eventually { !stage.failures(of: "join").isEmpty })
-        for _ in 0..<2 { #expect(room.perform(.thumbnail(room: "room", participant: "alice"))) }
-        #expect(room.perform(.requestKeyframe(room: "room", participant: nil)))
+        for _ in 0..<2 { #expect(room.perform(NumberedCommand(.thumbnail(room: "room", participant: "alice")))) }
+        #expect(room.perform(NumberedCommand(.requestKeyframe(room: "room", participant: nil))))
         #expect(await stage.eventually { stage.failures(of: "thumbnail").count == 2 })
         #expect(await stage.eventually { !stage.failures(of: "requestKeyframe").isEmpty })
         for command in ["thumbnail", "requestKeyframe"] {
             #expect(stage.failures(of: command).allSatisfy { $0.contains("did not return") }, "\(command)")
         }
-        #expect(room.perform(.mark(room: "room", text: "x")))
+        #expect(room.perform(NumberedCommand(.mark(room: "room", text: "x"))))
         #expect(await self.answers(room))
         stage.release.signal()
         #expect(await stage.eventually { stage.failures(of: "mark") == ["nothing is recorded"] })
@@ -106,7 +106,7 @@ import Testing
         let slow = SendSpec(video: .file(path), audio: nil)
         let room = try stage.room { if look == .whenJoining { $0.send = slow } }
         async let ended = room.run()
-        if look == .whenChanging { #expect(room.perform(.camera(room: "room", slow))) }
+        if look == .whenChanging { #expect(room.perform(NumberedCommand(.camera(room: "room", slow)))) }
         // It can be opened so when somebody reads it.
         var writer: Int32 = -1
         let isRead = await stage.eventually {

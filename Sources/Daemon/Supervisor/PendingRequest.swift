@@ -21,27 +21,23 @@ struct PendingRequest {
         case image(base64: String)
         case graphs([String: String])
         case refused(String)
-        /// Nothing came in time.
+        /// Nothing came: the time is over, or the worker is gone.
         case silence
     }
 
+    private static let maximumGraphs = 64
+
     let worker: WorkerID
     let room: String
-    /// The name of the command that was sent.
-    let command: String
+    /// The number of the command that was sent.
+    let number: UInt64
     let question: Question
     let deadline: Duration
-    /// Answers to commands of the same name that were sent before.
-    var answersBefore = 0
     var graphs: [String: String] = [:]
     let continuation: CheckedContinuation<Answer, Never>
 
     /// What an event means to this request; `nil` if it goes on waiting.
     mutating func hear(_ event: WorkerEvent) -> Answer? {
-        if self.answersBefore > 0, self.isAnswer(event) {
-            self.answersBefore -= 1
-            return nil
-        }
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
             return states.contains(status.recordingState) ? .status : nil
@@ -49,31 +45,23 @@ struct PendingRequest {
             return .status
         case (.left(self.room, _), .done), (.left(self.room, _), .graphs):
             return .refused("the room was left meanwhile")
-        case (.commandDone(self.room, self.command), .done):
+        case (.commandDone(_, _, let number), .done) where number == self.number:
             return .done
-        case (.commandDone(self.room, self.command), .graphs):
+        case (.commandDone(_, _, let number), .graphs) where number == self.number:
             return .graphs(self.graphs)
         case (.thumbnail(self.room, let sender, let base64), .thumbnail(let participant)) where sender == participant:
             return .image(base64: base64)
         case (.graph(self.room, let pipeline, let dot), .graphs):
-            if self.graphs.count < 64 { self.graphs[pipeline] = dot }
+            if self.graphs.count < Self.maximumGraphs || self.graphs[pipeline] != nil { self.graphs[pipeline] = dot }
             return nil
-        case (.commandFailed(self.room, self.command, let participant, let reason), let question):
-            // Several may wait for images of different participants.
-            if case .thumbnail(let awaited) = question, let participant, participant != awaited { return nil }
+        case (.commandFailed(_, _, _, let reason, let number), _) where number == self.number:
+            return .refused(reason)
+        case (.commandFailed(self.room, _, let pictured, let reason, nil), .thumbnail(let participant))
+        where pictured == participant:
+            // An image that is too large to send.
             return .refused(reason)
         default:
             return nil
         }
     }
-
-    private func isAnswer(_ event: WorkerEvent) -> Bool {
-        switch event {
-        case .commandDone(self.room, self.command), .commandFailed(self.room, self.command, _, _): true
-        default: false
-        }
-    }
-
-    /// What there is when the time is over.
-    var late: Answer { self.question == .graphs ? .graphs(self.graphs) : .silence }
 }

@@ -161,7 +161,7 @@ extension Supervisor {
         switch await self.ask(worker, command, room: name, states.isEmpty ? .done : .status(states)) {
         case .refused(let reason): throw ControlError(.conflict, reason)
         case .silence where states.isEmpty:
-            throw ControlError(.unavailable, "the worker of \(name) did not say in time whether it did that")
+            throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
         case .status, .done, .silence, .image, .graphs: break
         }
     }

@@ -43,13 +43,12 @@ actor Supervisor: Service {
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
-    private var unanswered: [WorkerID: UnansweredCommands] = [:]
     /// Small numbers for the metrics of the workers: a series must not begin with each process.
     private var slots: [WorkerID: Int] = [:]
     /// Rooms whose camera is being changed, and who waits for his turn: a change goes by what the one before made of it.
     private(set) var cameraTurns: [String: [CheckedContinuation<Void, Never>]] = [:]
-    private var pendingRequests: [Int: PendingRequest] = [:]
-    private var nextRequest = 0
+    private var pendingRequests: [UInt64: PendingRequest] = [:]
+    private var nextRequest: UInt64 = 0
     /// Instant of the last turn of `keepTime`, for the health check.
     private(set) var lastTurn = ContinuousClock.now
     /// Media that workers could not write, for the one who watches the disk; of many at a time the newest.
@@ -168,10 +167,8 @@ actor Supervisor: Service {
         if self.fleet.hasStopped { self.startFeed.finish() }
     }
 
-    private func send(_ command: WorkerCommand, to worker: WorkerID) {
-        guard let mailbox = self.mailboxes[worker] else { return }
-        self.unanswered[worker, default: UnansweredCommands()].note(command)
-        mailbox.send(command)
+    private func send(_ command: WorkerCommand, to worker: WorkerID, number: UInt64? = nil) {
+        self.mailboxes[worker]?.send(NumberedCommand(command, number: number))
     }
 
     private func publish(_ fact: FleetEvent) {
@@ -218,7 +215,6 @@ actor Supervisor: Service {
     private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
-        self.unanswered[id] = nil
         self.endPendingRequests { $0.worker == id }
         if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
         self.apply(.exited(id, reason: end.reason, wasSignal: end.wasSignal))
@@ -236,7 +232,6 @@ actor Supervisor: Service {
                 self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
             self.note(event)
-            self.unanswered[id]?.hear(event)
             self.answerPendingRequests(event)
         }
     }
@@ -280,7 +275,7 @@ actor Supervisor: Service {
             if kind == "video", let joined = self.awaitingFirstFrame.removeValue(forKey: room) {
                 self.metrics.firstFrame(afterJoin: (self.now - joined) / .seconds(1))
             }
-        case .commandFailed(let room, let command, _, let reason):
+        case .commandFailed(let room, let command, _, let reason, _):
             self.logger.warning(
                 "command failed",
                 metadata: .tagged([.roomName: "\(room ?? "-")", .detail: "\(command): \(reason)"])
@@ -409,13 +404,12 @@ actor Supervisor: Service {
             self.pendingRequests[self.nextRequest] = PendingRequest(
                 worker: worker,
                 room: room,
-                command: command.name,
+                number: self.nextRequest,
                 question: question,
                 deadline: self.now + limit,
-                answersBefore: self.unanswered[worker]?.count(before: command) ?? 0,
                 continuation: continuation
             )
-            self.send(command, to: worker)
+            self.send(command, to: worker, number: self.nextRequest)
         }
     }
 
@@ -431,7 +425,7 @@ actor Supervisor: Service {
     private func endPendingRequests(where isOver: (PendingRequest) -> Bool) {
         for (id, pendingRequest) in self.pendingRequests where isOver(pendingRequest) {
             self.pendingRequests[id] = nil
-            pendingRequest.continuation.resume(returning: pendingRequest.late)
+            pendingRequest.continuation.resume(returning: .silence)
         }
     }
 }

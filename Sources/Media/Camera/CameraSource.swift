@@ -310,8 +310,10 @@ public final class CameraSource: Sendable {
         self.state.withLock { stages in stages.failures + stages.feeds.reduce(0) { $0 + $1.failures } }
     }
 
-    /// Raw pictures or sounds that were left out because an encoder did not keep up, since the camera began; codecs of which
-    /// nothing was are not named.
+    /// Raw pictures or sounds that were left out because an encoder did not keep up, since the camera began; codecs that lost
+    /// nothing are not named.
+    ///
+    /// Any thread; waits while encoders start.
     public var dropped: [MediaCodec: UInt64] {
         self.state.withLock { stages in
             for codec in stages.encoders.keys { self.countDropped(codec, &stages) }

@@ -40,9 +40,16 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     /// A pipeline's graph in the DOT language, answering `.graph`.
     case graph(room: String, pipeline: String, dot: String)
     /// A command was performed; what only a status, an image or a graph shows is told by that.
-    case commandDone(room: String, command: String)
-    /// A command could not be performed; `participant` is whom a `.thumbnail` was to be of.
-    case commandFailed(room: String?, command: String, participant: String? = nil, reason: String)
+    case commandDone(room: String, command: String, number: UInt64? = nil)
+    /// A command could not be performed; `participant` is whom a `.thumbnail` was to be of. Without a number also for what
+    /// nobody ordered by itself, as the camera of a room that is joined.
+    case commandFailed(
+        room: String?,
+        command: String,
+        participant: String? = nil,
+        reason: String,
+        number: UInt64? = nil
+    )
 }
 
 /// Why a worker is in a room no more.

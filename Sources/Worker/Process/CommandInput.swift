@@ -13,7 +13,7 @@ final class CommandInput: Sendable {
     /// What came out of the pipe.
     enum Item: Sendable {
         /// A command.
-        case command(WorkerCommand)
+        case command(NumberedCommand)
         /// A line that is none, and why.
         case garbage(String)
         /// The other end is closed: the supervisor is gone.
@@ -58,7 +58,7 @@ final class CommandInput: Sendable {
             return .garbage("a line of more than \(WorkerLine.maximumLength) bytes")
         case .whole(let data):
             do {
-                return .command(try WorkerLine.decode(WorkerCommand.self, from: data))
+                return .command(try WorkerLine.decode(NumberedCommand.self, from: data))
             } catch {
                 let what = "a line that is no command of version \(WorkerLine.protocolVersion)"
                 return .garbage("\(what): \(Self.reason(error))")

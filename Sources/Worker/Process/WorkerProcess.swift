@@ -26,7 +26,7 @@ public final class WorkerProcess: Sendable {
     private static let hangLimit = Duration.seconds(20)
 
     private enum Input: Sendable {
-        case command(WorkerCommand)
+        case command(NumberedCommand)
         case garbage(String)
         case inputEnded
         case tick
@@ -141,10 +141,10 @@ public final class WorkerProcess: Sendable {
                 switch input {
                 case .command(let command):
                     self.waitingCommands.subtract(1, ordering: .relaxed)
-                    switch command {
+                    switch command.command {
                     case .shutDown: self.shutDown("ordered", rooms, &deadline)
                     case .join where deadline != nil: self.refuse(command, "the worker is shutting down", output)
-                    case .join(let order): self.join(order, &rooms, feed, output, in: &group)
+                    case .join(let order): self.join(order, command.number, &rooms, feed, output, in: &group)
                     default: self.forward(command, rooms, output)
                     }
                 case .garbage(let reason):
@@ -191,16 +191,19 @@ public final class WorkerProcess: Sendable {
 
     private func join(
         _ order: RoomSpec,
+        _ number: UInt64?,
         _ rooms: inout [String: WorkerRoom],
         _ feed: AsyncStream<Input>.Continuation,
         _ output: EventOutput,
         in group: inout DiscardingTaskGroup
     ) {
         guard rooms[order.name] == nil else {
-            return self.refuse(.join(order), "the worker is in that room already", output)
+            let command = NumberedCommand(.join(order), number: number)
+            return self.refuse(command, "the worker is in that room already", output)
         }
         guard rooms.count < Self.maximumRooms else {
-            return self.refuse(.join(order), "the worker is in \(Self.maximumRooms) rooms already", output)
+            let command = NumberedCommand(.join(order), number: number)
+            return self.refuse(command, "the worker is in \(Self.maximumRooms) rooms already", output)
         }
         var logger = self.logger.forSession()
         logger[key: .roomName] = "\(order.name)"
@@ -229,24 +232,26 @@ public final class WorkerProcess: Sendable {
         }
     }
 
-    private func forward(_ command: WorkerCommand, _ rooms: [String: WorkerRoom], _ output: EventOutput) {
-        guard let name = command.room, let room = rooms[name] else {
+    private func forward(_ command: NumberedCommand, _ rooms: [String: WorkerRoom], _ output: EventOutput) {
+        guard let name = command.command.room, let room = rooms[name] else {
             return self.refuse(command, "the worker is not in that room", output)
         }
-        if case .leave = command {
+        if case .leave = command.command {
             room.leave()
         } else if !room.perform(command) {
             self.refuse(command, "the room has more commands than it can take", output)
         }
     }
 
-    private func refuse(_ command: WorkerCommand, _ reason: String, _ output: EventOutput) {
+    private func refuse(_ order: NumberedCommand, _ reason: String, _ output: EventOutput) {
+        let command = order.command
         output.send(
             .commandFailed(
                 room: command.room,
                 command: command.name,
                 participant: command.pictured,
-                reason: reason
+                reason: reason,
+                number: order.number
             )
         )
     }

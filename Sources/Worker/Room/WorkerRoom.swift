@@ -25,7 +25,7 @@ final class WorkerRoom: Sendable {
     /// Longest time for what the recorder's thread does between two units.
     private static let orderLimit = Duration.seconds(60)
     /// Longest time for a look into files that are to be sent.
-    private static let trialLimit = Duration.seconds(40)
+    private static let trialLimit = Duration.seconds(25)
 
     let plan: RoomPlan
     private let recorderSettings: RecorderSettings
@@ -45,8 +45,8 @@ final class WorkerRoom: Sendable {
     private let makeSignaller: WorkerProcess.MakeSignaller
     private let traces: TraceSettings?
     private let logger: Logger
-    private let commands: AsyncStream<WorkerCommand>
-    private let feed: AsyncStream<WorkerCommand>.Continuation
+    private let commands: AsyncStream<NumberedCommand>
+    private let feed: AsyncStream<NumberedCommand>.Continuation
     private let state: Mutex<State>
 
     private struct State {
@@ -121,7 +121,7 @@ final class WorkerRoom: Sendable {
     // MARK: From the worker's task
 
     /// Queues a command; false if too many wait.
-    func perform(_ command: WorkerCommand) -> Bool {
+    func perform(_ command: NumberedCommand) -> Bool {
         guard case .dropped = self.feed.yield(command) else { return true }
         return false
     }
@@ -302,13 +302,14 @@ final class WorkerRoom: Sendable {
 
     private func performCommands() async {
         await withDiscardingTaskGroup { group in
-            for await command in self.commands {
+            for await order in self.commands {
+                let command = order.command
                 if case .thumbnail(_, let participant) = command {
-                    self.startStill(of: participant, in: &group)
+                    self.startStill(of: participant, number: order.number, in: &group)
                 } else if let reason = await self.perform(command) {
-                    self.fail(command.name, reason)
+                    self.fail(command.name, reason, number: order.number)
                 } else {
-                    self.send(.commandDone(room: self.plan.spec.name, command: command.name))
+                    self.send(.commandDone(room: self.plan.spec.name, command: command.name, number: order.number))
                 }
                 self.state.withLock { $0.isChanged = true }
             }
@@ -323,20 +324,26 @@ final class WorkerRoom: Sendable {
         session?.stop()
     }
 
-    private func fail(_ command: String, of participant: String? = nil, _ reason: String) {
+    private func fail(_ command: String, of participant: String? = nil, _ reason: String, number: UInt64? = nil) {
         self.send(
-            .commandFailed(room: self.plan.spec.name, command: command, participant: participant, reason: reason)
+            .commandFailed(
+                room: self.plan.spec.name,
+                command: command,
+                participant: participant,
+                reason: reason,
+                number: number
+            )
         )
     }
 
     /// Stills wait for keyframes: the commands behind them do not.
-    private func startStill(of participant: String, in group: inout DiscardingTaskGroup) {
+    private func startStill(of participant: String, number: UInt64?, in group: inout DiscardingTaskGroup) {
         let isFree = self.state.withLock { state in
             guard state.stills < Self.maximumStills else { return false }
             state.stills += 1
             return true
         }
-        let fail = { (reason: String) in self.fail("thumbnail", of: participant, reason) }
+        let fail = { (reason: String) in self.fail("thumbnail", of: participant, reason, number: number) }
         guard isFree else { return fail("\(Self.maximumStills) others are on the way") }
         group.addTask {
             do {
