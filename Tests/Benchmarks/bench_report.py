@@ -98,6 +98,14 @@ def added(by_rooms, share):
     return (high - low) / (most - least)
 
 
+def scaling(by_rooms):
+    """What a room takes with 100 rooms against 10; nothing if one of them was not measured."""
+    if not {10, 100} <= set(by_rooms):
+        return None
+    low, high = (statistics.median(map(call_share, by_rooms[rooms])) for rooms in (10, 100))
+    return high / low
+
+
 def costs(groups):
     rows = []
     for name, by_rooms in groups.items():
@@ -132,11 +140,8 @@ def growths(groups):
         pss = added(by_rooms, memory)
         if pss is None:
             continue
-        row = [TITLES[name], f"{pss:.2f}", "-"]
-        if {10, 100} <= set(by_rooms):
-            low, high = (statistics.median(map(call_share, by_rooms[rooms])) for rooms in (10, 100))
-            row[2] = f"{high / low:.2f}"
-        rows.append(row)
+        ratio = scaling(by_rooms)
+        rows.append([TITLES[name], f"{pss:.2f}", "-" if ratio is None else f"{ratio:.2f}"])
     return table(["receiver", "PSS an added room, MB", "CPU a room at 100 rooms against 10"], rows) if rows else []
 
 
@@ -178,9 +183,8 @@ def targets(results):
         if apart:
             found = {rooms: [memory(run) / rooms for run in runs] for rooms, runs in apart.items()}
             rows.append([media, "memory of a room, worker per room, MB", "20", by_rooms_text(found, 0)])
-        if {10, 100} <= set(shared):
-            low, high = (statistics.median(map(call_share, shared[rooms])) for rooms in (10, 100))
-            rows.append([media, "CPU of a room with 100 rooms against 10", "1.2 ×", f"{high / low:.2f} ×"])
+        if (ratio := scaling(shared)) is not None:
+            rows.append([media, "CPU of a room with 100 rooms against 10", "1.2 ×", f"{ratio:.2f} ×"])
         if shared:
             most = max(shared)
             worst = max(100 * run["lost"] for run in shared[most])

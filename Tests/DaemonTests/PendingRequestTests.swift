@@ -27,7 +27,6 @@ import Testing
 
     private static func word(_ answer: PendingRequest.Answer) -> String {
         switch answer {
-        case .status: "status"
         case .done: "done"
         case .image(let base64): "image \(base64)"
         case .graphs(let graphs): "graphs \(graphs.keys.sorted())"
@@ -54,7 +53,7 @@ import Testing
         ]
         #expect(
             await Self.hear(.status([.paused]), events) == [
-                "waits", "waits", "status", "waits", "waits", "status", "refused no", "waits", "waits",
+                "waits", "waits", "done", "waits", "waits", "done", "refused no", "waits", "waits",
             ]
         )
     }

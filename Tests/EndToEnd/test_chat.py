@@ -5,8 +5,7 @@ import json
 
 import media
 import pytest
-from figures import lateness
-from harness import LIMIT, interrupted, record_some, room_url, start_recorder, wait_for_media, wait_for_more
+from harness import LIMIT, interrupted, lateness, record_some, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "words"
 # From one program's clock to another's; what is on the way meanwhile takes its time.

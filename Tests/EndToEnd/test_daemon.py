@@ -11,8 +11,8 @@ import time
 import media
 import pytest
 from daemon import WHOLE, Daemon
-from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays, lateness
-from harness import LIMIT, dropped_datagrams, json_objects, room_url
+from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
+from harness import LIMIT, dropped_datagrams, json_objects, lateness, room_url
 
 # Seconds that no test takes: a camera ends when it is told to.
 CALL = 900

@@ -78,15 +78,11 @@ def test_one_of_two_killed_recordings_is_repaired(stage):
 
 
 @pytest.mark.media
-@pytest.mark.timeout(1600)
+@pytest.mark.timeout(600)
 def test_kills_at_random_moments_cost_half_a_second_at_most(stage):
     script = pathlib.Path(__file__).resolve().parents[1] / "Benchmarks/kill_recordings.py"
-    # Whoever does not get the processor at the kill has not written, either; that does not happen each time.
-    for _ in range(3):
-        result = subprocess.run([python("peers"), script, "--tapedeck", stage.tapedeck_path, "--kills", "5", "--rooms", "5",
-                                 "--longest", "2"], capture_output=True, text=True, timeout=500, check=False)
-        if result.returncode == 0:
-            break
+    result = subprocess.run([python("peers"), script, "--tapedeck", stage.tapedeck_path, "--kills", "5", "--rooms", "5",
+                             "--longest", "2"], capture_output=True, text=True, timeout=500, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -3,8 +3,8 @@
 
 import media
 import pytest
-from figures import SLACK, assert_plays, assert_sound, lateness, losses
-from harness import LIMIT, room_url
+from figures import SLACK, assert_plays, assert_sound, losses
+from harness import LIMIT, lateness, room_url
 
 ROOM = "standup"
 

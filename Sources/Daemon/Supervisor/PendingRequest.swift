@@ -16,7 +16,6 @@ struct PendingRequest {
     }
 
     enum Answer {
-        case status
         case done
         case image(base64: String)
         case graphs([String: String])
@@ -40,9 +39,9 @@ struct PendingRequest {
     mutating func hear(_ event: WorkerEvent) -> Answer? {
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
-            return states.contains(status.recordingState) ? .status : nil
+            return states.contains(status.recordingState) ? .done : nil
         case (.left(self.room, _), .status):
-            return .status
+            return .done
         case (.left(self.room, _), .done), (.left(self.room, _), .graphs):
             return .refused("the room was left meanwhile")
         case (.commandDone(_, _, let number), .done) where number == self.number:

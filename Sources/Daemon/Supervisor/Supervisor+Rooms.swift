@@ -67,13 +67,13 @@ extension Supervisor {
             self.updateWish(name)
             self.apply(.retry(room: name))
             // A room that is being joined records by itself, or once it is joined.
-            try await self.tell(name, .record(room: name), states: [.recording, .waiting], mustBeThere: false)
+            try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
         case .pause:
-            try await self.tell(name, .pause(room: name), states: [.paused])
+            try await self.tell(name, .pause(room: name), until: .status([.paused]))
         case .resume:
-            try await self.tell(name, .resume(room: name), states: [.recording, .waiting])
+            try await self.tell(name, .resume(room: name), until: .status([.recording, .waiting]))
         case .stop:
-            try await self.tell(name, .stopRecording(room: name), states: [.off], mustBeThere: false)
+            try await self.tell(name, .stopRecording(room: name), until: .status([.off]), mustBeThere: false)
             if entry.definition.join != .always {
                 self.book.request(name, false)
                 self.updateWish(name)
@@ -104,7 +104,7 @@ extension Supervisor {
             return Array(data)
         case .refused(let reason):
             throw ControlError(.notFound, reason)
-        case .silence, .status, .done, .graphs:
+        case .silence, .done, .graphs:
             throw ControlError(.unavailable, "no image of \(participant) came in time")
         }
     }
@@ -117,7 +117,7 @@ extension Supervisor {
         case .graphs(let graphs): return graphs
         // Between two sessions there are no pipelines.
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .silence, .status, .done, .image: throw ControlError(.unavailable, "the worker sent no graph")
+        case .silence, .done, .image: throw ControlError(.unavailable, "the worker sent no graph")
         }
     }
 
@@ -147,22 +147,22 @@ extension Supervisor {
         self.note(change.applied(to: order), of: name)
     }
 
-    /// Tells a room's worker something, and waits until it has done that, or until the room is in one of these states.
+    /// Tells a room's worker something, and waits for what answers the question.
     private func tell(
         _ name: String,
         _ command: WorkerCommand,
-        states: Set<RoomStatus.RecordingState> = [],
+        until question: PendingRequest.Question = .done,
         mustBeThere: Bool = true
     ) async throws(ControlError) {
         guard let worker = self.fleet.commandable(name) else {
             if mustBeThere { throw Self.nobodyThere(name) }
             return
         }
-        switch await self.ask(worker, command, room: name, states.isEmpty ? .done : .status(states)) {
+        switch await self.ask(worker, command, room: name, question) {
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .silence where states.isEmpty:
+        case .silence where question == .done:
             throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
-        case .status, .done, .silence, .image, .graphs: break
+        case .done, .silence, .image, .graphs: break
         }
     }
 

@@ -144,7 +144,7 @@ public final class WorkerProcess: Sendable {
                     switch command.command {
                     case .shutDown: self.shutDown("ordered", rooms, &deadline)
                     case .join where deadline != nil: self.refuse(command, "the worker is shutting down", output)
-                    case .join(let order): self.join(order, command.number, &rooms, feed, output, in: &group)
+                    case .join(let order): self.join(order, command, &rooms, feed, output, in: &group)
                     default: self.forward(command, rooms, output)
                     }
                 case .garbage(let reason):
@@ -191,18 +191,16 @@ public final class WorkerProcess: Sendable {
 
     private func join(
         _ order: RoomSpec,
-        _ number: UInt64?,
+        _ command: NumberedCommand,
         _ rooms: inout [String: WorkerRoom],
         _ feed: AsyncStream<Input>.Continuation,
         _ output: EventOutput,
         in group: inout DiscardingTaskGroup
     ) {
         guard rooms[order.name] == nil else {
-            let command = NumberedCommand(.join(order), number: number)
             return self.refuse(command, "the worker is in that room already", output)
         }
         guard rooms.count < Self.maximumRooms else {
-            let command = NumberedCommand(.join(order), number: number)
             return self.refuse(command, "the worker is in \(Self.maximumRooms) rooms already", output)
         }
         var logger = self.logger.forSession()
