@@ -202,7 +202,7 @@ launch: identity name=in_audio sleep-time=60000 ! opusenc name=out_audio
 def test_what_an_encoder_has_no_time_for_is_counted_and_told(stage, folder):
     (folder / "encode" / "slow.yaml").write_text(SLOW_ENCODER)
     (folder / "encode" / "broken.yaml").unlink()
-    server = stage.serve()
+    server = stage.serve("--room-size", "3")
     url = room_url(server, ROOM)
     daemon = Daemon(stage, {"standup": {"url": url, "record": "none", "send": {"capture": "none", "audio": "test"}}},
                     pipelines={"directory": str(folder)})
