@@ -3,10 +3,20 @@
 // The element around a reorder window. rtpjitterbuffer does the same with two threads for each source, one of which is
 // woken for each packet; a recorder needs neither its clock nor its timer for packets that are yet to come.
 
+#include "reorder_buffer.h"
+
 #include <gst/rtp/rtp.h>
 #include <stdatomic.h>
 
 #include "CTapedeckReorder.h"
+
+// Payload types of one source that have a way of their own; those of a call are one, or two after a change of the codec.
+enum { MAXIMUM_EXITS = 4 };
+
+typedef struct {
+    uint8_t payload_type;
+    GstPad *pad;
+} Exit;
 
 typedef struct {
     GstElement parent;
@@ -21,6 +31,12 @@ typedef struct {
     // The one wait on the clock, and what it is for; NULL if nothing is waited for.
     GstClockID wait;
     int64_t wait_until;
+    Exit exits[MAXIMUM_EXITS];
+    unsigned exit_count;
+
+    // Nothing is missing; it runs.
+    atomic_bool is_whole;
+    atomic_bool is_open;
 
     // For the property `stats`, which webrtcbin reads on any thread.
     atomic_uint_fast64_t lost;
@@ -84,6 +100,20 @@ static void wait_for(TapedeckReorderBuffer *self, int64_t deadline) {
     gst_clock_id_wait_async(self->wait, on_time, gst_object_ref(self), gst_object_unref);
 }
 
+static void close_exits(TapedeckReorderBuffer *self) {
+    for (unsigned index = 0; index < self->exit_count; index++) gst_object_unref(self->exits[index].pad);
+    self->exit_count = 0;
+}
+
+static GstPad *way_of(TapedeckReorderBuffer *self, GstBuffer *packet) {
+    uint8_t second = 0;
+    if (self->exit_count == 0 || gst_buffer_extract(packet, 1, &second, 1) != 1) return self->source;
+    for (unsigned index = 0; index < self->exit_count; index++) {
+        if (self->exits[index].payload_type == (second & 0x7F)) return self->exits[index].pad;
+    }
+    return self->source;
+}
+
 // Passes on what may go.
 static GstFlowReturn drain(TapedeckReorderBuffer *self, int64_t now) {
     GstFlowReturn flow = GST_FLOW_OK;
@@ -91,7 +121,7 @@ static GstFlowReturn drain(TapedeckReorderBuffer *self, int64_t now) {
     while ((next = CTapedeck_reorder_window_take(self->window, now)).kind != CTAPEDECK_NEXT_NOTHING) {
         // Depayloaders and taps see from the sequence numbers what is missing.
         if (next.kind == CTAPEDECK_NEXT_LOSS) continue;
-        GstFlowReturn result = gst_pad_push(self->source, next.packet);
+        GstFlowReturn result = gst_pad_push(way_of(self, next.packet), next.packet);
         if (result != GST_FLOW_OK) flow = result;
     }
     return flow;
@@ -104,6 +134,7 @@ static GstFlowReturn run(TapedeckReorderBuffer *self, int64_t now) {
     CTapedeckRequest request;
     while (asks && CTapedeck_reorder_window_request(self->window, now, &request)) ask(self, &request);
     int64_t deadline = CTapedeck_reorder_window_deadline(self->window, asks);
+    atomic_store_explicit(&self->is_whole, deadline == INT64_MAX, memory_order_relaxed);
     if (deadline != INT64_MAX || self->wait != NULL) {
         publish(self);
         wait_for(self, deadline);
@@ -165,10 +196,13 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)element;
     GstStateChangeReturn result =
         GST_ELEMENT_CLASS(tapedeck_reorder_buffer_parent_class)->change_state(element, transition);
+    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) atomic_store(&self->is_open, true);
     if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+        atomic_store(&self->is_open, false);
         GST_PAD_STREAM_LOCK(self->sink);
         cancel_wait(self);
         CTapedeck_reorder_window_clear(self->window);
+        close_exits(self);
         GST_PAD_STREAM_UNLOCK(self->sink);
     }
     return result;
@@ -218,6 +252,7 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
 static void finalize(GObject *object) {
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
     CTapedeck_reorder_window_free(self->window);
+    close_exits(self);
     gst_object_unref(self->clock);
     G_OBJECT_CLASS(tapedeck_reorder_buffer_parent_class)->finalize(object);
 }
@@ -278,8 +313,36 @@ void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
     g_signal_connect(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), NULL);
 }
 
+static TapedeckReorderBuffer *buffer_of(GstElement *element) {
+    bool is_one = G_TYPE_CHECK_INSTANCE_TYPE(element, tapedeck_reorder_buffer_get_type());
+    return is_one ? (TapedeckReorderBuffer *)element : NULL;
+}
+
+GstPad *reorder_buffer_sink(GstElement *element) {
+    TapedeckReorderBuffer *self = buffer_of(element);
+    return self != NULL ? self->sink : NULL;
+}
+
+bool reorder_buffer_is_open(GstElement *element) { return atomic_load(&buffer_of(element)->is_open); }
+
+bool reorder_buffer_is_whole(GstElement *element) {
+    return atomic_load_explicit(&buffer_of(element)->is_whole, memory_order_relaxed);
+}
+
+bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *pad) {
+    TapedeckReorderBuffer *self = buffer_of(element);
+    GST_PAD_STREAM_LOCK(self->sink);
+    bool fits = atomic_load(&self->is_open) && self->exit_count < MAXIMUM_EXITS;
+    if (fits) {
+        self->exits[self->exit_count] = (Exit){.payload_type = payload_type, .pad = gst_object_ref(pad)};
+        self->exit_count += 1;
+    }
+    GST_PAD_STREAM_UNLOCK(self->sink);
+    return fits;
+}
+
 bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks) {
-    if (!G_TYPE_CHECK_INSTANCE_TYPE(element, tapedeck_reorder_buffer_get_type())) return false;
+    if (buffer_of(element) == NULL) return false;
     g_object_set(element, "do-retransmission", asks, NULL);
     return true;
 }

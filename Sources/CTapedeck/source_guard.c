@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "CTapedeckSRTP.h"
 #include "CTapedeckSources.h"
 
 enum {
@@ -16,7 +17,19 @@ enum {
     KEY_SIZE = SRTP_AES_ICM_128_KEY_LEN_WSALT,
     SHORT_TAG_SIZE = 4,
     FIXED_HEADER_SIZE = 12,
+    MAXIMUM_STEPS = 16,
 };
+
+G_STATIC_ASSERT((int)KEY_SIZE == (int)CTAPEDECK_SRTP_KEY_SIZE);
+
+// The way of media.
+typedef enum {
+    WAY_UNKNOWN = 0,
+    // Through srtpdec.
+    WAY_THROUGH,
+    // Through srtpdec until it has told rtpsession what comes, then around it.
+    WAY_AROUND,
+} Way;
 
 struct CTapedeckSourceGuard {
     gatomicrefcount references;
@@ -29,8 +42,20 @@ struct CTapedeckSourceGuard {
 
     // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
     GHashTable *known;
-    // Knows the peer's key and no source; NULL until there is a key.
+    // Whether the peer's key was there, and whether it is of a kind that this file knows.
+    bool has_key;
+    bool knows_key;
+    // Knows the key and no source: for RTCP that comes first.
     srtp_t verifier;
+    // Decrypts media in srtpdec's place.
+    CTapedeckSRTPReceiver *receiver;
+    // Written by whoever holds the lock.
+    _Atomic(Way) way;
+    // The sink of rtpsession, with WAY_AROUND, and whether srtpdec has told it what comes.
+    GstPad *session_sink;
+    bool is_session_ready;
+
+    atomic_uint_fast64_t decrypted;
 };
 
 static CTapedeckSourceGuard *guard_ref(CTapedeckSourceGuard *guard) {
@@ -42,6 +67,8 @@ void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard) {
     if (!g_atomic_ref_count_dec(&guard->references)) return;
     if (guard->release != NULL) guard->release(guard->user);
     if (guard->verifier != NULL) srtp_dealloc(guard->verifier);
+    if (guard->receiver != NULL) CTapedeck_srtp_receiver_free(guard->receiver);
+    gst_clear_object(&guard->session_sink);
     g_hash_table_unref(guard->known);
     g_free(guard);
 }
@@ -109,8 +136,8 @@ static bool set_tag_size(const GstStructure *fields, const char *name, srtp_cryp
     return policy->auth_tag_len == SHORT_TAG_SIZE || g_strcmp0(authentication, "hmac-sha1-80") == 0;
 }
 
-// False if the keys are of a kind that this file does not know, or libsrtp refuses.
-static bool open_verifier(CTapedeckSourceGuard *guard, const GstCaps *caps) {
+// False if the keys are of a kind that this file does not know, or a library refuses them.
+static bool open_key(CTapedeckSourceGuard *guard, const GstCaps *caps) {
     const GstStructure *fields = gst_caps_get_structure(caps, 0);
     srtp_policy_t policy = {.ssrc = {.type = ssrc_any_inbound}};
     GstBuffer *key = NULL;
@@ -123,38 +150,136 @@ static bool open_verifier(CTapedeckSourceGuard *guard, const GstCaps *caps) {
     if (is_ours) {
         gst_buffer_extract(key, 0, bytes, KEY_SIZE);
         policy.key = bytes;
-        is_ours = srtp_create(&guard->verifier, &policy) == srtp_err_status_ok;
-        if (!is_ours) guard->verifier = NULL;
+        if (srtp_create(&guard->verifier, &policy) != srtp_err_status_ok) guard->verifier = NULL;
+        guard->receiver = CTapedeck_srtp_receiver_new(bytes, (size_t)policy.rtp.auth_tag_len, guard->maximum_sources);
         explicit_bzero(bytes, KEY_SIZE);
     }
     gst_clear_buffer(&key);
-    return is_ours;
+    return guard->verifier != NULL && guard->receiver != NULL;
 }
 
-// Whether srtpdec would take the packet. It cannot forget a source again: 1.22 gives libsrtp the number in the wrong byte
+// False before the handshake is done.
+static bool has_key(CTapedeckSourceGuard *guard, GstElement *srtpdec, uint32_t ssrc) {
+    if (guard->has_key) return true;
+    GstCaps *caps = NULL;
+    g_signal_emit_by_name(srtpdec, "request-key", ssrc, &caps);
+    if (caps == NULL) return false;
+    guard->has_key = true;
+    guard->knows_key = open_key(guard, caps);
+    gst_caps_unref(caps);
+    return true;
+}
+
+// Whether srtpdec would take a packet of RTCP. It cannot forget a source again: 1.22 gives libsrtp the number in the wrong byte
 // order when a key is to be removed.
-static bool is_authentic(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstBuffer *packet, bool is_control,
-                         uint32_t ssrc) {
-    if (guard->verifier == NULL) {
-        GstCaps *caps = NULL;
-        g_signal_emit_by_name(srtpdec, "request-key", ssrc, &caps);
-        // Before the handshake is done nothing is taken.
-        if (caps == NULL) return false;
-        bool is_open = open_verifier(guard, caps);
-        gst_caps_unref(caps);
-        // Still bounded.
-        if (!is_open) return true;
-    }
+static bool is_authentic_control(CTapedeckSourceGuard *guard, GstBuffer *packet, uint32_t ssrc) {
     gpointer copy = NULL;
     gsize size = 0;
     gst_buffer_extract_dup(packet, 0, gst_buffer_get_size(packet), &copy, &size);
     int length = (int)size;
-    srtp_err_status_t status = is_control ? srtp_unprotect_rtcp(guard->verifier, copy, &length)
-                                          : srtp_unprotect(guard->verifier, copy, &length);
+    srtp_err_status_t status = srtp_unprotect_rtcp(guard->verifier, copy, &length);
     g_free(copy);
     if (status != srtp_err_status_ok) return false;
     srtp_remove_stream(guard->verifier, g_htonl(ssrc));
     return true;
+}
+
+// The same for media; where the sequence numbers of the source stand is noted.
+static bool is_authentic_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
+    gpointer copy = NULL;
+    gsize size = 0;
+    gst_buffer_extract_dup(packet, 0, gst_buffer_get_size(packet), &copy, &size);
+    bool result = CTapedeck_srtp_receiver_open(guard->receiver, copy, size) > 0;
+    g_free(copy);
+    return result;
+}
+
+// Takes contributing sources off: rtpsession keeps them too, and nobody here wants them. The fixed header moves up to what
+// follows them (RFC 3550 section 5.1). Returns by how much, -1 if the packet is damaged.
+static gssize drop_contributors(uint8_t *packet, gsize size) {
+    gsize length = size > 0 ? (packet[0] & 0x0F) * 4u : 0;
+    if (length == 0) return 0;
+    if (size < FIXED_HEADER_SIZE + length) return -1;
+    memmove(packet + length, packet, FIXED_HEADER_SIZE);
+    packet[length] &= 0xF0;
+    return (gssize)length;
+}
+
+// Decrypts a packet where it is. False if it is not authentic.
+static bool open_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
+    GstMapInfo map;
+    if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return false;
+    size_t size = CTapedeck_srtp_receiver_open(guard->receiver, map.data, map.size);
+    gssize offset = size > 0 ? drop_contributors(map.data, size) : -1;
+    gst_buffer_unmap(packet, &map);
+    if (offset < 0) return false;
+    gst_buffer_resize(packet, offset, (gssize)size - offset);
+    return true;
+}
+
+// One pad further down; NULL at an element.
+static GstPad *step_down(GstPad *pad) {
+    if (GST_IS_GHOST_PAD(pad) && GST_PAD_IS_SINK(pad)) return gst_ghost_pad_get_target(GST_GHOST_PAD(pad));
+    GstObject *parent = gst_pad_get_parent(pad);
+    // The inner end of a bin's source.
+    bool is_inner = parent != NULL && GST_IS_GHOST_PAD(parent);
+    GstPad *next = NULL;
+    if (is_inner) {
+        next = gst_object_ref(GST_PAD(parent));
+    } else if (GST_PAD_IS_SRC(pad)) {
+        next = gst_pad_get_peer(pad);
+    }
+    gst_clear_object(&parent);
+    return next;
+}
+
+// The sink of rtpsession behind srtpdec, the caller's; NULL if another element is between them.
+static GstPad *find_session_sink(GstElement *srtpdec) {
+    GstPad *at = gst_element_get_static_pad(srtpdec, "rtp_src");
+    GstPad *next;
+    for (int step = 0; at != NULL && step < MAXIMUM_STEPS && (next = step_down(at)) != NULL; step++) {
+        gst_object_unref(at);
+        at = next;
+    }
+    GstElement *element = at != NULL ? gst_pad_get_parent_element(at) : NULL;
+    GstElementFactory *factory = element != NULL ? gst_element_get_factory(element) : NULL;
+    bool is_session = factory != NULL && g_strcmp0(GST_OBJECT_NAME(factory), "rtpsession") == 0;
+    gst_clear_object(&element);
+    if (!is_session) gst_clear_object(&at);
+    return at;
+}
+
+static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
+    if (guard->way == WAY_UNKNOWN) {
+        guard->session_sink = find_session_sink(srtpdec);
+        guard->way = guard->session_sink != NULL ? WAY_AROUND : WAY_THROUGH;
+    }
+    if (guard->way == WAY_AROUND && !guard->is_session_ready) {
+        GstEvent *segment = gst_pad_get_sticky_event(guard->session_sink, GST_EVENT_SEGMENT, 0);
+        guard->is_session_ready = segment != NULL;
+        gst_clear_event(&segment);
+    }
+    return guard->is_session_ready;
+}
+
+// Media of a source that is known, or is new and has room.
+static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstPadProbeInfo *info, uint32_t ssrc,
+                                    bool is_new) {
+    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
+    if (!may_go_around(guard, srtpdec)) {
+        // A source that goes around later has to have been followed from its first packet on.
+        bool is_followed = is_new || guard->way == WAY_AROUND;
+        if (is_followed && !is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
+        if (is_new) let_in(guard, ssrc);
+        return GST_PAD_PROBE_OK;
+    }
+    packet = gst_buffer_make_writable(packet);
+    GST_PAD_PROBE_INFO_DATA(info) = packet;
+    if (!open_media(guard, packet)) return GST_PAD_PROBE_DROP;
+    if (is_new) let_in(guard, ssrc);
+    atomic_fetch_add_explicit(&guard->decrypted, 1, memory_order_relaxed);
+    GST_PAD_PROBE_INFO_FLOW_RETURN(info) = gst_pad_chain(guard->session_sink, packet);
+    return GST_PAD_PROBE_HANDLED;
 }
 
 // Streaming thread, before decryption.
@@ -164,35 +289,36 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     bool is_control;
     uint32_t ssrc;
     if (!read_source(packet, &is_control, &ssrc)) return GST_PAD_PROBE_DROP;
-    if (is_known(guard, ssrc)) return GST_PAD_PROBE_OK;
-    if (!has_room(guard)) {
+    bool is_new = !is_known(guard, ssrc);
+    if (is_new && !has_room(guard)) {
         note_refused(guard);
         return GST_PAD_PROBE_DROP;
     }
     // The element of a pad that is given a packet lives.
-    if (!is_authentic(guard, GST_ELEMENT(GST_PAD_PARENT(pad)), packet, is_control, ssrc)) return GST_PAD_PROBE_DROP;
-    let_in(guard, ssrc);
+    GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
+    if (!has_key(guard, srtpdec, ssrc)) return GST_PAD_PROBE_DROP;
+    if (guard->knows_key && !is_control) return take_media(guard, srtpdec, info, ssrc, is_new);
+    // With a key of another kind it is still bounded.
+    if (is_new && guard->knows_key && !is_authentic_control(guard, packet, ssrc)) return GST_PAD_PROBE_DROP;
+    if (is_new) let_in(guard, ssrc);
     return GST_PAD_PROBE_OK;
 }
 
-// Streaming thread, behind decryption: rtpsession keeps contributing sources too, and nobody here wants them. The fixed header
-// moves up to what follows them (RFC 3550 section 5.1).
+// Streaming thread, behind srtpdec.
 static GstPadProbeReturn on_media(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
     (void)user;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     uint8_t first;
     if (gst_buffer_extract(packet, 0, &first, 1) != 1 || (first & 0x0F) == 0) return GST_PAD_PROBE_OK;
-    gsize length = (first & 0x0F) * 4;
-    if (gst_buffer_get_size(packet) < FIXED_HEADER_SIZE + length) return GST_PAD_PROBE_DROP;
     packet = gst_buffer_make_writable(packet);
     GST_PAD_PROBE_INFO_DATA(info) = packet;
     GstMapInfo map;
     if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return GST_PAD_PROBE_DROP;
-    memmove(map.data + length, map.data, FIXED_HEADER_SIZE);
-    map.data[length] &= 0xF0;
+    gssize offset = drop_contributors(map.data, map.size);
     gst_buffer_unmap(packet, &map);
-    gst_buffer_resize(packet, (gssize)length, -1);
+    if (offset < 0) return GST_PAD_PROBE_DROP;
+    gst_buffer_resize(packet, offset, -1);
     return GST_PAD_PROBE_OK;
 }
 
@@ -316,4 +442,10 @@ uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard) {
 
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard) {
     return atomic_load_explicit(&guard->refused, memory_order_relaxed);
+}
+
+bool CTapedeck_source_guard_goes_around(CTapedeckSourceGuard *guard) { return atomic_load(&guard->way) == WAY_AROUND; }
+
+uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard) {
+    return atomic_load_explicit(&guard->decrypted, memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "CTapedeckReceive.h"
+#include "depayloader.h"
 #include "rtp_clock.h"
 #include "sound_meter.h"
 
@@ -13,7 +14,7 @@
 #define RTP_TIME_BIAS ((int64_t)1 << 62)
 
 // A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
-enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = 32 << 20 };
+enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = DEPAYLOADER_MAXIMUM_UNIT };
 
 // Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
 typedef struct {
@@ -74,6 +75,9 @@ struct CTapedeckTap {
     bool has_unit;
     // The beginning of a unit whose rest is to come.
     GstBuffer *held;
+    // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
+    Depayloader depayloader;
+    int64_t unit_arrival;
 
     atomic_uint_fast64_t packets;
     atomic_uint_fast64_t bytes;
@@ -106,6 +110,7 @@ void CTapedeck_tap_unref(CTapedeckTap *tap) {
     sequence_unref(tap->sequence);
     gst_caps_unref(tap->tag);
     gst_clear_buffer(&tap->held);
+    depayloader_clear(&tap->depayloader);
     g_free(tap);
 }
 
@@ -119,15 +124,22 @@ static void note_level(CTapedeckTap *tap, GstRTPBuffer *rtp, int64_t now) {
     if (size > 0) sound_meter_note_level(&tap->meter, *(const uint8_t *)data & 0x7F, now);
 }
 
-// Counts one packet and unwraps its time stamp. Returns whether it is the first packet of its time stamp.
-static bool note_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
-    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
-    if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return false;
-    uint32_t time = gst_rtp_buffer_get_timestamp(&rtp);
-    uint16_t sequence = gst_rtp_buffer_get_seq(&rtp);
-    bool marker = gst_rtp_buffer_get_marker(&rtp);
-    note_level(tap, &rtp, now);
-    gst_rtp_buffer_unmap(&rtp);
+// What the headers of a packet say of its place.
+typedef struct {
+    // It is the first one of its time stamp.
+    bool is_first;
+    // It does not follow the one before.
+    bool is_after_gap;
+    // It is one of those that were there, or comes after them.
+    bool is_late;
+} Noted;
+
+// Counts one packet and unwraps its time stamp.
+static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp, int64_t now) {
+    uint32_t time = gst_rtp_buffer_get_timestamp(rtp);
+    uint16_t sequence = gst_rtp_buffer_get_seq(rtp);
+    bool marker = gst_rtp_buffer_get_marker(rtp);
+    note_level(tap, rtp, now);
 
     atomic_fetch_add_explicit(&tap->packets, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&tap->bytes, gst_buffer_get_size(buffer), memory_order_relaxed);
@@ -139,16 +151,15 @@ static bool note_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
 
     int_fast32_t newest = atomic_load_explicit(&tap->sequence->newest, memory_order_relaxed);
     int16_t step = newest < 0 ? 1 : (int16_t)(sequence - (uint16_t)newest);
+    bool is_late = tap->started && step <= 0 && step >= -MAXIMUM_MISORDER;
     // A new pad for an SSRC may also be that of a sender who counts anew: its first packet is after no gap.
-    if (!tap->started || step > 0 || step < -MAXIMUM_MISORDER) {
-        atomic_store_explicit(&tap->sequence->newest, sequence, memory_order_relaxed);
-    }
+    if (!is_late) atomic_store_explicit(&tap->sequence->newest, sequence, memory_order_relaxed);
     if (!tap->started) {
         tap->started = true;
         tap->last_rtp_time = time;
         tap->last_marker = marker;
         tap->unwrapped = time;
-        return true;
+        return (Noted){.is_first = true};
     }
     if (step > 0) {
         tap->lost_since_unit += (uint32_t)(step - 1);
@@ -161,48 +172,30 @@ static bool note_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
         }
     }
     tap->last_marker = marker;
-    if (time == tap->last_rtp_time) return false;
+    Noted noted = {.is_after_gap = step != 1, .is_late = is_late};
+    if (time == tap->last_rtp_time) return noted;
     tap->last_rtp_time = time;
     tap->unwrapped = CTapedeck_unwrap_rtp_time(tap->unwrapped, time);
-    return true;
+    noted.is_first = true;
+    return noted;
+}
+
+// Packets that waited for one before them count from when they could go on.
+static void note_arrival(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
+    tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
 }
 
 static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
-    // Packets that waited for one before them count from when they could go on.
-    tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
-    if (!note_packet(tap, buffer, now)) return buffer;
+    note_arrival(tap, buffer, now);
+    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+    if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
+    Noted noted = note_packet(tap, buffer, &rtp, now);
+    gst_rtp_buffer_unmap(&rtp);
+    if (!noted.is_first) return buffer;
     buffer = gst_buffer_make_writable(buffer);
     gst_buffer_add_reference_timestamp_meta(buffer, tap->tag, (GstClockTime)(tap->unwrapped + RTP_TIME_BIAS),
                                             (GstClockTime)tap->last_arrival);
     return buffer;
-}
-
-static gboolean tag_list_item(GstBuffer **buffer, guint index, gpointer tap) {
-    (void)index;
-    *buffer = tag_packet(tap, *buffer, CTapedeck_monotonic_nanoseconds());
-    return TRUE;
-}
-
-// Streaming thread of the reorder buffer. Owns the buffer in `info` while it runs; never blocks.
-static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
-    (void)pad;
-    CTapedeckTap *tap = user;
-    if (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
-        GstBufferList *list = gst_buffer_list_make_writable(GST_PAD_PROBE_INFO_BUFFER_LIST(info));
-        gst_buffer_list_foreach(list, tag_list_item, tap);
-        info->data = list;
-    } else {
-        info->data = tag_packet(tap, GST_PAD_PROBE_INFO_BUFFER(info), CTapedeck_monotonic_nanoseconds());
-    }
-    return GST_PAD_PROBE_OK;
-}
-
-void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad) {
-    GstElement *element = gst_pad_get_parent_element(rtp_pad);
-    tap->base_nanoseconds = element != NULL ? (int64_t)gst_element_get_base_time(element) : 0;
-    gst_clear_object(&element);
-    gst_pad_add_probe(rtp_pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_packet,
-                      CTapedeck_tap_ref(tap), release_tap);
 }
 
 static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
@@ -212,8 +205,6 @@ static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
     }
     return false;
 }
-
-static int64_t tagged_time(const GstReferenceTimestampMeta *tag) { return (int64_t)tag->timestamp - RTP_TIME_BIAS; }
 
 static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, bool truncated) {
     tap->unit_time = time;
@@ -238,6 +229,72 @@ static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_
         tap->lost_since_unit += 1;
     }
 }
+
+// Takes the packet to the end.
+static void depayload_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
+    note_arrival(tap, buffer, now);
+    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+    if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return;
+    Noted noted = note_packet(tap, buffer, &rtp, now);
+    if (!noted.is_late) {
+        Depayloaded made =
+            depayloader_take(&tap->depayloader, gst_rtp_buffer_get_payload(&rtp), gst_rtp_buffer_get_payload_len(&rtp),
+                             gst_rtp_buffer_get_marker(&rtp), noted.is_after_gap);
+        // A unit that its sender did not end is a loss to the reader, though no packet is missing.
+        if (made.is_broken && !noted.is_after_gap) tap->lost_since_unit += 1;
+        if (made.has_begun) tap->unit_arrival = tap->last_arrival;
+        if (made.unit != NULL) {
+            push_unit(tap, made.unit, tap->unwrapped, tap->unit_arrival, false);
+            gst_buffer_unref(made.unit);
+        }
+    }
+    gst_rtp_buffer_unmap(&rtp);
+}
+
+static gboolean tag_list_item(GstBuffer **buffer, guint index, gpointer tap) {
+    (void)index;
+    *buffer = tag_packet(tap, *buffer, CTapedeck_monotonic_nanoseconds());
+    return TRUE;
+}
+
+static gboolean depayload_list_item(GstBuffer **buffer, guint index, gpointer tap) {
+    (void)index;
+    depayload_packet(tap, *buffer, CTapedeck_monotonic_nanoseconds());
+    return TRUE;
+}
+
+// Streaming thread of the reorder buffer. Owns the buffer in `info` while it runs; never blocks.
+static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    CTapedeckTap *tap = user;
+    bool is_list = (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) != 0;
+    if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_ELSEWHERE) {
+        if (is_list) {
+            gst_buffer_list_foreach(GST_PAD_PROBE_INFO_BUFFER_LIST(info), depayload_list_item, tap);
+        } else {
+            depayload_packet(tap, GST_PAD_PROBE_INFO_BUFFER(info), CTapedeck_monotonic_nanoseconds());
+        }
+        return GST_PAD_PROBE_DROP;
+    }
+    if (is_list) {
+        GstBufferList *list = gst_buffer_list_make_writable(GST_PAD_PROBE_INFO_BUFFER_LIST(info));
+        gst_buffer_list_foreach(list, tag_list_item, tap);
+        info->data = list;
+    } else {
+        info->data = tag_packet(tap, GST_PAD_PROBE_INFO_BUFFER(info), CTapedeck_monotonic_nanoseconds());
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad) {
+    GstElement *element = gst_pad_get_parent_element(rtp_pad);
+    tap->base_nanoseconds = element != NULL ? (int64_t)gst_element_get_base_time(element) : 0;
+    gst_clear_object(&element);
+    gst_pad_add_probe(rtp_pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_packet,
+                      CTapedeck_tap_ref(tap), release_tap);
+}
+
+static int64_t tagged_time(const GstReferenceTimestampMeta *tag) { return (int64_t)tag->timestamp - RTP_TIME_BIAS; }
 
 static void push_tagged(CTapedeckTap *tap, GstBuffer *buffer, const GstReferenceTimestampMeta *tag) {
     push_unit(tap, buffer, tagged_time(tag), (int64_t)tag->duration, false);
@@ -325,6 +382,8 @@ void CTapedeck_tap_attach_sink(CTapedeckTap *tap, GstElement *appsink) {
 }
 
 void CTapedeck_tap_close(CTapedeckTap *tap) { atomic_store_explicit(&tap->closed, true, memory_order_relaxed); }
+
+void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind) { tap->depayloader.kind = kind; }
 
 void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id) { tap->level_id = id; }
 

@@ -109,6 +109,8 @@ rooms:
         assert facts == wanted[name], name
     assert 'tapedeck_rooms{phase="joined"} 1\n' in text
     assert recording in text
+    # Every track of an ordinary call goes around what has nothing to do for it.
+    assert re.search(r'^tapedeck_worker_long_way_tracks_total\{worker="\S+"\} 0$', text, re.MULTILINE), text
 
     kind, text = scrape(port, "application/openmetrics-text; version=1.0.0")
     assert kind.startswith("application/openmetrics-text; version=1.0.0")

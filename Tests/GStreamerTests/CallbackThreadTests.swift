@@ -144,7 +144,8 @@ extension AllGStreamer {
             let tap = TrackTap(id: 9, ssrc: try #require(stream.format?.ssrc), queue: receiver.queue)
             let bin = receiver.bin
             try await control.run("receive", deadline: .seconds(60)) {
-                try bin.receive(stream, through: "rtpvp8depay", into: tap)
+                try bin.receive(stream, by: .vp8, into: tap)
+                #expect(bin.shortenPath(of: stream))
             }
             let units = Log<ReceivedItem.Unit>()
             let reports = Log<ReceivedItem.Report>()
@@ -163,6 +164,9 @@ extension AllGStreamer {
             }
             #expect(await eventually { read() && units.count >= 5 })
             #expect(units.all.allSatisfy { $0.tap == 9 })
+            #expect(await eventually { read() && ReceivePath.shortPackets >= 5 && ReceivePath.longPackets >= 1 })
+            #expect(receiver.bin.decryptedPackets >= 5)
+            #expect(units.all.allSatisfy { $0.lostPackets == 0 && !$0.isTruncated })
             // A keyframe request goes the whole way back, and the fan-out stops it before the payloader.
             let before = consumer.counters.pushed
             bin.keyframeTarget(of: stream).requestKeyframe()

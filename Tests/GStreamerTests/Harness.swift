@@ -29,6 +29,19 @@ func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) 
     return true
 }
 
+/// A fixed sequence (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var value = self.state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
 /// Runs `body` on a thread of its own, outside Swift's pool, and waits for its result.
 func onForeignThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
@@ -116,7 +129,7 @@ final class HandFeed: Sendable {
     private let sink: Pad
 
     /// Feeds the pad `pad` of the element named `element`.
-    init(
+    convenience init(
         launch: String,
         into element: String,
         pad: String = "sink",
@@ -124,7 +137,25 @@ final class HandFeed: Sendable {
         baseTimeNanoseconds: UInt64? = nil
     ) throws {
         try Runtime.initialise()
-        self.pipeline = try Pipeline(launch: launch) { _ in }
+        let pipeline = try Pipeline(launch: launch) { _ in }
+        try self.init(
+            feeding: pipeline,
+            into: element,
+            pad: pad,
+            caps: caps,
+            baseTimeNanoseconds: baseTimeNanoseconds
+        )
+    }
+
+    /// The same with a pipeline that does not run yet.
+    init(
+        feeding pipeline: Pipeline,
+        into element: String,
+        pad: String = "sink",
+        caps: String,
+        baseTimeNanoseconds: UInt64? = nil
+    ) throws {
+        self.pipeline = pipeline
         self.sink = try self.pipeline.element(named: element).staticPad(pad)
         try self.pipeline.play(baseTimeNanoseconds: baseTimeNanoseconds)
         gst_pad_send_event(self.sink.pointer, gst_event_new_stream_start("test"))

@@ -7,19 +7,6 @@ import Timeline
 /// The probe in C and the journal's reader in Swift must agree on every time stamp.
 @Suite
 struct RTPTimeTests {
-    /// A fixed sequence (SplitMix64).
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var value = self.state
-            value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-            return value ^ value >> 31
-        }
-    }
-
     private func expectAgreement(_ timestamps: [UInt32], sourceLocation: SourceLocation = #_sourceLocation) {
         var unwrapper = RTPTimestampUnwrapper()
         var previous: Int64?
@@ -55,7 +42,7 @@ struct RTPTimeTests {
 
     @Test(arguments: [UInt64(1), 2, 3, 0xC0FFEE])
     func agreesOnRandomSequences(seed: UInt64) {
-        var random = Random(state: seed)
+        var random = SeededRandom(state: seed)
         self.expectAgreement((0..<20_000).map { _ in UInt32(truncatingIfNeeded: random.next()) })
         // A likely stream: small steps, some of them back.
         var time = UInt32(truncatingIfNeeded: random.next())

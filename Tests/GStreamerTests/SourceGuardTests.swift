@@ -8,11 +8,11 @@ import Testing
 
 extension AllGStreamer {
     @Suite struct SourceGuardTests {
-        private static let key = String(repeating: "0123456789", count: 6)
+        static let key = String(repeating: "0123456789", count: 6)
         private static let otherKey = String(repeating: "9876543210", count: 6)
 
         /// What a sender that has a key makes of packets.
-        private static func protected(_ packets: [[UInt8]], key: String = Self.key, isControl: Bool = false) throws
+        static func protected(_ packets: [[UInt8]], key: String = Self.key, isControl: Bool = false) throws
             -> [[UInt8]]
         {
             let kind = isControl ? "rtcp" : "rtp"
@@ -44,10 +44,13 @@ extension AllGStreamer {
             let refusals = Log<Bool>()
             private let requests = Log<UInt32>()
 
-            init(maximumSources: Int) throws {
+            /// - Parameter hasSession: whether an `rtpsession` follows, so that media may go around the element.
+            init(maximumSources: Int, hasSession: Bool = false) throws {
+                let session =
+                    hasSession ? "! session.recv_rtp_sink rtpsession name=session probation=0 session.recv_rtp_src" : ""
                 self.feed = try HandFeed(
                     launch: """
-                        srtpdec name=receiver receiver.rtp_src ! fakesink name=media async=false sync=false \
+                        srtpdec name=receiver receiver.rtp_src \(session) ! fakesink name=media async=false sync=false \
                         receiver.rtcp_src ! fakesink name=control async=false sync=false
                         """,
                     into: "receiver",
@@ -108,6 +111,38 @@ extension AllGStreamer {
             #expect(receiver.sources.refusedPackets == 12)
             #expect(receiver.refusals.count == 1)
             #expect(receiver.streams == 4)
+        }
+
+        /// Media of every source but the first packet, over wraps of the sequence numbers.
+        @Test func mediaGoAroundTheDecoderWhereASessionFollows() throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: true)
+            defer { receiver.feed.stop() }
+            let packets = (0..<400).map { step in
+                let sequence = UInt16(truncatingIfNeeded: 65_535 + step / 4 * 700)
+                var packet = Self.packet(of: UInt32(step % 4 + 1), contributors: step % 3 == 0 ? [7, 8] : [])
+                packet.replaceSubrange(2..<4, with: [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)])
+                return packet
+            }
+            let protected = try Self.protected(packets)
+            receiver.push(protected)
+            // Once more, and what others made.
+            receiver.push(protected + (try Self.protected(packets, key: Self.otherKey)))
+            let plain = packets.map { packet in
+                packet[0] == 0x80 ? packet : [0x80] + packet[1..<12] + packet[(12 + 8)...]
+            }
+            #expect(receiver.media.all.map(\.bytes) == plain)
+            #expect(receiver.sources.decryptedPackets == 399)
+            #expect(receiver.sources.sources == 4 && receiver.streams == 1)
+        }
+
+        @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: true)
+            defer { receiver.feed.stop() }
+            receiver.push(try Self.protected((100..<120).map { Self.packet(of: $0) }, key: Self.otherKey))
+            #expect(receiver.sources.sources == 0)
+            receiver.push(try Self.protected((1...10).map { Self.packet(of: $0) }))
+            #expect(receiver.media.count == 4 && receiver.sources.sources == 4)
+            #expect(receiver.sources.refusedPackets == 6 && receiver.refusals.count == 1)
         }
 
         @Test func forgedPacketsTakeNoPlace() throws {

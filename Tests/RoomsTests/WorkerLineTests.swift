@@ -93,6 +93,7 @@ import Testing
                 descriptors: 4,
                 sharedConnections: 7,
                 slowConnections: 8,
+                longTracks: 9,
                 objects: 5,
                 allocatedBytes: 6
             )

@@ -19,6 +19,7 @@
 #include "CTapedeckReader.h"
 #include "CTapedeckRender.h"
 #include "CTapedeckReorder.h"
+#include "CTapedeckSRTP.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
 #include "CTapedeckSound.h"

@@ -5,6 +5,8 @@
 //   webrtcbin src pad ──probe──► depayloader ──► appsink ──callback──► unit queue ──pop──► recorder thread (Swift)
 //     streaming thread: unwrap the RTP time stamp,          streaming thread:               reader's thread
 //     tag the first packet of each, count                   match unit and tag, push
+//
+//   webrtcbin src pad ──probe──► unit queue      Sound and VP8: the probe makes the units too, and the packets end there.
 
 #ifndef CTAPEDECK_RECEIVE_H
 #define CTAPEDECK_RECEIVE_H
@@ -97,7 +99,19 @@ typedef struct CTapedeckTap CTapedeckTap;
 CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc);
 CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap);
 void CTapedeck_tap_unref(CTapedeckTap *tap);
-/// Installs the RTP clock probe on a pad that carries RTP packets.
+/// Who makes units of a tap's packets.
+typedef enum {
+    /// Elements behind the pad, at whose end is the appsink.
+    CTAPEDECK_DEPAYLOAD_ELSEWHERE = 0,
+    /// The tap: each payload is a unit (RFC 7587 section 4.2 for Opus, RFC 3551 for G.711).
+    CTAPEDECK_DEPAYLOAD_SOUND = 1,
+    /// The tap: VP8 (RFC 7741).
+    CTAPEDECK_DEPAYLOAD_VP8 = 2,
+} CTapedeckDepayload;
+
+/// Before the tap is attached. Without this call elements do.
+void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind);
+/// Installs the RTP clock probe on a pad that carries RTP packets; if the tap makes units of them, none goes further.
 void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad);
 /// Installs the callback of the appsink at the end of the track's branch.
 void CTapedeck_tap_attach_sink(CTapedeckTap *tap, GstElement *appsink);
@@ -130,6 +144,21 @@ uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver);
 /// ICE is connected, and during an ICE restart), and while anything waits in the queue, packets go through it as ever:
 /// the thread that reads the socket must not wait, because ICE lives on it. Any other queue is left as it is.
 void CTapedeck_shorten_receive_queue(GstElement *queue);
+
+/// Lets packets of one payload type of a source go from rtpsession to the reorder buffer, and from there to `pad`, a source
+/// pad of webrtcbin that something is linked to. One in 100 ms, and all while any are missing, take the way through rtpbin as
+/// ever, because rtprtxreceive tells the time by them. Control thread.
+///
+/// False, and nothing changes, if there is more on the way than elements that pass on what they know, as of redundancy.
+bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type);
+
+/// Packets of all connections of the process where one may go the short way.
+typedef struct {
+    uint64_t short_packets;
+    uint64_t long_packets;
+} CTapedeckPathCounters;
+
+CTapedeckPathCounters CTapedeck_path_counters(void);
 
 /// Holds what comes out of a ghost pad, a source, that nothing is linked to yet.
 ///

@@ -7,11 +7,15 @@
 //     known: one look-up              contributing sources and what describes others: taken off
 //     new: authentic and room,        reports of others: room, or dropped
 //          or dropped
+//
+// And who decrypts them. srtpdec has RTCP, and the first packet of a connection, which tells rtpsession what comes; all other
+// packets of media are decrypted by the probe and go around it (srtp_receiver.c).
 
 #ifndef CTAPEDECK_SOURCES_H
 #define CTAPEDECK_SOURCES_H
 
 #include <gst/gst.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
@@ -30,5 +34,9 @@ void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
 /// Packets of a source beyond. Any thread.
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
+/// Whether media go around srtpdec from the second packet on; false before the first one. Any thread.
+bool CTapedeck_source_guard_goes_around(CTapedeckSourceGuard *guard);
+/// Packets that went around srtpdec. Any thread.
+uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard);
 
 #endif

@@ -3,7 +3,8 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Lets so many sources (SSRC) of a peer into an `srtpdec`, and drops what comes of others.
+/// Lets so many sources (SSRC) of a peer into an `srtpdec`, drops what comes of others, and decrypts media in its place where
+/// rtpsession follows.
 final class SourceGuard: @unchecked Sendable {
     // The C guard counts with atomics; all else in it belongs to the streaming thread.
     private let pointer: OpaquePointer
@@ -31,4 +32,10 @@ final class SourceGuard: @unchecked Sendable {
 
     /// Packets that named a source beyond; any thread.
     var refusedPackets: UInt64 { CTapedeck_source_guard_refused(self.pointer) }
+
+    /// Whether media go around the element, on any thread; false before the first packet.
+    var goesAround: Bool { CTapedeck_source_guard_goes_around(self.pointer) }
+
+    /// Packets that went around the element; any thread.
+    var decryptedPackets: UInt64 { CTapedeck_source_guard_decrypted(self.pointer) }
 }

@@ -21,6 +21,16 @@ public struct TapCounters: Sendable, Hashable {
     public var lastPacketNanoseconds: Int64?
 }
 
+/// What makes units of a track's packets.
+public enum Depayloading: Sendable, Hashable {
+    /// The tap: each packet's payload is one.
+    case sound
+    /// The tap: VP8 (RFC 7741).
+    case vp8
+    /// Elements between the pad and the tap's sink: a depayloader, without a sink.
+    case elements(launch: String)
+}
+
 /// Carries one received track from webrtcbin's pad to the unit queue.
 ///
 /// Everything per packet happens in C on the streaming thread. The C object lives as long as its callbacks do.
@@ -44,6 +54,17 @@ public final class TrackTap: @unchecked Sendable {
     /// Reads how loud the sound is from the header extension of that id (RFC 6464), 1 to 14; before it is attached.
     public func readLevels(extensionID: UInt8) {
         CTapedeck_tap_read_levels(self.pointer, extensionID)
+    }
+
+    /// Makes units of the packets itself, which go no further then, or leaves it to elements; before it is attached.
+    func depayload(_ depayloading: Depayloading) {
+        let kind =
+            switch depayloading {
+            case .sound: CTAPEDECK_DEPAYLOAD_SOUND
+            case .vp8: CTAPEDECK_DEPAYLOAD_VP8
+            case .elements: CTAPEDECK_DEPAYLOAD_ELSEWHERE
+            }
+        CTapedeck_tap_depayload(self.pointer, kind)
     }
 
     func attach(to rtpPad: Pad) {

@@ -6,7 +6,7 @@ extension WebRTCBin {
     /// What the first connection of a process makes, beside its own pipeline.
     private static let parts = [
         "webrtcbin", "rtpbin", "dtlssrtpdec", "dtlssrtpenc", "srtpdec", "srtpenc", "nicesrc", "nicesink",
-        "rtprtxreceive", "rtpstorage", "rtpvp8depay", "rtpopusdepay", "appsink",
+        "rtprtxreceive", "rtpstorage", "rtph264depay", "appsink", "fakesink",
     ]
 
     /// Makes once what the first peer connection of a process would have to wait for: plug-ins are loaded, and

@@ -206,6 +206,13 @@ public final class WebRTCBin: Sendable {
         self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
     }
 
+    /// Packets of media that were decrypted without srtpdec.
+    ///
+    /// Any thread.
+    var decryptedPackets: UInt64 {
+        self.guards.withLock { $0.reduce(0) { $0 &+ $1.decryptedPackets } }
+    }
+
     /// Sender reports that were left out, because there are too many of them.
     ///
     /// Any thread.
@@ -241,18 +248,43 @@ public final class WebRTCBin: Sendable {
     /// Control thread.
     ///
     /// - Parameters:
-    ///   - launch: a depayloader, without a sink.
-    ///   - tap: takes the units at the branch's end.
-    public func receive(_ stream: ReceivedStream, through launch: String, into tap: TrackTap) throws(GStreamerError) {
-        // A sink that waits for the others to have something would wait for ever: one thread brings it to all of them.
-        let sinkLaunch = "appsink name=units sync=false async=false max-buffers=8"
-        let branch = try self.pipeline.add(branch: "\(launch) ! \(sinkLaunch)")
-        guard let sink = branch.child(named: "units") else {
-            throw GStreamerError(.parse, "the branch has no appsink")
+    ///   - depayloading: what makes units of its packets.
+    ///   - tap: takes the units.
+    public func receive(
+        _ stream: ReceivedStream,
+        by depayloading: Depayloading,
+        into tap: TrackTap
+    ) throws(GStreamerError) {
+        if case .elements(let launch) = depayloading {
+            // A sink that waits for the others to have something would wait for ever: one thread brings it to all of them.
+            let sinkLaunch = "appsink name=units sync=false async=false max-buffers=8"
+            let branch = try self.pipeline.add(branch: "\(launch) ! \(sinkLaunch)")
+            guard let sink = branch.child(named: "units") else {
+                throw GStreamerError(.parse, "the branch has no appsink")
+            }
+            tap.attach(to: stream.pad)
+            tap.attach(toSink: sink)
+            try self.attach(branch, to: stream)
+        } else {
+            tap.depayload(depayloading)
+            tap.attach(to: stream.pad)
+            try self.discard(stream)
         }
-        tap.attach(to: stream.pad)
-        tap.attach(toSink: sink)
-        try self.attach(branch, to: stream)
+    }
+
+    /// Lets the packets of a stream that is received go around the parts of rtpbin that have nothing to do for them.
+    ///
+    /// Control thread.
+    ///
+    /// - Returns: false if they take the whole way through srtpdec, or through rtpbin: an element on it has to see every
+    ///   packet, or is not known here.
+    public func shortenPath(of stream: ReceivedStream) -> Bool {
+        var isShort = self.guards.withLock { $0.allSatisfy(\.goesAround) }
+        if let format = stream.format, let ssrc = format.ssrc, let payloadType = UInt8(exactly: format.payloadType) {
+            isShort = CTapedeck_shorten_receive_path(stream.pad.pointer, ssrc, payloadType) && isShort
+        }
+        if !isShort { ReceivePath.countLongTrack() }
+        return isShort
     }
 
     /// Where a stream can be sent on as it comes; to be called before the stream is received or discarded.

@@ -104,6 +104,12 @@ public final class CameraSource: Sendable {
         var dropped: UInt64 = 0
         /// How many looks in a row found that nobody takes what it makes.
         var idleLooks = 0
+
+        /// What it had no time for since that was counted.
+        var newlyDropped: UInt64 {
+            let all = self.input.counters.dropped
+            return all - min(all, self.dropped)
+        }
     }
 
     /// Nothing runs until the first consumer comes.
@@ -316,8 +322,9 @@ public final class CameraSource: Sendable {
     /// Any thread; waits while encoders start.
     public var dropped: [MediaCodec: UInt64] {
         self.state.withLock { stages in
-            for codec in stages.encoders.keys { self.countDropped(codec, &stages) }
-            return stages.backlogs.mapValues(\.total).filter { $0.value > 0 }
+            var totals = stages.backlogs.mapValues(\.total)
+            for (codec, encoder) in stages.encoders { totals[codec, default: 0] += encoder.newlyDropped }
+            return totals.filter { $0.value > 0 }
         }
     }
 
@@ -530,11 +537,10 @@ public final class CameraSource: Sendable {
     /// Counts what a running encoder had no time for, and says so.
     private func countDropped(_ codec: MediaCodec, _ stages: inout Stages) {
         guard let encoder = stages.encoders[codec] else { return }
-        let dropped = encoder.input.counters.dropped
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-        let new = dropped - min(dropped, encoder.dropped)
+        let new = encoder.newlyDropped
         let due = stages.backlogs[codec, default: EncoderBacklog()].add(new, at: now)
-        stages.encoders[codec]?.dropped = dropped
+        stages.encoders[codec]?.dropped += new
         guard let due else { return }
         let what = codec.kind == .audio ? "sounds" : "pictures"
         self.logger.warning(

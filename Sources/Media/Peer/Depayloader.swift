@@ -3,10 +3,10 @@
 internal import Codecs
 internal import GStreamer
 
-/// The branch that turns RTP packets of one codec into units, and what the file says about them.
+/// What turns RTP packets of one codec into units, and what the file says about them.
 struct Depayloader {
     let codec: MediaCodec
-    let launch: String
+    let depayloading: Depayloading
     let channels: Int
 
     /// Nil for everything that is not recorded: telephone events, comfort noise, redundancy.
@@ -14,14 +14,13 @@ struct Depayloader {
         guard let codec = MediaCodec(encodingName: format.encodingName) else { return nil }
         self.codec = codec
         switch codec {
-        case .vp8: (self.launch, self.channels) = ("rtpvp8depay", 0)
-        case .vp9: (self.launch, self.channels) = ("rtpvp9depay", 0)
+        case .vp8: (self.depayloading, self.channels) = (.vp8, 0)
+        case .vp9: (self.depayloading, self.channels) = (.elements(launch: "rtpvp9depay"), 0)
         case .h264:
-            self.launch = "rtph264depay ! video/x-h264,stream-format=byte-stream,alignment=au"
-            self.channels = 0
-        case .opus: (self.launch, self.channels) = ("rtpopusdepay", 2)
-        case .pcmu: (self.launch, self.channels) = ("rtppcmudepay", 1)
-        case .pcma: (self.launch, self.channels) = ("rtppcmadepay", 1)
+            let caps = "video/x-h264,stream-format=byte-stream,alignment=au"
+            (self.depayloading, self.channels) = (.elements(launch: "rtph264depay ! \(caps)"), 0)
+        case .opus: (self.depayloading, self.channels) = (.sound, 2)
+        case .pcmu, .pcma: (self.depayloading, self.channels) = (.sound, 1)
         }
     }
 }

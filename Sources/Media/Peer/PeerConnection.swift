@@ -509,7 +509,10 @@ public final class PeerConnection: Sendable {
             return
         }
         self.state.withLock { $0.taps.append(tap) }
-        try bin.receive(stream, through: depayloader.launch, into: tap)
+        try bin.receive(stream, by: depayloader.depayloading, into: tap)
+        if !bin.shortenPath(of: stream) {
+            self.logger.notice("the packets of a track take the whole way", metadata: .tagged([.trackSSRC: "\(ssrc)"]))
+        }
         self.logger.info(
             "track received",
             metadata: .tagged([.trackCodec: "\(format.encodingName)", .trackSSRC: "\(ssrc)"])

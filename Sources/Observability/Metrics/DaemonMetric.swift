@@ -194,6 +194,11 @@ public enum DaemonMetric {
         help: "Peer connections of a worker that held up others; from zero again with each process.",
         [.worker]
     )
+    static let workerLongTracks = counter(
+        "worker_long_way_tracks_total",
+        help: "Tracks of a worker whose packets go through all of webrtcbin; from zero again with each process.",
+        [.worker]
+    )
     static let workerObjects = gauge(
         "worker_gstreamer_objects",
         help: "GStreamer objects alive in a worker; missing but for `TAPEDECK_COUNT_OBJECTS=1`.",
@@ -241,7 +246,7 @@ public enum DaemonMetric {
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,
-        workerSharedConnections, workerSlowConnections, workerObjects, workerAllocation,
+        workerSharedConnections, workerSlowConnections, workerLongTracks, workerObjects, workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,
         PrometheusRegistry.droppedDescription,
     ]

@@ -102,6 +102,7 @@ public final class DaemonMetrics: Sendable {
     private let workerAllocation: GaugeFamily
     private let workerSharedConnections: GaugeFamily
     private let workerSlowConnections: CounterFamily
+    private let workerLongTracks: CounterFamily
     private let workerObjects: GaugeFamily
     private let workerThreads: GaugeFamily
     private let workerDescriptors: GaugeFamily
@@ -163,6 +164,7 @@ public final class DaemonMetrics: Sendable {
         self.workerAllocation = registry.gauge(DaemonMetric.workerAllocation)
         self.workerSharedConnections = registry.gauge(DaemonMetric.workerSharedConnections)
         self.workerSlowConnections = registry.counter(DaemonMetric.workerSlowConnections)
+        self.workerLongTracks = registry.counter(DaemonMetric.workerLongTracks)
         self.workerObjects = registry.gauge(DaemonMetric.workerObjects)
         self.workerThreads = registry.gauge(DaemonMetric.workerThreads)
         self.workerDescriptors = registry.gauge(DaemonMetric.workerDescriptors)
@@ -352,6 +354,7 @@ public final class DaemonMetrics: Sendable {
         self.workerDescriptors.set(Double(measurement.descriptors), worker)
         self.workerSharedConnections.set(Double(measurement.sharedConnections), worker)
         self.workerSlowConnections.set(total: Double(measurement.slowConnections), worker)
+        self.workerLongTracks.set(total: Double(measurement.longTracks), worker)
         if let objects = measurement.objects { self.workerObjects.set(Double(objects), worker) }
         if let bytes = measurement.allocatedBytes { self.workerAllocation.set(Double(bytes), worker) }
     }

@@ -14,6 +14,8 @@ public struct WorkerMeasurement: Sendable, Hashable {
     public var sharedConnections = 0
     /// Connections that held up others with that, since the process began.
     public var slowConnections: UInt64 = 0
+    /// Tracks whose packets take the whole way through webrtcbin, since the process began.
+    public var longTracks: UInt64 = 0
     /// GStreamer objects alive; `nil` where they are not counted.
     public var objects: Int?
     /// Bytes allocated and not freed; `nil` where they are not counted.

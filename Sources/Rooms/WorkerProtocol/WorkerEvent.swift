@@ -76,6 +76,8 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
     public var sharedConnections: Int
     /// Connections that held up others with that, since the start.
     public var slowConnections: UInt64
+    /// Tracks whose packets take the whole way through webrtcbin, since the start.
+    public var longTracks: UInt64
     /// GStreamer objects alive; `nil` where they are not counted, which is the usual case.
     public var objects: Int?
     /// Bytes that were allocated and not freed, as the C library counts them; `nil` as `objects` is.
@@ -89,6 +91,7 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         descriptors: Int,
         sharedConnections: Int = 0,
         slowConnections: UInt64 = 0,
+        longTracks: UInt64 = 0,
         objects: Int? = nil,
         allocatedBytes: Int64? = nil
     ) {
@@ -98,6 +101,7 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         self.descriptors = descriptors
         self.sharedConnections = sharedConnections
         self.slowConnections = slowConnections
+        self.longTracks = longTracks
         self.objects = objects
         self.allocatedBytes = allocatedBytes
     }

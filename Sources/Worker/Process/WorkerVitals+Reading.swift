@@ -23,6 +23,7 @@ extension WorkerVitals {
             descriptors: Self.entries(of: "/proc/self/fd"),
             sharedConnections: readers.connections,
             slowConnections: readers.slowConnections,
+            longTracks: ReceivePath.longTracks,
             objects: countsObjects ? Runtime.liveObjectCount : nil,
             allocatedBytes: countsObjects ? Runtime.allocatedBytes : nil
         )

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the way around the elements beside a reorder buffer needs of it.
+
+#ifndef CTAPEDECK_REORDER_BUFFER_H
+#define CTAPEDECK_REORDER_BUFFER_H
+
+#include <gst/gst.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Where packets come in; NULL if the element is no reorder buffer. The element's, not the caller's.
+GstPad *reorder_buffer_sink(GstElement *element);
+
+// The rest is for elements that are reorder buffers.
+
+/// Whether it takes packets; once it does not any more, it never will. Any thread.
+bool reorder_buffer_is_open(GstElement *element);
+/// Whether nothing is missing, so that nothing is being asked for. Any thread.
+bool reorder_buffer_is_whole(GstElement *element);
+/// Packets of the payload type go out by `pad` from now on, a source pad to which they would come from here otherwise. False
+/// if it takes no packets, or has too many payload types. Waits for the packet that is under way.
+bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *pad);
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GStreamer
+
+extension AllGStreamer {
+    /// Units that a tap makes by itself, beside those of GStreamer's depayloaders.
+    @Suite(.serialized)
+    struct DepayloaderTests {
+        typealias Track = TrackTapTests.Track
+
+        /// One tap that makes units itself, and one behind a depayloader, of the same packets.
+        final class Pair: Sendable {
+            let ours = UnitQueue()
+            let theirs = UnitQueue()
+            let pipeline: Pipeline
+            let tap = TrackTap(id: 1, ssrc: 7, queue: ours)
+            let other = TrackTap(id: 2, ssrc: 7, queue: theirs)
+
+            init(from launch: String, _ depayloading: Depayloading, depayloader: String, onBus: Log<BusEvent>) throws {
+                try Runtime.initialise()
+                self.pipeline = try Pipeline(
+                    launch: "\(launch) ! tee name=packets packets. ! identity name=own "
+                        + "! fakesink async=false sync=false packets. ! \(depayloader) "
+                        + "! appsink name=units async=false sync=false"
+                ) { onBus.append($0) }
+                let own = try self.pipeline.element(named: "own").staticPad("sink")
+                self.tap.depayload(depayloading)
+                self.tap.attach(to: own)
+                self.other.attach(to: try self.pipeline.element(named: "depay").staticPad("sink"))
+                self.other.attach(toSink: try self.pipeline.element(named: "units"))
+            }
+        }
+
+        @Test(arguments: [Track.vp8, .opus, .pcmu], [false, true])
+        func makesWhatGStreamerMakes(track: Track, isLossy: Bool) async throws {
+            let bus = Log<BusEvent>()
+            let pair = try Pair(
+                from: "\(track.sender) ! identity name=loss",
+                track == .vp8 ? .vp8 : .sound,
+                depayloader: track.depayloader,
+                onBus: bus
+            )
+            defer { pair.pipeline.stop() }
+            let passed = Log<Void>()
+            try pair.pipeline.element(named: "loss").staticPad("src").observe { _ in
+                passed.append(())
+                return !isLossy || passed.count % 23 > 1
+            }
+            try pair.pipeline.play()
+            #expect(await eventually { bus.all.contains(.endOfStream) })
+            let (ours, theirs) = (pair.ours.drain(), pair.theirs.drain())
+            #expect(theirs.count >= 30)
+            #expect(ours.map(\.bytes) == theirs.map(\.bytes))
+            #expect(ours.map(\.unit.rtpTime) == theirs.map(\.unit.rtpTime))
+            #expect(ours.map(\.unit.lostPackets) == theirs.map(\.unit.lostPackets))
+            #expect(ours.map(\.unit.isTruncated) == theirs.map(\.unit.isTruncated))
+            let arrivals = ours.map(\.unit.arrivalNanoseconds)
+            #expect(arrivals == arrivals.sorted() && arrivals.allSatisfy { $0 > 0 })
+            #expect(pair.tap.counters.packets == pair.other.counters.packets)
+            #expect(pair.tap.counters.lostPackets == pair.other.counters.lostPackets)
+            #expect(pair.tap.counters.units == UInt64(ours.count))
+        }
+
+        /// Pictures of one to five packets with every form of descriptor, of which some packets are lost, and some cut off.
+        @Test(arguments: UInt64(1)...20)
+        func makesWhatGStreamerMakesOfBrokenVP8(seed: UInt64) throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            var random = SeededRandom(state: seed)
+            var sequence = UInt16(truncatingIfNeeded: random.next())
+            for picture in 0..<300 as Range<UInt32> {
+                let count = Int.random(in: 1...5, using: &random)
+                for part in 0..<count {
+                    sequence &+= 1
+                    guard Int.random(in: 0..<20, using: &random) > 0 else { continue }
+                    var payload = VP8Feed.descriptor(isFirst: part == 0, form: UInt8.random(in: 0..<16, using: &random))
+                    let size = Int.random(in: 1...40, using: &random)
+                    payload += (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
+                    if Int.random(in: 0..<40, using: &random) == 0 {
+                        payload.removeLast(Int.random(in: 0...payload.count, using: &random))
+                    }
+                    // Some forget the marker.
+                    let isMarked = part == count - 1 && Int.random(in: 0..<30, using: &random) > 0
+                    feed.push(sequence, picture &* 3000, payload, isMarked: isMarked)
+                }
+            }
+            let (ours, theirs) = (feed.pair.ours.drain(), feed.pair.theirs.drain())
+            #expect(theirs.count > 100)
+            #expect(ours.map(\.bytes) == theirs.map(\.bytes))
+            #expect(ours.map(\.unit.rtpTime) == theirs.map(\.unit.rtpTime))
+            // A picture without an end is a loss that only we tell.
+            for (our, their) in zip(ours, theirs) { #expect(our.unit.lostPackets >= their.unit.lostPackets) }
+            #expect(ours.allSatisfy { !$0.unit.isTruncated })
+        }
+
+        @Test
+        func aPictureThatDoesNotEndIsALoss() throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            let part = [UInt8](repeating: 9, count: 10)
+            feed.push(1, 0, [0x10] + part, isMarked: true)
+            feed.push(2, 3000, [0x10] + part, isMarked: false)
+            // The second partition.
+            feed.push(3, 3000, [0x11] + part, isMarked: false)
+            feed.push(4, 6000, [0x10] + part, isMarked: false)
+            feed.push(5, 6000, [0x00] + part, isMarked: true)
+            let units = feed.pair.ours.drain()
+            #expect(units.map(\.unit.rtpTime) == [0, 6000])
+            #expect(units.map(\.unit.lostPackets) == [0, 1])
+            #expect(units.map(\.bytes) == [part, part + part])
+        }
+
+        @Test
+        func whatHasNothingInItIsNoUnit() throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            let picture = [UInt8](repeating: 7, count: 12)
+            // Padding between pictures, as probes of the bandwidth send it, and a descriptor with nothing behind it.
+            for (sequence, payload) in [(1, [0x10] + picture), (2, []), (3, [0x90, 0xF0]), (4, [0x10] + picture)] {
+                feed.push(UInt16(sequence), UInt32(sequence) * 3000, payload, isMarked: !payload.isEmpty)
+            }
+            // Too short to be a picture.
+            feed.push(5, 15_000, [0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9], isMarked: true)
+            let units = feed.pair.ours.drain()
+            #expect(units.map(\.bytes) == [picture, picture])
+            #expect(units.allSatisfy { $0.unit.lostPackets == 0 })
+        }
+
+        /// What came before counts once.
+        @Test
+        func aPacketThatComesAgainIsLeftOut() throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            let picture = [UInt8](repeating: 7, count: 12)
+            for (sequence, time) in [(10, 3000), (11, 6000), (10, 3000), (11, 6000), (12, 9000)] as [(UInt16, UInt32)] {
+                feed.push(sequence, time, [0x10] + picture, isMarked: true)
+            }
+            #expect(feed.pair.ours.drain().map(\.unit.rtpTime) == [3000, 6000, 9000])
+        }
+    }
+
+    /// VP8 packets made by hand, for both taps of a pair.
+    final class VP8Feed: Sendable {
+        let pair: DepayloaderTests.Pair
+        private let feed: HandFeed
+
+        init() throws {
+            let bus = Log<BusEvent>()
+            self.pair = try DepayloaderTests.Pair(
+                from: "identity name=in",
+                .vp8,
+                depayloader: "rtpvp8depay name=depay",
+                onBus: bus
+            )
+            self.feed = try HandFeed(
+                feeding: self.pair.pipeline,
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
+            )
+        }
+
+        func stop() {
+            self.feed.stop()
+        }
+
+        func push(_ sequence: UInt16, _ time: UInt32, _ payload: [UInt8], isMarked: Bool) {
+            var packet = PacketFeed.packet(sequence, time, payload: payload, isMarked: isMarked)
+            packet[1] |= 96
+            self.feed.push(packet, timeNanoseconds: UInt64(time) * 1_000_000_000 / 90_000)
+        }
+
+        /// A payload descriptor (RFC 7741 section 4.2); the bits of `form` are its extensions I, L, T and K.
+        static func descriptor(isFirst: Bool, form: UInt8) -> [UInt8] {
+            let start = (isFirst ? 0x10 : 0x00) as UInt8
+            guard form > 0 else { return [start] }
+            var bytes = [0x80 | start, form << 4]
+            if form & 8 != 0 { bytes += form & 1 != 0 ? [0x81, 0x23] : [0x42] }
+            if form & 4 != 0 { bytes.append(5) }
+            if form & 3 != 0 { bytes.append(0x60) }
+            return bytes
+        }
+    }
+}
