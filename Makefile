@@ -20,6 +20,7 @@
 #                BENCH_RECEIVERS="tapedeck janus" BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
 #   make soak    what the daemon holds after many calls, ten minutes; SOAK_SECONDS=120, SOAK_ARGUMENTS=--worker-per-room and
 #                TAPEDECK=.build/debug/tapedeck change it
+#   make overload  what the daemon does with half of the CPU time that it needs, in three minutes; OVERLOAD_ARGUMENTS="--factor 4"
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb
 #   make man     manual pages and shell completions, in .build/manual and .build/completions
@@ -30,7 +31,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak
+.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak overload
 
 demo:
 	@.ci/install-packages demo
@@ -102,6 +103,10 @@ bench: venvs
 soak: venvs
 	$(if $(TAPEDECK),,$(MAKE) --no-print-directory build)
 	.venv/peers/bin/python Tests/Endurance/soak.py --seconds $(or $(SOAK_SECONDS),600) $(SOAK_ARGUMENTS)
+
+overload: venvs
+	$(if $(TAPEDECK),,$(MAKE) --no-print-directory build)
+	.venv/peers/bin/python Tests/Endurance/overload.py $(if $(TAPEDECK),--tapedeck $(TAPEDECK)) $(OVERLOAD_ARGUMENTS)
 
 # C++ is BoringSSL, which is not for media (decision 77).
 RELEASE = swift build --configuration release --product tapedeck -Xcxx -O1
