@@ -6,8 +6,9 @@
 
 enum {
     FIRST_CAPACITY = 4096,
-    // A picture of VP8 has a header of three bytes, a keyframe one of ten (RFC 6386 section 9.1); what is shorter is none.
-    SHORTEST_VP8 = 10,
+    // What a picture of VP8 has before its first partition (RFC 6386 section 9.1): what is shorter is none.
+    KEYFRAME_HEADER = 10,
+    INTER_FRAME_HEADER = 3,
 };
 
 void depayloader_clear(Depayloader *depayloader) {
@@ -26,11 +27,13 @@ static void append(Depayloader *depayloader, const uint8_t *bytes, size_t size) 
     depayloader->size = needed;
 }
 
-// The unit that has begun is whole.
-static GstBuffer *finish(Depayloader *depayloader) {
+// The unit that has begun, which ends with these bytes.
+static GstBuffer *finish(Depayloader *depayloader, const uint8_t *bytes, size_t size) {
+    if (depayloader->bytes == NULL) return gst_buffer_new_memdup(bytes, size);
+    append(depayloader, bytes, size);
     // It may wait in a queue that counts bytes.
-    uint8_t *bytes = g_realloc(depayloader->bytes, depayloader->size);
-    GstBuffer *unit = gst_buffer_new_wrapped(bytes, depayloader->size);
+    uint8_t *whole = g_realloc(depayloader->bytes, depayloader->size);
+    GstBuffer *unit = gst_buffer_new_wrapped(whole, depayloader->size);
     depayloader->bytes = NULL;
     depayloader_clear(depayloader);
     return unit;
@@ -50,27 +53,38 @@ static size_t descriptor_size(const uint8_t *payload, size_t size) {
     return result;
 }
 
+// What becomes of a whole picture. Before the first keyframe nobody can decode one.
+static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, Depayloaded result) {
+    uint8_t first = 1;
+    gst_buffer_extract(picture, 0, &first, 1);
+    bool is_keyframe = (first & 1) == 0;
+    result.is_broken |= gst_buffer_get_size(picture) < (is_keyframe ? KEYFRAME_HEADER : INTER_FRAME_HEADER);
+    if (!result.is_broken && is_keyframe) depayloader->has_keyframe = true;
+    if (!result.is_broken && depayloader->has_keyframe) {
+        result.unit = picture;
+    } else {
+        gst_buffer_unref(picture);
+    }
+    return result;
+}
+
 static Depayloaded take_vp8(Depayloader *depayloader, const uint8_t *payload, size_t size, bool marker,
                             bool is_after_gap) {
     Depayloaded result = {0};
     size_t header = size > 0 ? descriptor_size(payload, size) : 0;
     // The beginning of partition 0.
     bool begins = size > header && (payload[0] & 0x17) == 0x10;
-    bool goes_on = depayloader->bytes != NULL && !begins && !is_after_gap && size > header &&
+    bool has_begun = depayloader->bytes != NULL;
+    bool goes_on = has_begun && !begins && !is_after_gap && size > header &&
                    depayloader->size + size <= DEPAYLOADER_MAXIMUM_UNIT;
-    if (depayloader->bytes != NULL && !goes_on) {
-        result.is_broken = true;
+    if (has_begun && !goes_on) {
+        result.is_torn = true;
         depayloader_clear(depayloader);
     }
     if (!begins && !goes_on) return result;
     result.has_begun = begins;
+    if (marker) return judged(depayloader, finish(depayloader, payload + header, size - header), result);
     append(depayloader, payload + header, size - header);
-    if (!marker) return result;
-    if (depayloader->size >= SHORTEST_VP8) {
-        result.unit = finish(depayloader);
-    } else {
-        depayloader_clear(depayloader);
-    }
     return result;
 }
 
@@ -80,6 +94,5 @@ Depayloaded depayloader_take(Depayloader *depayloader, const uint8_t *payload, s
         return take_vp8(depayloader, payload, size, marker, is_after_gap);
     }
     if (size == 0) return (Depayloaded){0};
-    append(depayloader, payload, size);
-    return (Depayloaded){.unit = finish(depayloader), .has_begun = true};
+    return (Depayloaded){.unit = finish(depayloader, payload, size), .has_begun = true};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Units made of the payloads of one stream, in the order of their sequence numbers: what rtpvp8depay and rtpopusdepay make,
-// without an element, a buffer and a segment for each packet.
+// without an element, a buffer and a segment for each packet. The first unit of VP8 is a keyframe.
 
 #ifndef CTAPEDECK_DEPAYLOADER_H
 #define CTAPEDECK_DEPAYLOADER_H
@@ -23,6 +23,8 @@ typedef struct {
     uint8_t *bytes;
     size_t size;
     size_t capacity;
+    // A picture that can be decoded by itself was given out.
+    bool has_keyframe;
 } Depayloader;
 
 /// What one packet gave.
@@ -31,7 +33,9 @@ typedef struct {
     GstBuffer *unit;
     /// This packet is the first one of a unit.
     bool has_begun;
-    /// A unit that had begun will never be whole, and is thrown away.
+    /// A unit that had begun before this packet will never be whole, and is thrown away.
+    bool is_torn;
+    /// What ends here is no unit, and is thrown away.
     bool is_broken;
 } Depayloaded;
 

@@ -13,17 +13,19 @@
 
 enum {
     MAXIMUM_STEPS = 32,
-    // Sources of one connection that are looked for; the rest takes the long way.
-    MAXIMUM_PLACES = 32,
+    // As many as rtpssrcdemux makes streams of; the rest takes the long way.
+    MAXIMUM_PLACES = 320,
+    MAXIMUM_PAYLOAD_TYPES = 4,
 };
 
 // rtprtxreceive forgets requests by the times of the packets that it sees, one second after they were made.
 static const int64_t LONG_WAY_NANOSECONDS = 100000000;
 
-// A source.
+// A source, and those of its payload types that somebody takes.
 typedef struct {
-    uint32_t ssrc;
     GstElement *buffer;
+    uint8_t payload_types[MAXIMUM_PAYLOAD_TYPES];
+    unsigned payload_type_count;
     int64_t last_long;
 } Place;
 
@@ -31,41 +33,44 @@ typedef struct {
 typedef struct {
     // Held for moments.
     GMutex lock;
-    Place places[MAXIMUM_PLACES];
-    unsigned count;
+    // Places by SSRC.
+    GHashTable *places;
 } Entrance;
 
 static atomic_uint_fast64_t short_packets;
 static atomic_uint_fast64_t long_packets;
 
-static void remove_place(Entrance *entrance, unsigned index) {
-    gst_object_unref(entrance->places[index].buffer);
-    entrance->count -= 1;
-    entrance->places[index] = entrance->places[entrance->count];
+static void free_place(gpointer user) {
+    Place *place = user;
+    gst_object_unref(place->buffer);
+    g_free(place);
 }
 
 static void free_entrance(gpointer user) {
     Entrance *entrance = user;
-    while (entrance->count > 0) remove_place(entrance, entrance->count - 1);
+    g_hash_table_unref(entrance->places);
     g_mutex_clear(&entrance->lock);
     g_free(entrance);
 }
 
+static bool has_payload_type(const Place *place, uint8_t payload_type) {
+    for (unsigned index = 0; index < place->payload_type_count; index++) {
+        if (place->payload_types[index] == payload_type) return true;
+    }
+    return false;
+}
+
 // The reorder buffer that the packet may be given to, referenced; NULL if it has to take the long way.
-static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, int64_t now) {
+static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, uint8_t payload_type, int64_t now) {
     GstElement *buffer = NULL;
     g_mutex_lock(&entrance->lock);
-    for (unsigned index = 0; index < entrance->count; index++) {
-        Place *place = &entrance->places[index];
-        if (place->ssrc != ssrc) continue;
-        if (!reorder_buffer_is_open(place->buffer)) {
-            remove_place(entrance, index);
-        } else if (now - place->last_long >= LONG_WAY_NANOSECONDS || !reorder_buffer_is_whole(place->buffer)) {
+    Place *place = g_hash_table_lookup(entrance->places, GUINT_TO_POINTER(ssrc));
+    if (place != NULL && has_payload_type(place, payload_type) && reorder_buffer_is_open(place->buffer)) {
+        if (now - place->last_long >= LONG_WAY_NANOSECONDS || !reorder_buffer_is_whole(place->buffer)) {
             place->last_long = now;
         } else {
             buffer = gst_object_ref(place->buffer);
         }
-        break;
     }
     g_mutex_unlock(&entrance->lock);
     return buffer;
@@ -75,10 +80,11 @@ static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, int64_t now) {
 static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    uint8_t ssrc[4];
+    uint8_t header[12];
     GstElement *buffer = NULL;
-    if (gst_buffer_extract(packet, 8, ssrc, sizeof ssrc) == sizeof ssrc) {
-        buffer = buffer_for(user, GST_READ_UINT32_BE(ssrc), CTapedeck_monotonic_nanoseconds());
+    if (gst_buffer_extract(packet, 0, header, sizeof header) == sizeof header) {
+        uint32_t ssrc = GST_READ_UINT32_BE(header + 8);
+        buffer = buffer_for(user, ssrc, header[1] & 0x7F, CTapedeck_monotonic_nanoseconds());
     }
     if (buffer == NULL) {
         atomic_fetch_add_explicit(&long_packets, 1, memory_order_relaxed);
@@ -117,16 +123,16 @@ static bool is_made_by(GstElement *element, const char *const *names) {
     return factory != NULL && g_strv_contains(names, GST_OBJECT_NAME(factory));
 }
 
-// Whether the element passes on packets of a stream that it knows, and does nothing else to them. Decoders of redundancy are
-// there in every call; without a payload type of their own they have nothing to decode.
+// Whether the element passes on packets of a stream and a payload type that it knows, and does nothing else to them. A decoder
+// of redundancy is there in every call; without a payload type it has nothing to decode.
 static bool only_passes(GstElement *element) {
-    static const char *const passing[] = {"rtpptdemux", "rtpssrcdemux", "rtpstorage", "rtprtxreceive", NULL};
-    static const char *const decoding[] = {"rtpulpfecdec", "rtpreddec", NULL};
+    static const char *const passing[] = {"rtpptdemux", "rtpssrcdemux", "rtpstorage", "rtprtxreceive", "rtpreddec", NULL};
+    static const char *const decoding[] = {"rtpulpfecdec", NULL};
     if (is_made_by(element, passing)) return true;
     if (!is_made_by(element, decoding)) return false;
-    gint type = -1;
+    guint type = 0;
     g_object_get(element, "pt", &type, NULL);
-    return type <= 0;
+    return type == 0;
 }
 
 // The source pad of rtpsession that the packets of `pad` come from, and the reorder buffer on their way, which both are the
@@ -155,31 +161,43 @@ static bool find_way(GstPad *pad, GstPad **session_pad, GstElement **buffer) {
     return *session_pad != NULL && *buffer != NULL;
 }
 
-static bool enter(GstPad *session_pad, uint32_t ssrc, GstElement *buffer) {
+static gboolean is_closed(gpointer ssrc, gpointer place, gpointer user) {
+    (void)ssrc;
+    (void)user;
+    return !reorder_buffer_is_open(((Place *)place)->buffer);
+}
+
+static bool enter(GstPad *session_pad, uint32_t ssrc, uint8_t payload_type, GstElement *buffer) {
     Entrance *entrance = g_object_get_data(G_OBJECT(session_pad), "tapedeck-entrance");
     if (entrance == NULL) {
         entrance = g_new0(Entrance, 1);
         g_mutex_init(&entrance->lock);
+        entrance->places = g_hash_table_new_full(NULL, NULL, NULL, free_place);
         g_object_set_data(G_OBJECT(session_pad), "tapedeck-entrance", entrance);
         gst_pad_add_probe(session_pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, entrance, free_entrance);
     }
     g_mutex_lock(&entrance->lock);
-    bool is_there = false;
-    for (unsigned index = 0; index < entrance->count; index++) is_there |= entrance->places[index].buffer == buffer;
-    bool fits = !is_there && entrance->count < MAXIMUM_PLACES;
+    g_hash_table_foreach_remove(entrance->places, is_closed, NULL);
+    Place *place = g_hash_table_lookup(entrance->places, GUINT_TO_POINTER(ssrc));
+    if (place == NULL && g_hash_table_size(entrance->places) < MAXIMUM_PLACES) {
+        place = g_new0(Place, 1);
+        place->buffer = gst_object_ref(buffer);
+        g_hash_table_insert(entrance->places, GUINT_TO_POINTER(ssrc), place);
+    }
+    bool fits = place != NULL && place->buffer == buffer && place->payload_type_count < MAXIMUM_PAYLOAD_TYPES;
     if (fits) {
-        entrance->places[entrance->count] = (Place){.ssrc = ssrc, .buffer = gst_object_ref(buffer)};
-        entrance->count += 1;
+        place->payload_types[place->payload_type_count] = payload_type;
+        place->payload_type_count += 1;
     }
     g_mutex_unlock(&entrance->lock);
-    return is_there || fits;
+    return fits;
 }
 
 bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type) {
     GstPad *session_pad = NULL;
     GstElement *buffer = NULL;
     bool is_shorter = find_way(pad, &session_pad, &buffer) && reorder_buffer_add_exit(buffer, payload_type, pad) &&
-                      enter(session_pad, ssrc, buffer);
+                      enter(session_pad, ssrc, payload_type, buffer);
     gst_clear_object(&session_pad);
     gst_clear_object(&buffer);
     return is_shorter;

@@ -27,7 +27,7 @@ typedef enum {
     WAY_UNKNOWN = 0,
     // Through srtpdec.
     WAY_THROUGH,
-    // Through srtpdec until it has told rtpsession what comes, then around it.
+    // Around srtpdec, once it has told rtpsession what comes.
     WAY_AROUND,
 } Way;
 
@@ -51,7 +51,7 @@ struct CTapedeckSourceGuard {
     CTapedeckSRTPReceiver *receiver;
     // Written by whoever holds the lock.
     _Atomic(Way) way;
-    // The sink of rtpsession, with WAY_AROUND, and whether srtpdec has told it what comes.
+    // With WAY_AROUND: the sink of rtpsession, and whether it was told what comes.
     GstPad *session_sink;
     bool is_session_ready;
 
@@ -166,6 +166,7 @@ static bool has_key(CTapedeckSourceGuard *guard, GstElement *srtpdec, uint32_t s
     if (caps == NULL) return false;
     guard->has_key = true;
     guard->knows_key = open_key(guard, caps);
+    if (!guard->knows_key) guard->way = WAY_THROUGH;
     gst_caps_unref(caps);
     return true;
 }
@@ -233,27 +234,28 @@ static GstPad *step_down(GstPad *pad) {
     return next;
 }
 
-// The sink of rtpsession behind srtpdec, the caller's; NULL if another element is between them.
-static GstPad *find_session_sink(GstElement *srtpdec) {
+// Looks for the sink of rtpsession. While nothing is linked to srtpdec its way is not known.
+static void find_way(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
     GstPad *at = gst_element_get_static_pad(srtpdec, "rtp_src");
     GstPad *next;
     for (int step = 0; at != NULL && step < MAXIMUM_STEPS && (next = step_down(at)) != NULL; step++) {
         gst_object_unref(at);
         at = next;
     }
-    GstElement *element = at != NULL ? gst_pad_get_parent_element(at) : NULL;
+    if (at == NULL) return;
+    GstElement *element = gst_pad_get_parent_element(at);
     GstElementFactory *factory = element != NULL ? gst_element_get_factory(element) : NULL;
-    bool is_session = factory != NULL && g_strcmp0(GST_OBJECT_NAME(factory), "rtpsession") == 0;
+    if (GST_PAD_IS_SINK(at)) {
+        bool is_session = factory != NULL && g_strcmp0(GST_OBJECT_NAME(factory), "rtpsession") == 0;
+        if (is_session) guard->session_sink = gst_object_ref(at);
+        guard->way = is_session ? WAY_AROUND : WAY_THROUGH;
+    }
     gst_clear_object(&element);
-    if (!is_session) gst_clear_object(&at);
-    return at;
+    gst_object_unref(at);
 }
 
 static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
-    if (guard->way == WAY_UNKNOWN) {
-        guard->session_sink = find_session_sink(srtpdec);
-        guard->way = guard->session_sink != NULL ? WAY_AROUND : WAY_THROUGH;
-    }
+    if (guard->way == WAY_UNKNOWN) find_way(guard, srtpdec);
     if (guard->way == WAY_AROUND && !guard->is_session_ready) {
         GstEvent *segment = gst_pad_get_sticky_event(guard->session_sink, GST_EVENT_SEGMENT, 0);
         guard->is_session_ready = segment != NULL;
@@ -268,7 +270,7 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     if (!may_go_around(guard, srtpdec)) {
         // A source that goes around later has to have been followed from its first packet on.
-        bool is_followed = is_new || guard->way == WAY_AROUND;
+        bool is_followed = is_new || guard->way != WAY_THROUGH;
         if (is_followed && !is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
         if (is_new) let_in(guard, ssrc);
         return GST_PAD_PROBE_OK;
@@ -444,7 +446,9 @@ uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard) {
     return atomic_load_explicit(&guard->refused, memory_order_relaxed);
 }
 
-bool CTapedeck_source_guard_goes_around(CTapedeckSourceGuard *guard) { return atomic_load(&guard->way) == WAY_AROUND; }
+bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard) {
+    return atomic_load(&guard->way) == WAY_THROUGH;
+}
 
 uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard) {
     return atomic_load_explicit(&guard->decrypted, memory_order_relaxed);

@@ -241,7 +241,7 @@ static void depayload_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
             depayloader_take(&tap->depayloader, gst_rtp_buffer_get_payload(&rtp), gst_rtp_buffer_get_payload_len(&rtp),
                              gst_rtp_buffer_get_marker(&rtp), noted.is_after_gap);
         // A unit that its sender did not end is a loss to the reader, though no packet is missing.
-        if (made.is_broken && !noted.is_after_gap) tap->lost_since_unit += 1;
+        if ((made.is_torn || made.is_broken) && tap->lost_since_unit == 0) tap->lost_since_unit = 1;
         if (made.has_begun) tap->unit_arrival = tap->last_arrival;
         if (made.unit != NULL) {
             push_unit(tap, made.unit, tap->unwrapped, tap->unit_arrival, false);

@@ -15,11 +15,13 @@ extension AllGStreamer {
             let ours = UnitQueue()
             let theirs = UnitQueue()
             let pipeline: Pipeline
-            let tap = TrackTap(id: 1, ssrc: 7, queue: ours)
-            let other = TrackTap(id: 2, ssrc: 7, queue: theirs)
+            let tap: TrackTap
+            let other: TrackTap
 
             init(from launch: String, _ depayloading: Depayloading, depayloader: String, onBus: Log<BusEvent>) throws {
                 try Runtime.initialise()
+                self.tap = TrackTap(id: 1, ssrc: 7, queue: self.ours)
+                self.other = TrackTap(id: 2, ssrc: 7, queue: self.theirs)
                 self.pipeline = try Pipeline(
                     launch: "\(launch) ! tee name=packets packets. ! identity name=own "
                         + "! fakesink async=false sync=false packets. ! \(depayloader) "
@@ -86,7 +88,9 @@ extension AllGStreamer {
                     feed.push(sequence, picture &* 3000, payload, isMarked: isMarked)
                 }
             }
-            let (ours, theirs) = (feed.pair.ours.drain(), feed.pair.theirs.drain())
+            // Theirs takes no picture of less than ten bytes for one, though inter frames may have three.
+            let ours = feed.pair.ours.drain().filter { $0.bytes.count >= 10 }
+            let theirs = feed.pair.theirs.drain()
             #expect(theirs.count > 100)
             #expect(ours.map(\.bytes) == theirs.map(\.bytes))
             #expect(ours.map(\.unit.rtpTime) == theirs.map(\.unit.rtpTime))
@@ -99,7 +103,7 @@ extension AllGStreamer {
         func aPictureThatDoesNotEndIsALoss() throws {
             let feed = try VP8Feed()
             defer { feed.stop() }
-            let part = [UInt8](repeating: 9, count: 10)
+            let part = [UInt8](repeating: 8, count: 10)
             feed.push(1, 0, [0x10] + part, isMarked: true)
             feed.push(2, 3000, [0x10] + part, isMarked: false)
             // The second partition.
@@ -116,16 +120,42 @@ extension AllGStreamer {
         func whatHasNothingInItIsNoUnit() throws {
             let feed = try VP8Feed()
             defer { feed.stop() }
-            let picture = [UInt8](repeating: 7, count: 12)
+            let picture = [UInt8](repeating: 6, count: 12)
             // Padding between pictures, as probes of the bandwidth send it, and a descriptor with nothing behind it.
-            for (sequence, payload) in [(1, [0x10] + picture), (2, []), (3, [0x90, 0xF0]), (4, [0x10] + picture)] {
-                feed.push(UInt16(sequence), UInt32(sequence) * 3000, payload, isMarked: !payload.isEmpty)
+            let payloads: [[UInt8]] = [[0x10] + picture, [], [0x90, 0xF0], [0x10] + picture]
+            for (number, payload) in payloads.enumerated() {
+                feed.push(UInt16(number), UInt32(number) * 3000, payload, isMarked: !payload.isEmpty)
             }
-            // Too short to be a picture.
-            feed.push(5, 15_000, [0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9], isMarked: true)
             let units = feed.pair.ours.drain()
             #expect(units.map(\.bytes) == [picture, picture])
             #expect(units.allSatisfy { $0.unit.lostPackets == 0 })
+        }
+
+        /// A keyframe has ten bytes of headers, an inter frame three (RFC 6386 section 9.1).
+        @Test
+        func aPictureWithoutItsHeadersIsALoss() throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            let (keyframe, inter) = ([UInt8](repeating: 6, count: 10), [7, 1, 2] as [UInt8])
+            for (sequence, picture) in [keyframe, inter, [7, 1], [6, 1, 2, 3], inter].enumerated() {
+                feed.push(UInt16(sequence), UInt32(sequence) * 3000, [0x10] + picture, isMarked: true)
+            }
+            let units = feed.pair.ours.drain()
+            #expect(units.map(\.bytes) == [keyframe, inter, inter])
+            #expect(units.map(\.unit.lostPackets) == [0, 0, 1])
+        }
+
+        /// As GStreamer's: what comes before it cannot be decoded.
+        @Test
+        func theFirstUnitIsAKeyframe() throws {
+            let feed = try VP8Feed()
+            defer { feed.stop() }
+            let (keyframe, inter) = ([UInt8](repeating: 6, count: 12), [UInt8](repeating: 7, count: 12))
+            for (sequence, picture) in [inter, inter, keyframe, inter].enumerated() {
+                feed.push(UInt16(sequence), UInt32(sequence) * 3000, [0x10] + picture, isMarked: true)
+            }
+            #expect(feed.pair.ours.drain().map(\.bytes) == [keyframe, inter])
+            #expect(feed.pair.theirs.drain().map(\.bytes) == [keyframe, inter])
         }
 
         /// What came before counts once.
@@ -133,7 +163,7 @@ extension AllGStreamer {
         func aPacketThatComesAgainIsLeftOut() throws {
             let feed = try VP8Feed()
             defer { feed.stop() }
-            let picture = [UInt8](repeating: 7, count: 12)
+            let picture = [UInt8](repeating: 6, count: 12)
             for (sequence, time) in [(10, 3000), (11, 6000), (10, 3000), (11, 6000), (12, 9000)] as [(UInt16, UInt32)] {
                 feed.push(sequence, time, [0x10] + picture, isMarked: true)
             }

@@ -109,11 +109,12 @@ extension AllGStreamer {
             #expect(receiver.media.all.map(\.bytes) == Array(first.prefix(4) + second.prefix(4)))
             #expect(receiver.sources.sources == 4)
             #expect(receiver.sources.refusedPackets == 12)
+            #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
             #expect(receiver.refusals.count == 1)
             #expect(receiver.streams == 4)
         }
 
-        /// Media of every source but the first packet, over wraps of the sequence numbers.
+        /// Media of every source, over wraps of the sequence numbers.
         @Test func mediaGoAroundTheDecoderWhereASessionFollows() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true)
             defer { receiver.feed.stop() }
@@ -127,12 +128,13 @@ extension AllGStreamer {
             receiver.push(protected)
             // Once more, and what others made.
             receiver.push(protected + (try Self.protected(packets, key: Self.otherKey)))
-            let plain = packets.map { packet in
-                packet[0] == 0x80 ? packet : [0x80] + packet[1..<12] + packet[(12 + 8)...]
+            let plain = packets.map { packet -> [UInt8] in
+                guard packet[0] != 0x80 else { return packet }
+                return [0x80] + Array(packet[1..<12]) + Array(packet[20...])
             }
             #expect(receiver.media.all.map(\.bytes) == plain)
-            #expect(receiver.sources.decryptedPackets == 399)
-            #expect(receiver.sources.sources == 4 && receiver.streams == 1)
+            #expect(receiver.sources.decryptedPackets == 400 && !receiver.sources.goesThrough)
+            #expect(receiver.sources.sources == 4 && receiver.streams == 0)
         }
 
         @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {

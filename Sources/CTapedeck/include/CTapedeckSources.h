@@ -8,8 +8,8 @@
 //     new: authentic and room,        reports of others: room, or dropped
 //          or dropped
 //
-// And who decrypts them. srtpdec has RTCP, and the first packet of a connection, which tells rtpsession what comes; all other
-// packets of media are decrypted by the probe and go around it (srtp_receiver.c).
+// And who decrypts them. srtpdec has RTCP, and media until it has told rtpsession what comes, which it does with the first packet
+// of DTLS; then media are decrypted by the probe and go around it (srtp_receiver.c).
 
 #ifndef CTAPEDECK_SOURCES_H
 #define CTAPEDECK_SOURCES_H
@@ -34,8 +34,8 @@ void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
 /// Packets of a source beyond. Any thread.
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
-/// Whether media go around srtpdec from the second packet on; false before the first one. Any thread.
-bool CTapedeck_source_guard_goes_around(CTapedeckSourceGuard *guard);
+/// Whether media go through srtpdec: something else than rtpsession follows it, or the key is of another kind. Any thread.
+bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard);
 /// Packets that went around srtpdec. Any thread.
 uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard);
 

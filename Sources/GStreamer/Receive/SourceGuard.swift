@@ -33,8 +33,8 @@ final class SourceGuard: @unchecked Sendable {
     /// Packets that named a source beyond; any thread.
     var refusedPackets: UInt64 { CTapedeck_source_guard_refused(self.pointer) }
 
-    /// Whether media go around the element, on any thread; false before the first packet.
-    var goesAround: Bool { CTapedeck_source_guard_goes_around(self.pointer) }
+    /// Whether media go through the element, as far as that is known; any thread.
+    var goesThrough: Bool { CTapedeck_source_guard_goes_through(self.pointer) }
 
     /// Packets that went around the element; any thread.
     var decryptedPackets: UInt64 { CTapedeck_source_guard_decrypted(self.pointer) }

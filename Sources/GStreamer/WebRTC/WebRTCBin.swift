@@ -279,7 +279,7 @@ public final class WebRTCBin: Sendable {
     /// - Returns: false if they take the whole way through srtpdec, or through rtpbin: an element on it has to see every
     ///   packet, or is not known here.
     public func shortenPath(of stream: ReceivedStream) -> Bool {
-        var isShort = self.guards.withLock { $0.allSatisfy(\.goesAround) }
+        var isShort = self.guards.withLock { guards in !guards.contains(where: \.goesThrough) }
         if let format = stream.format, let ssrc = format.ssrc, let payloadType = UInt8(exactly: format.payloadType) {
             isShort = CTapedeck_shorten_receive_path(stream.pad.pointer, ssrc, payloadType) && isShort
         }
