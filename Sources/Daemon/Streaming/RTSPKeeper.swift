@@ -26,8 +26,7 @@ final class RTSPKeeper: Service {
 
     private struct State {
         var configuration: RTSPConfiguration?
-        /// The number of each room that was served once: it keeps its address.
-        var numbers: [String: Int] = [:]
+        var numbers = RTSPRoomNumbers()
         var statuses: [String: RoomStatus] = [:]
         var mailbox: WorkerMailbox?
         var served: RTSPServerSpec?
@@ -76,6 +75,12 @@ final class RTSPKeeper: Service {
         }
     }
 
+    /// Takes that a room is no more.
+    func forget(_ room: String) {
+        self.note(room, nil)
+        self.state.withLock { $0.numbers.forget(room) }
+    }
+
     /// Takes another configuration; clients stay unless it says how they are served.
     func take(_ configuration: RTSPConfiguration?) {
         self.state.withLock { state in
@@ -92,8 +97,7 @@ final class RTSPKeeper: Service {
     }
 
     private func plan(_ room: String, _ configuration: RTSPConfiguration, _ state: inout State) -> RTSPFeedPlan? {
-        let number = state.numbers[room] ?? state.numbers.count
-        state.numbers[room] = number
+        guard let number = state.numbers.number(of: room) else { return nil }
         return RTSPFeedPlan(
             room: room,
             number: number,

@@ -320,7 +320,7 @@ actor Supervisor: Service {
     func remove(_ name: String) {
         self.book.remove(name)
         self.cameras.remove(name)
-        self.rtsp.note(name, nil)
+        self.rtsp.forget(name)
         self.apply(.remove(room: name))
     }
 

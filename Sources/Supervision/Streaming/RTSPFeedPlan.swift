@@ -14,7 +14,7 @@ public struct RTSPFeedPlan: Sendable, Hashable {
     private static let firstPort: UInt16 = 20_000
     private static let speakerPort: UInt16 = 20_400
     /// Rooms with an address of their own.
-    private static let maximumRooms = 65_536
+    public static let maximumRooms = 65_536
 
     /// The room's name.
     public let room: String
