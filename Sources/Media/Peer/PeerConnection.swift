@@ -504,12 +504,12 @@ public final class PeerConnection: Sendable {
             profileLevelID: format.profileLevelID,
             audioLevelID: media?.codec.audioLevelID
         )
-        guard let tap = sinks.compactMap({ $0.open(source) }).first else {
+        if let tap = sinks.compactMap({ $0.open(source) }).first {
+            self.state.withLock { $0.taps.append(tap) }
+            try bin.receive(stream, by: depayloader.depayloading, into: tap)
+        } else {
             try bin.discard(stream)
-            return
         }
-        self.state.withLock { $0.taps.append(tap) }
-        try bin.receive(stream, by: depayloader.depayloading, into: tap)
         if !bin.shortenPath(of: stream) {
             self.logger.notice("the packets of a track take the whole way", metadata: .tagged([.trackSSRC: "\(ssrc)"]))
         }
