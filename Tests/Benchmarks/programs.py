@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that give and take descriptions on their standard input and output, each ended by a line with a dot."""
 
+import contextlib
 import pathlib
 import socket
 import subprocess
@@ -17,9 +18,16 @@ def build(name, folder):
     return program
 
 
+def free_ports(count):
+    """So many, each another: all are held until the last one is found."""
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [listener.getsockname()[1] for listener in listeners]
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    port, = free_ports(1)
+    return port
 
 
 class Talker:

@@ -14,7 +14,7 @@ import urllib.request
 
 import daemon_cost
 from process import family
-from programs import Talker, free_port
+from programs import Talker, free_port, free_ports
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Peers"))
@@ -82,7 +82,7 @@ class Tapedeck(Receiver):
 
     def __init__(self, setting):
         super().__init__(setting)
-        self.ports = [free_port() for _ in range(setting.rooms)]
+        self.ports = free_ports(setting.rooms)
         rooms = {f"room{number}": {"url": f"lan+tcp://127.0.0.1:{port}?listen", "record": {"export": []}}
                  for number, port in enumerate(self.ports)}
         self.daemon = daemon_cost.Daemon(setting.tapedeck, self.folder, rooms,
