@@ -54,16 +54,19 @@ class Squeeze:
         self.cores = os.sched_getaffinity(pid)
 
     def use(self, cores):
-        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
-            with contextlib.suppress(ProcessLookupError):
-                os.sched_setaffinity(int(task.name), cores)
+        with contextlib.suppress(FileNotFoundError):
+            for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(int(task.name), cores)
 
     def run(self):
-        while not self.is_over.is_set():
-            os.kill(self.pid, signal.SIGSTOP)
-            time.sleep(PAUSE * (1 - self.share))
-            os.kill(self.pid, signal.SIGCONT)
-            time.sleep(PAUSE * self.share)
+        # Until it is over, or the process has ended.
+        with contextlib.suppress(ProcessLookupError):
+            while not self.is_over.is_set():
+                os.kill(self.pid, signal.SIGSTOP)
+                time.sleep(PAUSE * (1 - self.share))
+                os.kill(self.pid, signal.SIGCONT)
+                time.sleep(PAUSE * self.share)
 
     def __enter__(self):
         self.use({min(self.cores)})
@@ -144,7 +147,11 @@ def run(setting, options):
         before, _ = losses(url)
         with Squeeze(worker, needed / options.factor):
             began = time.monotonic()
-            got = share_of_core(worker, options.seconds)
+            try:
+                got = share_of_core(worker, options.seconds)
+            except FileNotFoundError:
+                print(f"not as wanted: the worker ended after {time.monotonic() - began:.0f} s", file=sys.stderr)
+                return False
         overloaded, lag = losses(url)
         print(f"for {time.monotonic() - began:.0f} s they got {got:.2f}: {overloaded - before:.0f} packets and units lost, "
               f"the recorders lag {lag / setting.rooms:.1f} s", flush=True)
