@@ -6,6 +6,8 @@
 //   rtpsession ─┬► rtprtxreceive ► rtpstorage ► rtpssrcdemux ─┬► reorder buffer ─┬► rtpptdemux ► ghost pads ─┬► pad
 //               └─────────────────────────────────────────────┘                  └───────────────────────────┘
 
+#include "receive_path.h"
+
 #include <stdatomic.h>
 
 #include "CTapedeckReceive.h"
@@ -98,9 +100,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     return GST_PAD_PROBE_HANDLED;
 }
 
-// The pad that gives packets to the one at `pad`, one element or one wall of a bin further up; NULL if there is none.
-// `element` is what was stepped over, both are the caller's.
-static GstPad *step_up(GstPad *pad, GstElement **element) {
+GstPad *receive_path_step_up(GstPad *pad, GstElement **element) {
     *element = NULL;
     if (GST_IS_GHOST_PAD(pad)) return gst_ghost_pad_get_target(GST_GHOST_PAD(pad));
     GstObject *parent = gst_pad_get_parent(pad);
@@ -142,7 +142,7 @@ static bool find_way(GstPad *pad, GstPad **session_pad, GstElement **buffer) {
     GstPad *at = gst_object_ref(pad);
     for (int step = 0; at != NULL && step < MAXIMUM_STEPS; step++) {
         GstElement *element;
-        GstPad *above = step_up(at, &element);
+        GstPad *above = receive_path_step_up(at, &element);
         bool is_known = true;
         if (element != NULL && is_made_by(element, session)) {
             // Its sink has another name: nothing is above.

@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include "CTapedeckReorder.h"
+#include "receive_path.h"
 
 GstMessageType CGst_message_type(const GstMessage *message) { return GST_MESSAGE_TYPE(message); }
 
@@ -191,17 +192,10 @@ gboolean CGst_set_retransmission(GstPad *pad, gboolean asks) {
     gboolean found = FALSE;
     GstPad *at = gst_object_ref(pad);
     for (int step = 0; at != NULL && !found && step < MAXIMUM_STEPS; step++) {
-        GstPad *before = NULL;
-        if (GST_IS_GHOST_PAD(at)) {
-            before = gst_ghost_pad_get_target(GST_GHOST_PAD(at));
-        } else {
-            GstElement *element = gst_pad_get_parent_element(at);
-            found = element != NULL && CTapedeck_reorder_buffer_set_retransmission(element, asks);
-            GstPad *sink = element && !found ? gst_element_get_static_pad(element, "sink") : NULL;
-            if (sink != NULL) before = gst_pad_get_peer(sink);
-            gst_clear_object(&sink);
-            gst_clear_object(&element);
-        }
+        GstElement *element;
+        GstPad *before = receive_path_step_up(at, &element);
+        found = element != NULL && CTapedeck_reorder_buffer_set_retransmission(element, asks);
+        gst_clear_object(&element);
         gst_object_unref(at);
         at = before;
     }
