@@ -124,15 +124,15 @@ static bool is_made_by(GstElement *element, const char *const *names) {
 }
 
 // Whether the element passes on packets of a stream and a payload type that it knows, and does nothing else to them. A decoder
-// of redundancy is there in every call; without a payload type it has nothing to decode.
+// of redundancy is there in every call, and counts packets anew where it has something to decode.
 static bool only_passes(GstElement *element) {
     static const char *const passing[] = {"rtpptdemux", "rtpssrcdemux", "rtpstorage", "rtprtxreceive", "rtpreddec", NULL};
     static const char *const decoding[] = {"rtpulpfecdec", NULL};
     if (is_made_by(element, passing)) return true;
     if (!is_made_by(element, decoding)) return false;
-    guint type = 0;
-    g_object_get(element, "pt", &type, NULL);
-    return type == 0;
+    gboolean passes = FALSE;
+    g_object_get(element, "passthrough", &passes, NULL);
+    return passes;
 }
 
 // The source pad of rtpsession that the packets of `pad` come from, and the reorder buffer on their way, which both are the

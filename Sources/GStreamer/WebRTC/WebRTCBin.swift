@@ -424,6 +424,11 @@ public final class WebRTCBin: Sendable {
             self.congestion.watch(rtpSession: added)
             CGst_rtp_session_space_transport_feedback(added.pointer, Self.transportFeedbackNanoseconds)
             self.sessions.withLock { $0.append(added) }
+        case "rtpulpfecdec":
+            // webrtcbin says so only to those of payload types above 0, and of a transceiver only to one: any other one gives
+            // packets numbers of its own, which hides what is missing.
+            guard CGst_get_int(added.pointer, "pt") == 0 else { break }
+            try? added.set("passthrough", "true")
         case "queue":
             CTapedeck_shorten_receive_queue(added.pointer)
         case "nicesrc":
