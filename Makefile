@@ -27,7 +27,7 @@
 #   make check-package  installs, upgrades and purges the package in a bare Debian 12; root, a few minutes
 #   make fuzz    feeds every parser of the network for two minutes; FUZZ_SECONDS=10 FUZZ_TARGETS="sdp json" changes it
 #   make test-devices  a camera and a sound card of a real kernel, in an emulated machine; some minutes. make test leaves it
-#                out unless TAPEDECK_DEVICES=1
+#                out, make test-all unless TAPEDECK_DEVICES=1
 #   make lint    style
 #   make format  rewrites the sources in house style
 

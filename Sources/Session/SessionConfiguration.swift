@@ -14,7 +14,7 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var connectLimit: Duration = .seconds(15)
     /// Longest time that ICE may look for another path.
     public var disconnectLimit: Duration = .seconds(15)
-    /// Time from `mediaSilent` to closing: 10 s + 20 s.
+    /// Time from `mediaSilent` to closing, after 9 s without media.
     public var staleLimit: Duration = .seconds(20)
     /// Longest time from `stop` to `finished`.
     public var stopLimit: Duration = .seconds(2)

@@ -2,9 +2,9 @@
 """What a daemon does that gets half of the CPU time that it needs: `make overload`.
 
 `load_sender` sends into rooms of one worker, a room for each participant, as in `make bench`. When they all record, the CPU
-time that the worker takes is measured. Then the worker is stopped and continued many times a second, so that it can run for
-half of that time only, or for the share that --factor says, for as long as --seconds says; its senders are not held up. After
-that it has all the time again, and how long it went on losing packets or units, and how long the recorder lagged, is counted.
+time that the worker takes is measured. Then a control group lets the worker have half of that time only, or the share that
+--factor says, for as long as --seconds says; its senders are not held up. After that it has all the time again, and how long
+it went on losing packets or units, and how long the recorder lagged, is counted. It needs to be root, for the control group.
 
 Wanted: the worker lives and keeps every room, everything is in order again within 10 s, every recording is exported, and
 what is missing of what was sent is what its certificate says is lost, but for what was under way at its end.
@@ -15,14 +15,11 @@ Exit codes: 0 if all of that holds, else 1.
 import argparse
 import contextlib
 import json
-import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
@@ -41,41 +38,46 @@ RECOVERED_WITHIN = 10
 USUAL_LAG = 1
 # Packets that were on their way when a participant was ended, of either kind.
 UNDER_WAY = 15
-PAUSE = 0.1
 
 
 class Squeeze:
-    """Lets a process run for a share of the time, on one core."""
+    """Lets a process have a share of a core and no more, by a control group of its own, as `docker run --cpus` does.
+
+    To stop and continue the process instead would not do: whoever of its threads is woken first would have what there is.
+    """
+
+    PERIOD_MICROSECONDS = 100_000
 
     def __init__(self, pid, share):
-        self.pid, self.share = pid, share
-        self.is_over = threading.Event()
-        self.thread = threading.Thread(target=self.run)
-        self.cores = os.sched_getaffinity(pid)
-
-    def use(self, cores):
-        with contextlib.suppress(FileNotFoundError):
-            for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
-                with contextlib.suppress(ProcessLookupError):
-                    os.sched_setaffinity(int(task.name), cores)
-
-    def run(self):
-        # Until it is over, or the process has ended.
-        with contextlib.suppress(ProcessLookupError):
-            while not self.is_over.is_set():
-                os.kill(self.pid, signal.SIGSTOP)
-                time.sleep(PAUSE * (1 - self.share))
-                os.kill(self.pid, signal.SIGCONT)
-                time.sleep(PAUSE * self.share)
+        self.pid = pid
+        self.quota = max(1000, int(share * self.PERIOD_MICROSECONDS))
+        root = pathlib.Path("/sys/fs/cgroup")
+        groups = dict(line.split(":", 2)[1:] for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+        # Version 1 has a tree for each controller.
+        controllers = next((names for names in groups if "cpu" in names.split(",")), "")
+        self.is_unified = not controllers
+        self.root = root / controllers
+        self.usual = self.root / groups[controllers].lstrip("/")
+        self.group = self.root / f"tapedeck-overload-{pid}"
 
     def __enter__(self):
-        self.use({min(self.cores)})
-        self.thread.start()
+        self.group.mkdir()
+        if self.is_unified:
+            (self.root / "cgroup.subtree_control").write_text("+cpu")
+            (self.group / "cpu.max").write_text(f"{self.quota} {self.PERIOD_MICROSECONDS}")
+        else:
+            (self.group / "cpu.cfs_period_us").write_text(f"{self.PERIOD_MICROSECONDS}")
+            (self.group / "cpu.cfs_quota_us").write_text(f"{self.quota}")
+        self.move(self.group)
 
     def __exit__(self, *error):
-        self.is_over.set()
-        self.thread.join()
-        self.use(self.cores)
+        self.move(self.usual)
+        self.group.rmdir()
+
+    def move(self, group):
+        # No such process: it has ended.
+        with contextlib.suppress(ProcessLookupError):
+            (group / "cgroup.procs").write_text(f"{self.pid}")
 
 
 def metrics(url):

@@ -112,8 +112,8 @@ import Testing
             starts += driver.tick(after: 1).filter { if case .start = $0 { true } else { false } }.count
         }
         #expect(reported > 0)
-        // Five quick tries, then one in about five minutes for an hour.
-        #expect((10...30).contains(starts), "\(starts) tries in an hour")
+        // Five quick tries, then one in about a minute for an hour.
+        #expect((60...90).contains(starts), "\(starts) tries in an hour")
         #expect(driver.feed(.retry(room: "a")).contains { if case .start = $0 { true } else { false } })
     }
 
@@ -347,12 +347,18 @@ import Testing
 }
 
 @Suite struct RestartPolicyTests {
-    @Test func waitsDoubleUpToALimitAndBecomeRare() {
+    private func waits(_ count: Int, _ change: (inout RestartPolicy.Settings) -> Void = { _ in }) -> [Int64] {
         var settings = RestartPolicy.Settings()
-        settings.crashLoopFailures = 12
+        change(&settings)
         var policy = RestartPolicy(settings: settings)
-        let waits = (0..<14).map { policy.failed(at: .seconds($0), random: 0).components.seconds }
-        #expect(waits == [0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 300, 300, 300])
+        return (0..<count).map { policy.failed(at: .seconds($0), random: 0).components.seconds }
+    }
+
+    @Test func waitsDoubleUpToTheLimitWhichIsThatOfACrashLoop() {
+        #expect(self.waits(7) == [0, 1, 2, 4, 60, 60, 60])
+        #expect(self.waits(6) { $0.maximumDelay = .seconds(2) } == [0, 1, 2, 2, 2, 2])
+        #expect(self.waits(6) { $0.maximumDelay = .seconds(3600) } == [0, 1, 2, 4, 3600, 3600])
+        #expect(self.waits(9) { $0.crashLoopFailures = 12 } == [0, 1, 2, 4, 8, 16, 32, 60, 60])
     }
 
     @Test func chanceTakesUpToHalfAway() {

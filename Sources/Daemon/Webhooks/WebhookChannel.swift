@@ -148,7 +148,10 @@ final class WebhookChannel: Sendable {
             due: due,
             deadLimit: Self.maximumDead
         )
-        self.state.withLock { $0.counters.failedAttempts += 1 }
+        self.state.withLock { state in
+            state.counters.failedAttempts += 1
+            if due == nil { state.counters.givenUp += 1 }
+        }
         self.log(level, due == nil ? "webhook delivery given up" : "webhook delivery failed", delivery, reason)
     }
 

@@ -26,20 +26,21 @@ struct WebhookService: Service {
     }
 
     private func measure() async {
-        var known = (delivered: 0, failed: 0, dead: 0)
+        var known = WebhookStatus.Counters()
         var hasFailed = false
         while (try? await Task.sleep(for: Self.interval)) != nil {
             do {
                 let status = try await self.dispatcher.status()
-                let dead = status.reduce(0) { $0 + $1.deliveries.dead }
-                self.metrics.webhooks(pending: status.reduce(0) { $0 + $1.deliveries.queued }, deadLetters: dead)
-                let delivered = status.reduce(0) { $0 + $1.counters.delivered }
-                let failed = status.reduce(0) { $0 + $1.counters.failedAttempts }
+                self.metrics.webhooks(
+                    pending: status.reduce(0) { $0 + $1.deliveries.queued },
+                    deadLetters: status.reduce(0) { $0 + $1.deliveries.dead }
+                )
+                let counters = status.map(\.counters).reduce(WebhookStatus.Counters(), +)
                 // Counters of a webhook that is gone are gone as well: only what grew counts.
-                for _ in 0..<max(0, delivered - known.delivered) { self.metrics.webhookDelivery(.delivered) }
-                for _ in 0..<max(0, failed - known.failed) { self.metrics.webhookDelivery(.retried) }
-                for _ in 0..<max(0, dead - known.dead) { self.metrics.webhookDelivery(.dead) }
-                known = (delivered, failed, dead)
+                for (result, growth) in counters.attempts(since: known) {
+                    for _ in 0..<growth { self.metrics.webhookDelivery(result) }
+                }
+                known = counters
                 hasFailed = false
             } catch {
                 if !hasFailed {

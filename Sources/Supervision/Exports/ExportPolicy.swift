@@ -13,7 +13,7 @@ public struct ExportPolicy: Sendable, Hashable {
     /// How often it is looked whether there is space now.
     public var spaceInterval: Duration = .seconds(5)
 
-    /// The usual policy: seven more tries within about four hours.
+    /// The usual policy: seven more tries within about two and a half hours.
     public init() {}
 
     /// The wait before the next try; nil gives the export up.

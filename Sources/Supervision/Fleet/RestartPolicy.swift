@@ -12,14 +12,12 @@ public struct RestartPolicy: Sendable, Hashable {
     public struct Settings: Sendable, Hashable {
         /// Wait before the second try; doubles with each further failure.
         public var firstDelay: Duration = .seconds(1)
-        /// Longest wait of an ordinary failure.
+        /// Longest wait; that of each try in a crash loop.
         public var maximumDelay: Duration = .seconds(60)
         /// Failures that follow each other from which on it is a crash loop.
         public var crashLoopFailures = 5
         /// A try that lasts so long is no failure that follows another: all is forgotten.
         public var healthyTime: Duration = .seconds(300)
-        /// Wait between tries in a crash loop.
-        public var crashLoopDelay: Duration = .seconds(300)
         /// Failures that follow each other from which on a room gets a worker for itself.
         public var isolationFailures = 2
 
@@ -57,7 +55,7 @@ public struct RestartPolicy: Sendable, Hashable {
     }
 
     private func delay(_ random: Double) -> Duration {
-        guard !self.isCrashLoop else { return self.settings.crashLoopDelay.varied(by: 750...1000, random: 1 - random) }
+        guard !self.isCrashLoop else { return self.settings.maximumDelay.varied(by: 750...1000, random: 1 - random) }
         guard self.failures > 1 else { return .zero }
         return Backoff(first: self.settings.firstDelay, longest: self.settings.maximumDelay, variation: 500...1000)
             .delay(failures: self.failures - 1, random: 1 - random)

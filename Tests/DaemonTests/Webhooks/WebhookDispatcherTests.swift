@@ -69,7 +69,7 @@ import Testing
         #expect(Set(requests.map { $0.headers["tapedeck-delivery"] }).count == 1)
         #expect(Set(requests.map(\.body)).count == 1)
         let counters = try await dispatcher.status().first?.counters
-        #expect(counters?.delivered == 1 && counters?.failedAttempts == 4)
+        #expect(counters == WebhookStatus.Counters(delivered: 1, failedAttempts: 4))
         try await sink.close()
     }
 
@@ -83,6 +83,7 @@ import Testing
         }
         let dead = try await dispatcher.deadLetters()
         #expect(dead.map(\.error) == ["the receiver answered 503"])
+        #expect(try await dispatcher.status().map(\.counters.givenUp) == [1])
         try await sink.close()
     }
 
@@ -95,6 +96,9 @@ import Testing
             let dead = try #require(try await dispatcher.deadLetters().first)
             #expect(dead.attempts == 1)
             #expect(try await dispatcher.status().map(\.deliveries.dead) == [1])
+            // Another daemon finds it in the catalogue, and gave up nothing itself.
+            let counters = try #require(try await dispatcher.status().first?.counters)
+            #expect(counters.attempts(since: WebhookStatus.Counters()) == [.delivered: 0, .retried: 0, .dead: 1])
             try await dispatcher.requeue(dead.id)
             await self.fixture.log.wait(for: "webhook delivered")
             #expect(try await dispatcher.deadLetters().isEmpty)

@@ -2,6 +2,7 @@
 
 import Basics
 import NIOCore
+import Observability
 import Testing
 
 @testable import Daemon
@@ -136,5 +137,19 @@ import Testing
         let connection = try SocketAddress(ipAddress: address, port: target.port)
         let refusal = policy.refusal(of: target) ?? policy.refusal(of: connection, target: target)
         #expect((refusal == nil) == isAllowed)
+    }
+}
+
+struct WebhookCountersTests {
+    @Test func eachAttemptCountsOnce() {
+        let before = WebhookStatus.Counters(delivered: 3, failedAttempts: 5, givenUp: 1)
+        let now = before + WebhookStatus.Counters(delivered: 1, failedAttempts: 4, givenUp: 2, dropped: 7)
+        #expect(now.attempts(since: before) == [.delivered: 1, .retried: 2, .dead: 2])
+    }
+
+    /// Those of a webhook that is gone are gone.
+    @Test func whatWentBackCountsNothing() {
+        let before = WebhookStatus.Counters(delivered: 3, failedAttempts: 5, givenUp: 1)
+        #expect(WebhookStatus.Counters().attempts(since: before) == [.delivered: 0, .retried: 0, .dead: 0])
     }
 }
