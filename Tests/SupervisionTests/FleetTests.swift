@@ -125,8 +125,10 @@ import Testing
         driver.feed(.event(WorkerID(1), .heartbeat(vitals)))
         #expect(driver.tick(after: 9).isEmpty)
         #expect(driver.fleet.nextDeadline == driver.now + .seconds(1))
+        // What rooms tell of themselves is no sign of life: another one hangs.
+        driver.feed(.event(WorkerID(1), .status(room: "a", RoomStatus())))
         let actions = driver.tick(after: 1)
-        #expect(actions == [.kill(WorkerID(1), reason: "hung: nothing was heard for 10.0 seconds")])
+        #expect(actions == [.kill(WorkerID(1), reason: "hung: no heartbeat for 10.0 seconds")])
         // Late lines of the dead change nothing.
         #expect(driver.feed(.event(WorkerID(1), .notJoined(room: "a", reason: "late"))).isEmpty)
         #expect(driver.tick(after: 100).isEmpty)
@@ -141,7 +143,7 @@ import Testing
         #expect(driver.feed(.stalled(.seconds(60))).isEmpty)
         #expect(driver.tick(after: 1).isEmpty)
         // From then on limits hold as before.
-        #expect(driver.tick(after: 9).contains(.kill(WorkerID(1), reason: "hung: nothing was heard for 10.0 seconds")))
+        #expect(driver.tick(after: 9).contains(.kill(WorkerID(1), reason: "hung: no heartbeat for 10.0 seconds")))
         #expect(driver.fleet.nextDeadline != nil)
         #expect(
             driver.tick(after: 60).contains { if case .kill(WorkerID(2), _) = $0 { true } else { false } },

@@ -10,14 +10,6 @@ import Testing
 
 /// The worker's side of the line protocol, with room servers that the test plays.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerProcessTests {
-    @Test(arguments: [
-        ([], 0, true), ([], 2, true), ([false], 1, false), ([false], 2, false), ([true], 1, false), ([true], 2, true),
-        ([true, true], 2, false), ([true, true], 3, true), ([true, false], 3, false),
-    ])
-    func aRoomThatHangsSilencesItsWorkerUnlessItIsLeftAndAnotherIsWell(areLeft: [Bool], rooms: Int, isWell: Bool) {
-        #expect(WorkerProcess.isWell(hangingRoomsAreLeft: areLeft, rooms: rooms) == isWell)
-    }
-
     @Test func isReadyAndEndsWithItsInput() async throws {
         let worker = try await RunningWorker.run { _ in }
         #expect(

@@ -81,7 +81,8 @@ final class HostResolver: Sendable {
             return state.waiting.removeFirst()
         }
         guard let next else { return }
-        DispatchQueue.global().async {
+        // No thread of Dispatch: the tasks of the process run on those.
+        Thread.detachNewThread {
             next.reply.give(self.ask(next.host))
             self.state.withLock { $0.running -= 1 }
             self.start()

@@ -7,11 +7,12 @@ extension Fleet {
     mutating func handle(_ event: WorkerEvent, of id: WorkerID, _ now: Duration) {
         // Lines of a process that was killed are late.
         guard let worker = self.workers[id], worker.phase != .killed else { return }
-        if case .ready = worker.phase { self.workers[id]?.phase = .ready(heard: now) }
         switch event {
         case .ready(let version, let processID):
             self.ready(id, version, processID, now)
         case .heartbeat(let vitals):
+            // Nothing else is a sign of life: the rooms of a worker that do not hang go on telling of themselves.
+            if case .ready = worker.phase { self.workers[id]?.phase = .ready(heard: now) }
             if let before = worker.vitals {
                 // One second apart, give or take a late line.
                 self.workers[id]?.cpuPercent = max(0, (vitals.cpuSeconds - before.cpuSeconds) * 100)
@@ -200,7 +201,7 @@ extension Fleet {
             case .starting(let deadline) where now >= deadline:
                 self.kill(id, reason: "did not start within \(self.settings.startLimit)")
             case .ready(let heard) where now >= heard + self.settings.hangLimit:
-                self.kill(id, reason: "hung: nothing was heard for \(self.settings.hangLimit)")
+                self.kill(id, reason: "hung: no heartbeat for \(self.settings.hangLimit)")
             case .ending(let deadline) where now >= deadline:
                 self.kill(id, reason: "did not end within \(self.settings.stop.process)")
             case .starting, .ready, .ending, .killed:

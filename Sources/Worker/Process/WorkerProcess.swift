@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
 internal import Foundation
 internal import GStreamer
 public import Logging
@@ -12,9 +11,9 @@ internal import Synchronization
 
 /// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
 ///
-/// One task takes one input at a time: a command, a tick of the clock, the end of a room. It never waits for a room:
-/// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes from
-/// that same task, and only while the control thread of every room answers: a worker that hangs is silent.
+/// One task takes one input at a time: a command, the end of a room, a question of the heart. It never waits for a room:
+/// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes only
+/// while that task and the control thread of every room answer: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
     /// Makes the client that joins a room; tests give another than `Signallers`.
     public typealias MakeSignaller =
@@ -22,14 +21,13 @@ public final class WorkerProcess: Sendable {
 
     private static let maximumRooms = 256
     private static let maximumWaitingCommands = 1024
-    /// Longer than anything that a control thread may rightly take for one piece of work, closing files has another.
-    private static let hangLimit = Duration.seconds(20)
 
     private enum Input: Sendable {
         case command(NumberedCommand)
         case garbage(String)
         case inputEnded
-        case tick
+        /// Whether this task does anything; runs what is given, once a second.
+        case question(@Sendable () -> Void)
         case roomEnded(String, LeaveReason)
         case shutDown(String)
     }
@@ -110,13 +108,17 @@ public final class WorkerProcess: Sendable {
                 }
             }
         }
-        let clock = Self.clock { feed.yield(.tick) }
+        let countsObjects = self.countsObjects
+        let heart = WorkerHeart(logger: self.logger, task: { feed.yield(.question($0)) }) {
+            output.send(.heartbeat(.now(countsObjects: countsObjects)))
+        }
         defer {
-            clock.cancel()
+            heart.stop()
             reader.stop()
         }
         output.send(.ready(protocolVersion: WorkerLine.protocolVersion, processID: getpid()))
-        await self.serve(inputs, feed, output)
+        heart.start()
+        await self.serve(inputs, feed, heart, output)
         output.close()
     }
 
@@ -132,6 +134,7 @@ public final class WorkerProcess: Sendable {
     private func serve(
         _ inputs: AsyncStream<Input>,
         _ feed: AsyncStream<Input>.Continuation,
+        _ heart: WorkerHeart,
         _ output: EventOutput
     ) async {
         var rooms: [String: WorkerRoom] = [:]
@@ -144,7 +147,7 @@ public final class WorkerProcess: Sendable {
                     switch command.command {
                     case .shutDown: self.shutDown("ordered", rooms, &deadline)
                     case .join where deadline != nil: self.refuse(command, "the worker is shutting down", output)
-                    case .join(let order): self.join(order, command, &rooms, feed, output, in: &group)
+                    case .join(let order): self.join(order, command, &rooms, feed, heart, output, in: &group)
                     default: self.forward(command, rooms, output)
                     }
                 case .garbage(let reason):
@@ -156,9 +159,10 @@ public final class WorkerProcess: Sendable {
                     self.shutDown(reason, rooms, &deadline)
                 case .roomEnded(let name, let reason):
                     rooms[name] = nil
+                    heart.forget(name)
                     output.send(.left(room: name, reason))
-                case .tick:
-                    self.beat(rooms, output)
+                case .question(let answer):
+                    answer()
                 }
                 if let deadline {
                     if rooms.isEmpty { break loop }
@@ -194,6 +198,7 @@ public final class WorkerProcess: Sendable {
         _ command: NumberedCommand,
         _ rooms: inout [String: WorkerRoom],
         _ feed: AsyncStream<Input>.Continuation,
+        _ heart: WorkerHeart,
         _ output: EventOutput,
         in group: inout DiscardingTaskGroup
     ) {
@@ -224,6 +229,7 @@ public final class WorkerProcess: Sendable {
             output.send($0)
         }
         rooms[order.name] = room
+        heart.watch(order.name, ask: { [control = room.control] in control.enqueue($0) }, isLeft: { room.isLeft })
         group.addTask {
             let reason = await room.run()
             feed.yield(.roomEnded(order.name, reason))
@@ -252,35 +258,5 @@ public final class WorkerProcess: Sendable {
                 number: order.number
             )
         )
-    }
-
-    private func beat(_ rooms: [String: WorkerRoom], _ output: EventOutput) {
-        let hanging = rooms.filter { $0.value.hangs(for: Self.hangLimit) }
-        guard Self.isWell(hangingRoomsAreLeft: hanging.values.map(\.isLeft), rooms: rooms.count) else {
-            return self.logger.critical(
-                "rooms hang: no heartbeat",
-                metadata: .tagged([.detail: "\(hanging.keys.sorted().joined(separator: ", "))"])
-            )
-        }
-        output.send(.heartbeat(.now(countsObjects: self.countsObjects)))
-    }
-
-    /// Whether a worker is well although rooms of it hang.
-    ///
-    /// A room that is being left has a time limit of its own, while there is another that a kill would end.
-    ///
-    /// - Parameters:
-    ///   - hangingRoomsAreLeft: of each room that hangs, whether it is being left.
-    ///   - rooms: how many rooms there are.
-    static func isWell(hangingRoomsAreLeft: [Bool], rooms: Int) -> Bool {
-        hangingRoomsAreLeft.isEmpty || hangingRoomsAreLeft.allSatisfy(\.self) && hangingRoomsAreLeft.count < rooms
-    }
-
-    private static func clock(_ onTick: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
-        let source = DispatchSource.makeTimerSource(queue: .global())
-        source.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(50))
-        source.setEventHandler(handler: onTick)
-        source.activate()
-        return source
     }
 }

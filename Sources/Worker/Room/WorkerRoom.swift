@@ -69,8 +69,6 @@ final class WorkerRoom: Sendable {
         /// Something changed since the last status.
         var isChanged = true
         var lastStatus = ContinuousClock.now
-        /// When the control thread answered last.
-        var lastAnswer = ContinuousClock.now
     }
 
     /// A room that is not joined yet; the recorder's thread runs.
@@ -134,14 +132,6 @@ final class WorkerRoom: Sendable {
 
     /// Whether it was told to leave.
     var isLeft: Bool { self.state.withLock { $0.isLeft } }
-
-    /// Whether the control thread has not answered for so long; asks it again.
-    func hangs(for limit: Duration) -> Bool {
-        self.control.enqueue { [weak self] in
-            self?.state.withLock { $0.lastAnswer = .now }
-        }
-        return self.state.withLock { ContinuousClock.now - $0.lastAnswer > limit }
-    }
 
     // MARK: The room's life
 
