@@ -6,7 +6,7 @@ internal import Foundation
 internal import NameResolution
 internal import Synchronization
 
-/// Asks the host's resolver for addresses, on threads of Dispatch, which it blocks: a few at a time.
+/// Asks the host's resolver for addresses, on threads of its own, which it blocks: a few at a time.
 final class HostResolver: Sendable {
     /// All sessions of a process share its few threads.
     static let shared = HostResolver(
