@@ -2,6 +2,7 @@
 
 #include "depayloader.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -11,8 +12,12 @@ enum {
     INTER_FRAME_HEADER = 3,
 };
 
+// Bytes of all units of the process that have begun.
+static atomic_size_t gathered;
+
 void depayloader_clear(Depayloader *depayloader) {
     g_clear_pointer(&depayloader->bytes, g_free);
+    atomic_fetch_sub_explicit(&gathered, depayloader->size, memory_order_relaxed);
     depayloader->size = 0;
     depayloader->capacity = 0;
 }
@@ -25,6 +30,7 @@ static void append(Depayloader *depayloader, const uint8_t *bytes, size_t size) 
     }
     memcpy(depayloader->bytes + depayloader->size, bytes, size);
     depayloader->size = needed;
+    atomic_fetch_add_explicit(&gathered, size, memory_order_relaxed);
 }
 
 // The unit that has begun, which ends with these bytes.
@@ -76,7 +82,8 @@ static Depayloaded take_vp8(Depayloader *depayloader, const uint8_t *payload, si
     bool begins = size > header && (payload[0] & 0x17) == 0x10;
     bool has_begun = depayloader->bytes != NULL;
     bool goes_on = has_begun && !begins && !is_after_gap && size > header &&
-                   depayloader->size + size <= DEPAYLOADER_MAXIMUM_UNIT;
+                   depayloader->size + size <= DEPAYLOADER_MAXIMUM_UNIT &&
+                   atomic_load_explicit(&gathered, memory_order_relaxed) + size <= DEPAYLOADER_MAXIMUM_TOGETHER;
     if (has_begun && !goes_on) {
         result.is_torn = true;
         depayloader_clear(depayloader);

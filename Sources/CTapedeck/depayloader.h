@@ -13,8 +13,8 @@
 
 #include "CTapedeckReceive.h"
 
-/// Bytes of a unit; who sends more does not send a picture.
-enum { DEPAYLOADER_MAXIMUM_UNIT = 32 << 20 };
+/// Bytes of a unit; who sends more does not send a picture. And bytes of all units of the process that have begun.
+enum { DEPAYLOADER_MAXIMUM_UNIT = 32 << 20, DEPAYLOADER_MAXIMUM_TOGETHER = 96 << 20 };
 
 /// All zero at first but for its kind. One thread at a time.
 typedef struct {

@@ -17,17 +17,14 @@ enum {
     MAXIMUM_STEPS = 32,
     // As many as rtpssrcdemux makes streams of; the rest takes the long way.
     MAXIMUM_PLACES = 320,
-    MAXIMUM_PAYLOAD_TYPES = 4,
 };
 
 // rtprtxreceive forgets requests by the times of the packets that it sees, one second after they were made.
 static const int64_t LONG_WAY_NANOSECONDS = 100000000;
 
-// A source, and those of its payload types that somebody takes.
+// A source of which somebody takes something.
 typedef struct {
     GstElement *buffer;
-    uint8_t payload_types[MAXIMUM_PAYLOAD_TYPES];
-    unsigned payload_type_count;
     int64_t last_long;
 } Place;
 
@@ -55,19 +52,12 @@ static void free_entrance(gpointer user) {
     g_free(entrance);
 }
 
-static bool has_payload_type(const Place *place, uint8_t payload_type) {
-    for (unsigned index = 0; index < place->payload_type_count; index++) {
-        if (place->payload_types[index] == payload_type) return true;
-    }
-    return false;
-}
-
 // The reorder buffer that the packet may be given to, referenced; NULL if it has to take the long way.
 static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, uint8_t payload_type, int64_t now) {
     GstElement *buffer = NULL;
     g_mutex_lock(&entrance->lock);
     Place *place = g_hash_table_lookup(entrance->places, GUINT_TO_POINTER(ssrc));
-    if (place != NULL && has_payload_type(place, payload_type) && reorder_buffer_is_open(place->buffer)) {
+    if (place != NULL && reorder_buffer_has_exit(place->buffer, payload_type)) {
         if (now - place->last_long >= LONG_WAY_NANOSECONDS || !reorder_buffer_is_whole(place->buffer)) {
             place->last_long = now;
         } else {
@@ -167,7 +157,7 @@ static gboolean is_closed(gpointer ssrc, gpointer place, gpointer user) {
     return !reorder_buffer_is_open(((Place *)place)->buffer);
 }
 
-static bool enter(GstPad *session_pad, uint32_t ssrc, uint8_t payload_type, GstElement *buffer) {
+static bool enter(GstPad *session_pad, uint32_t ssrc, GstElement *buffer) {
     Entrance *entrance = g_object_get_data(G_OBJECT(session_pad), "tapedeck-entrance");
     if (entrance == NULL) {
         entrance = g_new0(Entrance, 1);
@@ -184,20 +174,16 @@ static bool enter(GstPad *session_pad, uint32_t ssrc, uint8_t payload_type, GstE
         place->buffer = gst_object_ref(buffer);
         g_hash_table_insert(entrance->places, GUINT_TO_POINTER(ssrc), place);
     }
-    bool fits = place != NULL && place->buffer == buffer && place->payload_type_count < MAXIMUM_PAYLOAD_TYPES;
-    if (fits) {
-        place->payload_types[place->payload_type_count] = payload_type;
-        place->payload_type_count += 1;
-    }
+    bool has_entered = place != NULL && place->buffer == buffer;
     g_mutex_unlock(&entrance->lock);
-    return fits;
+    return has_entered;
 }
 
 bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type) {
     GstPad *session_pad = NULL;
     GstElement *buffer = NULL;
-    bool is_shorter = find_way(pad, &session_pad, &buffer) && reorder_buffer_add_exit(buffer, payload_type, pad) &&
-                      enter(session_pad, ssrc, payload_type, buffer);
+    bool is_shorter = find_way(pad, &session_pad, &buffer) && enter(session_pad, ssrc, buffer) &&
+                      reorder_buffer_add_exit(buffer, payload_type, pad);
     gst_clear_object(&session_pad);
     gst_clear_object(&buffer);
     return is_shorter;

@@ -10,7 +10,8 @@
 
 #include "CTapedeckReorder.h"
 
-// Payload types of one source that have a way of their own; those of a call are one, or two after a change of the codec.
+// Payload types of one source that have a way of their own. Those of a call are one, and up to four after changes of the codec:
+// VP8, two of H.264, VP9.
 enum { MAXIMUM_EXITS = 4 };
 
 typedef struct {
@@ -37,6 +38,8 @@ typedef struct {
     // Nothing is missing; it runs.
     atomic_bool is_whole;
     atomic_bool is_open;
+    // A bit for each payload type that has an exit.
+    atomic_uint_fast64_t exit_types[2];
 
     // For the property `stats`, which webrtcbin reads on any thread.
     atomic_uint_fast64_t lost;
@@ -94,13 +97,13 @@ static void wait_for(TapedeckReorderBuffer *self, int64_t deadline) {
     // A wait that ends too early finds out and waits again.
     if (self->wait != NULL && self->wait_until <= deadline) return;
     cancel_wait(self);
-    if (deadline == INT64_MAX) return;
     self->wait_until = deadline;
     self->wait = gst_clock_new_single_shot_id(self->clock, (GstClockTime)deadline);
     gst_clock_id_wait_async(self->wait, on_time, gst_object_ref(self), gst_object_unref);
 }
 
 static void close_exits(TapedeckReorderBuffer *self) {
+    for (int half = 0; half < 2; half++) atomic_store(&self->exit_types[half], 0);
     for (unsigned index = 0; index < self->exit_count; index++) gst_object_unref(self->exits[index].pad);
     self->exit_count = 0;
 }
@@ -329,6 +332,12 @@ bool reorder_buffer_is_whole(GstElement *element) {
     return atomic_load_explicit(&buffer_of(element)->is_whole, memory_order_relaxed);
 }
 
+bool reorder_buffer_has_exit(GstElement *element, uint8_t payload_type) {
+    uint_fast64_t types =
+        atomic_load_explicit(&buffer_of(element)->exit_types[payload_type / 64], memory_order_relaxed);
+    return (types >> payload_type % 64 & 1) != 0;
+}
+
 bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *pad) {
     TapedeckReorderBuffer *self = buffer_of(element);
     GST_PAD_STREAM_LOCK(self->sink);
@@ -336,6 +345,7 @@ bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *
     if (fits) {
         self->exits[self->exit_count] = (Exit){.payload_type = payload_type, .pad = gst_object_ref(pad)};
         self->exit_count += 1;
+        atomic_fetch_or(&self->exit_types[payload_type / 64], (uint_fast64_t)1 << payload_type % 64);
     }
     GST_PAD_STREAM_UNLOCK(self->sink);
     return fits;

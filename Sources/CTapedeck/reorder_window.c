@@ -8,8 +8,8 @@ enum {
     LARGEST_CAPACITY = 4096,
     // Packets that are this far behind may be late; further behind, the sender counts anew.
     MAXIMUM_LATENESS = 4096,
-    // More missing packets at once than this are no loss of packets but of the path: none is asked for.
-    MAXIMUM_ASKED_AT_ONCE = 512,
+    // More missing packets than this are no loss of packets but of the path: what is missing on top is not asked for.
+    MAXIMUM_ASKED = 512,
     // As libwebrtc: a sender that does not answer is asked no more.
     MAXIMUM_REQUESTS = 10,
 };
@@ -28,6 +28,8 @@ typedef struct {
     int64_t request_at;
     int64_t requested_at;
     uint32_t requests;
+    // It is missing, and one of those that are asked for.
+    bool is_asked;
 } Place;
 
 struct CTapedeckReorderWindow {
@@ -40,8 +42,13 @@ struct CTapedeckReorderWindow {
     uint32_t capacity;
     uint32_t first;
     uint32_t span;
+    // Missing packets that are asked for.
+    uint32_t asked;
     // No request is due before it.
     int64_t request_at;
+    // Where the search for requests that are due goes on, and the earliest of those that are not, as far as it came.
+    uint32_t searched;
+    int64_t earliest;
     // A packet far off, and the sequence number that would confirm it.
     GstBuffer *aside;
     uint16_t aside_sequence;
@@ -72,6 +79,7 @@ static void release_places(CTapedeckReorderWindow *window) {
     window->capacity = 0;
     window->first = 0;
     window->span = 0;
+    window->asked = 0;
     window->request_at = INT64_MAX;
 }
 
@@ -106,8 +114,15 @@ static int64_t retry_interval(const CTapedeckReorderWindow *window) {
     return CLAMP(round_trip + round_trip / 2, SHORTEST_RETRY, LONGEST_RETRY);
 }
 
+// It has come, or nobody waits for it any more.
+static void ask_no_more(CTapedeckReorderWindow *window, Place *place) {
+    if (place->is_asked) window->asked -= 1;
+    place->is_asked = false;
+}
+
 // The place was missing, and its packet has come.
-static void note_arrival(CTapedeckReorderWindow *window, const Place *place, int64_t now) {
+static void note_arrival(CTapedeckReorderWindow *window, Place *place, int64_t now) {
+    ask_no_more(window, place);
     if (place->requests == 0) return;
     window->counters.repaired += 1;
     // Which of several requests is answered is not to be seen.
@@ -121,11 +136,16 @@ static void note_arrival(CTapedeckReorderWindow *window, const Place *place, int
 static void open_places(CTapedeckReorderWindow *window, uint32_t offset, int64_t now) {
     uint32_t missing = offset - window->span;
     grow(window, offset + 1);
-    bool asks = missing <= MAXIMUM_ASKED_AT_ONCE;
-    for (uint32_t at = window->span; at <= offset; at++) {
-        *place_at(window, at) = (Place){.missing_since = now, .request_at = asks ? now + REORDERING : INT64_MAX};
+    bool asks = window->asked + missing <= MAXIMUM_ASKED;
+    for (uint32_t at = window->span; at < offset; at++) {
+        *place_at(window, at) = (Place){
+            .missing_since = now, .request_at = asks ? now + REORDERING : INT64_MAX, .is_asked = asks};
     }
-    if (asks && missing > 0) window->request_at = MIN(window->request_at, now + REORDERING);
+    *place_at(window, offset) = (Place){.missing_since = now, .request_at = INT64_MAX};
+    if (asks && missing > 0) {
+        window->asked += missing;
+        window->request_at = MIN(window->request_at, now + REORDERING);
+    }
     window->span = offset + 1;
 }
 
@@ -158,6 +178,7 @@ static void begin_anew(CTapedeckReorderWindow *window, int64_t now) {
 
 CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window, uint16_t sequence, GstBuffer *packet,
                                                  int64_t now) {
+    window->searched = 0;
     if (!window->has_begun) {
         window->has_begun = true;
         window->next = sequence;
@@ -175,7 +196,7 @@ CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window,
         is_far = false;
     }
     // A window that is full because one packet is missing for long, at a high rate.
-    if (is_far && offset > 0 && offset - (int32_t)window->span < MAXIMUM_ASKED_AT_ONCE && give_up_oldest(window)) {
+    if (is_far && offset > 0 && offset - (int32_t)window->span < MAXIMUM_ASKED && give_up_oldest(window)) {
         return CTAPEDECK_PACKET_NO_ROOM;
     }
     if (is_far) return put_aside(window, sequence, packet);
@@ -207,10 +228,12 @@ CTapedeckNext CTapedeck_reorder_window_take(CTapedeckReorderWindow *window, int6
         if (now - place->missing_since < window->latency) return next;
         next.kind = CTAPEDECK_NEXT_LOSS;
         window->counters.lost += 1;
+        ask_no_more(window, place);
     } else {
         next.kind = CTAPEDECK_NEXT_PACKET;
         next.packet = place->packet;
     }
+    window->searched = 0;
     window->next += 1;
     window->first = (window->first + 1) & (window->capacity - 1);
     window->span -= 1;
@@ -221,12 +244,12 @@ CTapedeckNext CTapedeck_reorder_window_take(CTapedeckReorderWindow *window, int6
 
 bool CTapedeck_reorder_window_request(CTapedeckReorderWindow *window, int64_t now, CTapedeckRequest *request) {
     if (now < window->request_at) return false;
-    int64_t earliest = INT64_MAX;
-    for (uint32_t offset = 0; offset < window->span; offset++) {
+    if (window->searched == 0) window->earliest = INT64_MAX;
+    for (uint32_t offset = window->searched; offset < window->span; offset++) {
         Place *place = place_at(window, offset);
         if (place->packet != NULL) continue;
         if (now < place->request_at) {
-            earliest = MIN(earliest, place->request_at);
+            window->earliest = MIN(window->earliest, place->request_at);
             continue;
         }
         *request = (CTapedeckRequest){
@@ -239,9 +262,12 @@ bool CTapedeck_reorder_window_request(CTapedeckReorderWindow *window, int64_t no
         int64_t again = now + retry_interval(window);
         bool is_last = place->requests >= MAXIMUM_REQUESTS || again - place->missing_since >= window->latency;
         place->request_at = is_last ? INT64_MAX : again;
+        window->earliest = MIN(window->earliest, place->request_at);
+        window->searched = offset + 1;
         return true;
     }
-    window->request_at = earliest;
+    window->searched = 0;
+    window->request_at = window->earliest;
     return false;
 }
 

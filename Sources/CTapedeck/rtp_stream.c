@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "rtcp.h"
+#include "rtp_header.h"
 #include "rtp_security.h"
 
 enum {
-    HEADER_SIZE = 12,
     // Of packets that are encrypted: what comes from a peer is no larger than what its network carries.
     MAXIMUM_PACKET = 9000,
     // RFC 3550 appendix A.1.
@@ -362,17 +362,6 @@ static void join_on(CTapedeckRTPStream *stream, uint16_t sequence, uint32_t time
     stream->time_offset = stream->last_time + (uint32_t)MAX(ticks, 1) - time;
 }
 
-// The size of the header with contributing sources and extension (RFC 3550 section 5.1); 0 if this is no RTP packet.
-static size_t header_size(const uint8_t *packet, size_t size) {
-    if (size < HEADER_SIZE || packet[0] >> 6 != 2) return 0;
-    size_t header = HEADER_SIZE + 4 * (size_t)(packet[0] & 0x0F);
-    if (packet[0] & 0x10) {
-        if (header + 4 > size) return 0;
-        header += 4 + 4 * (size_t)GST_READ_UINT16_BE(packet + header + 2);
-    }
-    return header <= size ? header : 0;
-}
-
 // Whether somebody listens again where nobody did.
 static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload, int64_t now) {
     if (!is_sent) {
@@ -386,7 +375,7 @@ static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload
         return false;
     }
     stream->counters.packets += 1;
-    stream->counters.bytes += HEADER_SIZE + payload;
+    stream->counters.bytes += RTP_FIXED_HEADER_SIZE + payload;
     stream->payload_bytes += (uint32_t)payload;
     if (!stream->is_refused) return false;
     // On this host every other packet tells of a closed port.
@@ -404,18 +393,18 @@ static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload
 static bool transmit(CTapedeckRTPStream *stream, const uint8_t *head, const uint8_t *payload, size_t size) {
     if (stream->security == NULL) {
         struct iovec parts[2] = {
-            {.iov_base = (void *)(uintptr_t)head, .iov_len = HEADER_SIZE},
+            {.iov_base = (void *)(uintptr_t)head, .iov_len = RTP_FIXED_HEADER_SIZE},
             {.iov_base = (void *)(uintptr_t)payload, .iov_len = size},
         };
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
         return sendmsg(stream->rtp, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
     }
     uint8_t packet[MAXIMUM_PACKET + RTP_SECURITY_GROWTH];
-    size_t length = HEADER_SIZE + size;
+    size_t length = RTP_FIXED_HEADER_SIZE + size;
     errno = EMSGSIZE;
     if (length > MAXIMUM_PACKET) return false;
-    memcpy(packet, head, HEADER_SIZE);
-    memcpy(packet + HEADER_SIZE, payload, size);
+    memcpy(packet, head, RTP_FIXED_HEADER_SIZE);
+    memcpy(packet + RTP_FIXED_HEADER_SIZE, payload, size);
     // A number that was sent before, which encryption must not take twice.
     errno = EALREADY;
     if (!rtp_security_protect(stream->security, packet, &length)) return false;
@@ -424,7 +413,7 @@ static bool transmit(CTapedeckRTPStream *stream, const uint8_t *head, const uint
 
 // Extensions mean something to their own session only, and contributing sources are unknown here: both are left out.
 static bool send_packet(CTapedeckRTPStream *stream, const uint8_t *packet, size_t size, int64_t now) {
-    size_t header = header_size(packet, size);
+    size_t header = rtp_header_size(packet, size);
     if (header == 0) return false;
     uint16_t sequence = GST_READ_UINT16_BE(packet + 2);
     uint32_t time = GST_READ_UINT32_BE(packet + 4);
@@ -433,7 +422,7 @@ static bool send_packet(CTapedeckRTPStream *stream, const uint8_t *packet, size_
     sequence = (uint16_t)(sequence + stream->sequence_offset);
     time += stream->time_offset;
 
-    uint8_t head[HEADER_SIZE];
+    uint8_t head[RTP_FIXED_HEADER_SIZE];
     head[0] = (uint8_t)(0x80 | (packet[0] & 0x20));
     head[1] = (uint8_t)((packet[1] & 0x80) | stream->source.payload_type);
     GST_WRITE_UINT16_BE(head + 2, sequence);

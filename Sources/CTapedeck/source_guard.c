@@ -8,6 +8,7 @@
 
 #include "CTapedeckSRTP.h"
 #include "CTapedeckSources.h"
+#include "rtp_header.h"
 
 enum {
     // What srtpdec takes for RTCP: 192 to 208 without the bit that RTP has its marker in (RFC 5761 section 4).
@@ -16,7 +17,8 @@ enum {
     // AES-128 and its salt (RFC 3711 section 8.2).
     KEY_SIZE = SRTP_AES_ICM_128_KEY_LEN_WSALT,
     SHORT_TAG_SIZE = 4,
-    FIXED_HEADER_SIZE = 12,
+    // Of a source: four codecs and what repairs them. rtpbin has a row of elements for each that comes, whatever was agreed on.
+    MAXIMUM_PAYLOAD_TYPES = 8,
     MAXIMUM_STEPS = 16,
 };
 
@@ -31,6 +33,12 @@ typedef enum {
     WAY_AROUND,
 } Way;
 
+// A source that was let in, and the payload types that came of it.
+typedef struct {
+    uint8_t payload_types[MAXIMUM_PAYLOAD_TYPES];
+    unsigned payload_type_count;
+} Known;
+
 struct CTapedeckSourceGuard {
     gatomicrefcount references;
     uint32_t maximum_sources;
@@ -41,6 +49,7 @@ struct CTapedeckSourceGuard {
     atomic_uint_fast64_t refused;
 
     // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
+    // By SSRC.
     GHashTable *known;
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
@@ -82,7 +91,7 @@ static bool is_known(CTapedeckSourceGuard *guard, uint32_t ssrc) {
 static bool has_room(CTapedeckSourceGuard *guard) { return g_hash_table_size(guard->known) < guard->maximum_sources; }
 
 static void let_in(CTapedeckSourceGuard *guard, uint32_t ssrc) {
-    g_hash_table_add(guard->known, GUINT_TO_POINTER(ssrc));
+    g_hash_table_insert(guard->known, GUINT_TO_POINTER(ssrc), g_new0(Known, 1));
     atomic_store_explicit(&guard->sources_known, g_hash_table_size(guard->known), memory_order_relaxed);
 }
 
@@ -100,21 +109,43 @@ static void note_refused(CTapedeckSourceGuard *guard) {
     }
 }
 
-// What the packet is, and the source that srtpdec would keep a stream for. False if there is none: it reads on behind a
-// header that it does not know then, where all is still encrypted, and would keep what it takes for a source there.
-static bool read_source(GstBuffer *packet, bool *is_control, uint32_t *ssrc) {
+// Whether another packet of an authentic source may have the payload type.
+static bool may_carry(CTapedeckSourceGuard *guard, uint32_t ssrc, uint8_t payload_type) {
+    Known *known = g_hash_table_lookup(guard->known, GUINT_TO_POINTER(ssrc));
+    for (unsigned index = 0; index < known->payload_type_count; index++) {
+        if (known->payload_types[index] == payload_type) return true;
+    }
+    if (known->payload_type_count == MAXIMUM_PAYLOAD_TYPES) {
+        note_refused(guard);
+        return false;
+    }
+    known->payload_types[known->payload_type_count] = payload_type;
+    known->payload_type_count += 1;
+    return true;
+}
+
+// What a packet is.
+typedef struct {
+    bool is_control;
+    // The source that srtpdec would keep a stream for.
+    uint32_t ssrc;
+    // Of media.
+    uint8_t payload_type;
+} Header;
+
+// False if there is no source: srtpdec reads on behind a header that it does not know then, where all is still encrypted, and
+// would keep what it takes for a source there.
+static bool read_header(GstBuffer *packet, Header *read) {
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
     if (gst_rtp_buffer_map(packet, GST_MAP_READ | GST_RTP_BUFFER_MAP_FLAG_SKIP_PADDING, &rtp)) {
         uint8_t type = gst_rtp_buffer_get_payload_type(&rtp);
-        *ssrc = gst_rtp_buffer_get_ssrc(&rtp);
+        *read = (Header){.ssrc = gst_rtp_buffer_get_ssrc(&rtp), .payload_type = type};
         gst_rtp_buffer_unmap(&rtp);
-        *is_control = false;
         if (type < FIRST_CONTROL_TYPE || type > LAST_CONTROL_TYPE) return true;
     }
     uint8_t header[8];
     if (gst_buffer_extract(packet, 0, header, sizeof header) != sizeof header) return false;
-    *is_control = true;
-    *ssrc = GST_READ_UINT32_BE(header + 4);
+    *read = (Header){.is_control = true, .ssrc = GST_READ_UINT32_BE(header + 4)};
     switch (header[1]) {
         case GST_RTCP_TYPE_SR:
         case GST_RTCP_TYPE_RR:
@@ -171,12 +202,18 @@ static bool has_key(CTapedeckSourceGuard *guard, GstElement *srtpdec, uint32_t s
     return true;
 }
 
+// The bytes of a packet, the caller's to free.
+static uint8_t *copy_of(GstBuffer *packet, gsize *size) {
+    gpointer copy = NULL;
+    gst_buffer_extract_dup(packet, 0, gst_buffer_get_size(packet), &copy, size);
+    return copy;
+}
+
 // Whether srtpdec would take a packet of RTCP. It cannot forget a source again: 1.22 gives libsrtp the number in the wrong byte
 // order when a key is to be removed.
 static bool is_authentic_control(CTapedeckSourceGuard *guard, GstBuffer *packet, uint32_t ssrc) {
-    gpointer copy = NULL;
     gsize size = 0;
-    gst_buffer_extract_dup(packet, 0, gst_buffer_get_size(packet), &copy, &size);
+    uint8_t *copy = copy_of(packet, &size);
     int length = (int)size;
     srtp_err_status_t status = srtp_unprotect_rtcp(guard->verifier, copy, &length);
     g_free(copy);
@@ -187,9 +224,8 @@ static bool is_authentic_control(CTapedeckSourceGuard *guard, GstBuffer *packet,
 
 // The same for media; where the sequence numbers of the source stand is noted.
 static bool is_authentic_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
-    gpointer copy = NULL;
     gsize size = 0;
-    gst_buffer_extract_dup(packet, 0, gst_buffer_get_size(packet), &copy, &size);
+    uint8_t *copy = copy_of(packet, &size);
     bool result = CTapedeck_srtp_receiver_open(guard->receiver, copy, size) > 0;
     g_free(copy);
     return result;
@@ -200,8 +236,8 @@ static bool is_authentic_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
 static gssize drop_contributors(uint8_t *packet, gsize size) {
     gsize length = size > 0 ? (packet[0] & 0x0F) * 4u : 0;
     if (length == 0) return 0;
-    if (size < FIXED_HEADER_SIZE + length) return -1;
-    memmove(packet + length, packet, FIXED_HEADER_SIZE);
+    if (size < RTP_FIXED_HEADER_SIZE + length) return -1;
+    memmove(packet + length, packet, RTP_FIXED_HEADER_SIZE);
     packet[length] &= 0xF0;
     return (gssize)length;
 }
@@ -265,20 +301,21 @@ static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
 }
 
 // Media of a source that is known, or is new and has room.
-static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstPadProbeInfo *info, uint32_t ssrc,
+static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstPadProbeInfo *info, Header header,
                                     bool is_new) {
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    if (!may_go_around(guard, srtpdec)) {
+    bool goes_around = may_go_around(guard, srtpdec);
+    if (goes_around) {
+        packet = gst_buffer_make_writable(packet);
+        GST_PAD_PROBE_INFO_DATA(info) = packet;
+        if (!open_media(guard, packet)) return GST_PAD_PROBE_DROP;
+    } else if (is_new || guard->way != WAY_THROUGH) {
         // A source that goes around later has to have been followed from its first packet on.
-        bool is_followed = is_new || guard->way != WAY_THROUGH;
-        if (is_followed && !is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
-        if (is_new) let_in(guard, ssrc);
-        return GST_PAD_PROBE_OK;
+        if (!is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
     }
-    packet = gst_buffer_make_writable(packet);
-    GST_PAD_PROBE_INFO_DATA(info) = packet;
-    if (!open_media(guard, packet)) return GST_PAD_PROBE_DROP;
-    if (is_new) let_in(guard, ssrc);
+    if (is_new) let_in(guard, header.ssrc);
+    if (!may_carry(guard, header.ssrc, header.payload_type)) return GST_PAD_PROBE_DROP;
+    if (!goes_around) return GST_PAD_PROBE_OK;
     atomic_fetch_add_explicit(&guard->decrypted, 1, memory_order_relaxed);
     GST_PAD_PROBE_INFO_FLOW_RETURN(info) = gst_pad_chain(guard->session_sink, packet);
     return GST_PAD_PROBE_HANDLED;
@@ -288,22 +325,22 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
 static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     CTapedeckSourceGuard *guard = user;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    bool is_control;
-    uint32_t ssrc;
-    if (!read_source(packet, &is_control, &ssrc)) return GST_PAD_PROBE_DROP;
-    bool is_new = !is_known(guard, ssrc);
+    Header header;
+    if (!read_header(packet, &header)) return GST_PAD_PROBE_DROP;
+    bool is_new = !is_known(guard, header.ssrc);
     if (is_new && !has_room(guard)) {
         note_refused(guard);
         return GST_PAD_PROBE_DROP;
     }
     // The element of a pad that is given a packet lives.
     GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
-    if (!has_key(guard, srtpdec, ssrc)) return GST_PAD_PROBE_DROP;
-    if (guard->knows_key && !is_control) return take_media(guard, srtpdec, info, ssrc, is_new);
+    if (!has_key(guard, srtpdec, header.ssrc)) return GST_PAD_PROBE_DROP;
+    if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, is_new);
     // With a key of another kind it is still bounded.
-    if (is_new && guard->knows_key && !is_authentic_control(guard, packet, ssrc)) return GST_PAD_PROBE_DROP;
-    if (is_new) let_in(guard, ssrc);
-    return GST_PAD_PROBE_OK;
+    if (is_new && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
+    if (is_new) let_in(guard, header.ssrc);
+    bool is_carried = header.is_control || may_carry(guard, header.ssrc, header.payload_type);
+    return is_carried ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }
 
 // Streaming thread, behind srtpdec.
@@ -429,7 +466,7 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
     guard->callback = callback;
     guard->user = user;
     guard->release = release;
-    guard->known = g_hash_table_new(NULL, NULL);
+    guard->known = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     // RTCP comes by the pad of RTP: they share a transport.
     watch(guard, srtpdec, "rtp_sink", on_protected);
     watch(guard, srtpdec, "rtcp_sink", on_protected);

@@ -9,8 +9,9 @@
 #include <openssl/params.h>
 #include <string.h>
 
+#include "rtp_header.h"
+
 enum {
-    FIXED_HEADER_SIZE = 12,
     CIPHER_KEY_SIZE = 16,
     SALT_SIZE = CTAPEDECK_SRTP_KEY_SIZE - CIPHER_KEY_SIZE,
     BLOCK_SIZE = 16,
@@ -112,17 +113,6 @@ static uint32_t read_32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-// Where the encrypted part begins; 0 if it is no RTP packet with `size` bytes before its tag (RFC 3550 section 5.1).
-static size_t header_size(const uint8_t *packet, size_t size) {
-    if (size < FIXED_HEADER_SIZE || packet[0] >> 6 != 2) return 0;
-    size_t header = FIXED_HEADER_SIZE + 4 * (size_t)(packet[0] & 0x0F);
-    if ((packet[0] & 0x10) != 0) {
-        if (header + 4 > size) return 0;
-        header += 4 + 4 * ((size_t)packet[header + 2] << 8 | packet[header + 3]);
-    }
-    return header <= size ? header : 0;
-}
-
 // The index nearest to that of the newest packet (RFC 3711 section 3.3.1 and appendix A).
 static uint64_t index_of(const Source *source, uint16_t sequence) {
     if (source == NULL) return sequence;
@@ -189,7 +179,7 @@ static void make_counter(const uint8_t *salt, uint32_t ssrc, uint64_t index, uin
 size_t CTapedeck_srtp_receiver_open(CTapedeckSRTPReceiver *receiver, uint8_t *packet, size_t size) {
     if (size <= receiver->tag_size || size > INT32_MAX) return 0;
     size -= receiver->tag_size;
-    size_t header = header_size(packet, size);
+    size_t header = rtp_header_size(packet, size);
     if (header == 0) return 0;
     uint32_t ssrc = read_32(packet + 8);
     Source *source = source_of(receiver, ssrc);

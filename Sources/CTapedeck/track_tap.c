@@ -75,6 +75,8 @@ struct CTapedeckTap {
     bool has_unit;
     // The beginning of a unit whose rest is to come.
     GstBuffer *held;
+    // Bytes that the depayloader was given since it gave out a unit.
+    size_t undone;
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
     Depayloader depayloader;
     int64_t unit_arrival;
@@ -185,12 +187,20 @@ static void note_arrival(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
 }
 
+// NULL if the packet is thrown away: the depayloader keeps the packets of a unit for as long as it does not end.
 static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     note_arrival(tap, buffer, now);
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
     gst_rtp_buffer_unmap(&rtp);
+    // Behind a gap it begins anew.
+    if (noted.is_first && tap->undone > MAXIMUM_HELD) tap->undone = 0;
+    tap->undone += gst_buffer_get_size(buffer);
+    if (tap->undone > MAXIMUM_HELD) {
+        gst_buffer_unref(buffer);
+        return NULL;
+    }
     if (!noted.is_first) return buffer;
     buffer = gst_buffer_make_writable(buffer);
     gst_buffer_add_reference_timestamp_meta(buffer, tap->tag, (GstClockTime)(tap->unwrapped + RTP_TIME_BIAS),
@@ -283,7 +293,8 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     } else {
         info->data = tag_packet(tap, GST_PAD_PROBE_INFO_BUFFER(info), CTapedeck_monotonic_nanoseconds());
     }
-    return GST_PAD_PROBE_OK;
+    // Nothing is left of what was thrown away, which is as if it had been handled.
+    return info->data != NULL ? GST_PAD_PROBE_OK : GST_PAD_PROBE_HANDLED;
 }
 
 void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad) {
@@ -351,6 +362,7 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     CTapedeckTap *tap = user;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
+    tap->undone = 0;
     GstCaps *caps = gst_sample_get_caps(sample);
     if (!tap->knows_format && caps != NULL) {
         const GstStructure *format = gst_caps_get_structure(caps, 0);

@@ -181,7 +181,7 @@ MOST_MILLISECONDS = 100
 # Floods.
 
 # Each packet is of another source, or names others.
-BY_SOURCE = ("sources", "contributors", "descriptions")
+BY_SOURCE = ("sources", "payload_types", "contributors", "descriptions")
 FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
 
 
@@ -259,7 +259,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
         assert dropped[sid][0] > 0, dropped
     if kind in BY_SOURCE:
         assert memory < MOST_MEMORY
-    if kind == "sources":
+    if kind in ("sources", "payload_types"):
         assert refused[other] == 0 < refused[sid], refused
         # One for each connection that lived long enough.
         assert 1 <= len(warnings) <= flooded["connections"], warnings

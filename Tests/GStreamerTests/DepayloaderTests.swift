@@ -141,6 +141,56 @@ extension AllGStreamer {
             #expect(units.allSatisfy { $0.unit.lostPackets == 0 })
         }
 
+        /// Many sources whose pictures do not end take only so much memory together; whose does not fit is lost.
+        @Test
+        func picturesThatHaveBegunAreBoundedTogether() throws {
+            let feeds = try (0..<4).map { _ in try VP8Feed() }
+            defer { for feed in feeds { feed.stop() } }
+            let part = [UInt8](repeating: 6, count: 60_000)
+            for feed in feeds {
+                // 30 MB.
+                for number in UInt16(0)..<500 {
+                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
+                }
+            }
+            for feed in feeds { feed.push(500, 0, [0x00] + part, isMarked: true) }
+            #expect(feeds.map { $0.pair.ours.drain().count } == [1, 1, 1, 0])
+            // Now there is room for it.
+            feeds[3].push(501, 3000, [0x10] + part, isMarked: true)
+            #expect(feeds[3].pair.ours.drain().map(\.unit.lostPackets) == [1])
+        }
+
+        /// GStreamer's depayloader of H.264 keeps what it has of a picture, however much that is.
+        @Test
+        func aPictureThatDoesNotEndIsKeptFromADepayloader() throws {
+            let feed = try HandFeed(
+                launch: "identity name=in ! rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au "
+                    + "! appsink name=units async=false sync=false",
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { feed.stop() }
+            let queue = UnitQueue()
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            let passed = Log<Void>()
+            try feed.pipeline.element(named: "depay").staticPad("sink").observe { _ in
+                passed.append(())
+                return true
+            }
+            let part = [UInt8](repeating: 8, count: 60_000)
+            for number in UInt16(0)..<600 {
+                // Fragments of one slice (RFC 6184 section 5.8).
+                let payload = [0x7C, number == 0 ? 0x85 : 0x05] + part
+                feed.push(PacketFeed.packet(number, 0, payload: payload, isH264: true))
+            }
+            #expect(passed.count == (32 << 20) / (PacketFeed.headerBytes + 2 + part.count))
+            feed.push(PacketFeed.packet(600, 3000, payload: [0x65] + [UInt8](repeating: 9, count: 40), isH264: true, isMarked: true))
+            #expect(queue.drain().last?.unit.rtpTime == 3000)
+            #expect(tap.counters.packets == 601 && tap.counters.lostPackets == 0)
+        }
+
         /// A keyframe has ten bytes of headers, an inter frame three (RFC 6386 section 9.1).
         @Test
         func aPictureWithoutItsHeadersIsALoss() throws {

@@ -72,6 +72,37 @@ extension AllGStreamer {
             #expect(window.deadline() == .max)
         }
 
+        /// A sender that leaves out most of its packets does not make us ask for all of them.
+        @Test
+        func onlySoManyAreAskedForTogether() {
+            let window = Window()
+            for sequence in stride(from: UInt16(0), through: 4000, by: 500) { window.put(sequence) }
+            #expect(window.requests(at: 10 * Self.millisecond) == Array(1...499))
+            #expect(window.requests(at: 11 * Self.millisecond).isEmpty)
+            // What came makes room for others.
+            for sequence in UInt16(1)...499 { window.put(sequence, at: 11 * Self.millisecond) }
+            window.put(4400, at: 12 * Self.millisecond)
+            #expect(window.requests(at: 22 * Self.millisecond) == Array(4001...4399))
+            // So does what was given up.
+            window.take(at: Self.latency + 22 * Self.millisecond)
+            #expect(window.taken.last == 4400)
+            window.put(4800, at: 600 * Self.millisecond)
+            #expect(window.requests(at: 610 * Self.millisecond) == Array(4401...4799))
+        }
+
+        /// The next round of requests comes no sooner because another packet is missing meanwhile.
+        @Test
+        func eachMissingPacketIsAskedForAtItsOwnTimes() {
+            let window = Window()
+            for sequence in UInt16(0)..<10 where sequence != 3 { window.put(sequence) }
+            #expect(window.requests(at: 10 * Self.millisecond) == [3])
+            window.put(12, at: 50 * Self.millisecond)
+            #expect(window.requests(at: 60 * Self.millisecond) == [10, 11])
+            #expect(window.requests(at: 109 * Self.millisecond).isEmpty)
+            #expect(window.requests(at: 110 * Self.millisecond) == [3])
+            #expect(window.requests(at: 160 * Self.millisecond) == [10, 11])
+        }
+
         @Test(arguments: [UInt16(0), 65_533])
         func everyOrderOfFivePacketsIsMended(first: UInt16) {
             var orders: [[UInt16]] = [[]]

@@ -137,6 +137,24 @@ extension AllGStreamer {
             #expect(receiver.sources.sources == 4 && receiver.streams == 0)
         }
 
+        /// rtpbin keeps elements for each payload type of a source.
+        @Test(arguments: [false, true])
+        func aSourceHasSoManyPayloadTypesAndNoMore(hasSession: Bool) throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
+            defer { receiver.feed.stop() }
+            let packets = (0..<13).map { step -> [UInt8] in
+                var packet = Self.packet(of: 1, sequence: UInt8(step))
+                packet[1] = step == 12 ? 103 : UInt8(96 + step)
+                return packet
+            }
+            // Others' packets take no place.
+            receiver.push(try Self.protected(packets.reversed(), key: Self.otherKey))
+            receiver.push(try Self.protected(packets))
+            #expect(receiver.media.all.map(\.bytes) == Array(packets.prefix(8) + packets.suffix(1)))
+            #expect(receiver.sources.sources == 1)
+            #expect(receiver.sources.refusedPackets == 4 && receiver.refusals.count == 1)
+        }
+
         @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true)
             defer { receiver.feed.stop() }

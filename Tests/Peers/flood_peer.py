@@ -77,6 +77,14 @@ def sources(kind, source, sequence, ticks):
         yield rtp(kind, random.getrandbits(16), random.getrandbits(32), random.getrandbits(32), LARGE)
 
 
+def payload_types(kind, source, sequence, ticks):
+    """Each packet is of another payload type, of any of some sources."""
+    types = [*range(64), *range(96, 128)]
+    for number in itertools.count():
+        turn, index = divmod(number, 64)
+        yield rtp(types[turn % len(types)], turn, ticks + turn * TICKS, source + 1 + index, SMALL)
+
+
 def tracks(kind, source, sequence, ticks):
     """Each packet is of another of the sources that were announced, all of which are sound."""
     for number in itertools.count():
@@ -116,7 +124,7 @@ def requests(kind, source, sequence, ticks):
 
 
 KINDS = {each.__name__: each for each in (
-    clocks, sequences, units, sources, tracks, contributors, descriptions, reports, requests)}
+    clocks, sequences, units, sources, payload_types, tracks, contributors, descriptions, reports, requests)}
 
 
 class FloodingConnection(aiortc_peer.Connection):

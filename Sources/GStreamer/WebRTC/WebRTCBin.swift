@@ -381,8 +381,9 @@ public final class WebRTCBin: Sendable {
         element.connect("pad-added", handlePad) { (pad: Pad) in
             let format = pad.rtpFormat
             // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
-            // nothing if the peer names no sources. Audio is concealed, not repeated.
-            pad.setRetransmission(format?.media == "video")
+            // nothing if the peer names no sources. Audio is concealed, not repeated. Payload types that nobody knows share
+            // the buffer of those of their source that are known.
+            if let format { pad.setRetransmission(format.media == "video") }
             let stream = ReceivedStream(format: format, pad: pad, hold: PadHold(pad))
             onEvent(.streamAppeared(stream))
         }

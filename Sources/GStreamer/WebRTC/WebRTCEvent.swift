@@ -16,7 +16,8 @@ public enum WebRTCEvent: Sendable {
     case pairSelected(SelectedPair)
     /// A remote stream appeared. What it sends is held until the owner attaches a branch with `receive`.
     case streamAppeared(ReceivedStream)
-    /// The peer sends from more sources than a connection may have; what comes of the others is dropped. Once.
+    /// The peer sends from more sources than a connection may have, or of more payload types than a source may; what comes of
+    /// the others is dropped. Once.
     case sourcesExhausted
     /// A look at what came held up other connections of this process, which are read by the same thread: this one is not
     /// read with others for half a minute now, and whenever it happens again. Told once.

@@ -159,7 +159,8 @@ struct RecorderTracks: Sendable {
         let id = self.nextID
         self.nextID += 1
         let other = self.open.values.first {
-            $0.received.connection == track.connection && $0.received.ssrc == track.ssrc && $0.received.mid == track.mid
+            // A payload type that no description names has no m-line, but the numbers of its source.
+            $0.received.connection == track.connection && $0.received.ssrc == track.ssrc
         }
         let tap = TrackTap(id: id, ssrc: track.ssrc, queue: queue, besides: other?.tap)
         if self.isEnding { tap.close() }
