@@ -217,7 +217,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     participants = {found["id"]: found for found in status["status"]["participants"]}
     refused = {name: found["refusedPackets"] for name, found in participants.items()}
     dropped = {name: [found["droppedReports"], found["droppedUnits"]] for name, found in participants.items()}
-    warnings = daemon.log("too many sources")
+    warnings = daemon.log("too many sources or payload types")
     assert status["worker"]["processID"] == worker and status["restarts"] == 0
     assert status["status"]["recording"]["id"] == recording
     flooder.end()

@@ -164,8 +164,10 @@ extension AllGStreamer {
         @Test
         func aPictureThatDoesNotEndIsKeptFromADepayloader() throws {
             let feed = try HandFeed(
-                launch: "identity name=in ! rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au "
-                    + "! appsink name=units async=false sync=false",
+                launch: """
+                    identity name=in ! rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au \
+                    ! appsink name=units async=false sync=false
+                    """,
                 into: "in",
                 caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
             )
@@ -186,7 +188,8 @@ extension AllGStreamer {
                 feed.push(PacketFeed.packet(number, 0, payload: payload, isH264: true))
             }
             #expect(passed.count == (32 << 20) / (PacketFeed.headerBytes + 2 + part.count))
-            feed.push(PacketFeed.packet(600, 3000, payload: [0x65] + [UInt8](repeating: 9, count: 40), isH264: true, isMarked: true))
+            let slice = [0x65] + [UInt8](repeating: 9, count: 40)
+            feed.push(PacketFeed.packet(600, 3000, payload: slice, isH264: true, isMarked: true))
             #expect(queue.drain().last?.unit.rtpTime == 3000)
             #expect(tap.counters.packets == 601 && tap.counters.lostPackets == 0)
         }

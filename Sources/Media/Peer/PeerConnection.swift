@@ -396,7 +396,9 @@ public final class PeerConnection: Sendable {
             self.state.withLock { $0.waiting.append(stream) }
             self.context.control.enqueue { [weak self] in self?.attachWaitingStreams() }
         case .sourcesExhausted:
-            self.logger.warning("a participant sends from too many sources, or of too many payload types: what comes of new ones is dropped")
+            self.logger.warning(
+                "a participant sends from too many sources or payload types: what comes of new ones is dropped"
+            )
         case .heldUpOthers:
             self.logger.notice("what a participant sent held up others: it is read alone for a while")
         }

@@ -48,7 +48,7 @@ public enum DaemonMetric {
     )
     static let refusedPackets = counter(
         "room_refused_packets_total",
-        help: "Packets that were dropped because their participant sends from too many sources, or of too many payload types.",
+        help: "Packets that were dropped because their participant sends from too many sources or payload types.",
         [.room]
     )
     static let droppedReports = counter(

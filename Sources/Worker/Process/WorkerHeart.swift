@@ -17,7 +17,9 @@ final class WorkerHeart: Sendable {
 
     /// What has to answer.
     private struct Part {
-        /// Runs what it is given once it is its turn. Any thread; must not block.
+        /// Runs what it is given once it is its turn.
+        ///
+        /// Any thread; must not block.
         var ask: @Sendable (@escaping @Sendable () -> Void) -> Void
         var isLeft: @Sendable () -> Bool
         /// Beats since it was asked; 0 once it has answered.
