@@ -14,7 +14,7 @@ import media
 import network
 import pytest
 from figures import assert_count, assert_plays, assert_whole, losses, video_packets
-from harness import (LIMIT, PEERS, interrupted, json_objects, python, recording_folder, room_url, wait_for_media,
+from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, recording_folder, room_url, wait_for_media,
                      wait_for_more)
 
 USER, PASSWORD = "carrot", "p@ss:w/örd%"
@@ -113,6 +113,19 @@ def paths(recorder):
 def remote(path):
     """The peer's address and port in such a line."""
     return re.search(r"path\.remote=\"?\w+ (\S+)/udp", path)[1]
+
+
+def test_ports_are_of_the_range(stage):
+    """`--port-range`, for whoever has to open ports."""
+    server = stage.serve()
+    stage.tapedeck("camera", room_url(server, ROOM), "--codec", "vp8", "--video", "test", "--size", "320x180")
+    first = free_port()
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
+                              stage.folder / "call.mkv", "--port-range", f"{first}-{first + 9}")
+    wait_for_media(recorder, stage.folder / "storage")
+    interrupted(recorder)
+    local = [int(re.search(r"path\.local=\"?host \S+:(\d+)/", path)[1]) for path in paths(recorder)]
+    assert local and all(first <= port <= first + 9 for port in local), recorder.story()
 
 
 def assert_relayed(recorder, server, address="10.77.1.1"):

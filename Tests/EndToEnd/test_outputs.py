@@ -3,6 +3,7 @@
 
 import base64
 import json
+import re
 import signal
 import socket
 import struct
@@ -27,12 +28,14 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     camera = start_camera(stage, server, ROOM)
     ports = [rtp.free_ports() for _ in range(3)]
     files = [stage.folder / f"{name}.sdp" for name in ("ffmpeg", "gstreamer", "killed")]
-    flags = [part for port, file in zip(ports, files) for part in ("--rtp", f"127.0.0.1:{port},sdp={file}")]
+    flags = [part for port, file in zip(ports, files)
+             for part in ("--rtp", f"127.0.0.1:{port},sdp={file},pt=105,audio-pt=106")]
     exported = stage.folder / "call.mkv"
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
                               exported, "--json", *flags)
     for file in files:
-        rtp.wait_for_description(recorder, file)
+        text = rtp.wait_for_description(recorder, file)
+        assert "RTP/AVP 105" in text and "RTP/AVP 106" in text, text
     received = [stage.folder / f"{name}.mkv" for name in ("ffmpeg", "gstreamer", "killed")]
     killed = rtp.ffmpeg(stage, files[2], received[2], 60)
     gstreamer = rtp.gstreamer(stage, files[1], received[1])
@@ -67,7 +70,8 @@ def test_outputs_of_the_daemon(stage):
     room = {
         "url": room_url(server, ROOM), "record": "none",
         "outputs": [{"rtp": {"host": "::1", "video_port": port, "audio_port": port + 2, "sdp_file": str(description)}},
-                    {"rtp": {"host": "127.0.0.1", "video_port": closed, "sdp_file": str(foreign)}}],
+                    {"rtp": {"host": "127.0.0.1", "video_port": closed, "sdp_file": str(foreign), "video_payload_type": 100,
+                             "audio_payload_type": 101, "audio_port": closed + 2}}],
     }
     video, sound = rtp.Receiver(port, "::1"), rtp.Receiver(port + 2, "::1")
     daemon = Daemon(stage, {"standup": room})
@@ -106,10 +110,16 @@ def test_outputs_of_the_daemon(stage):
     assert [stream["kind"] for stream in session["streams"]] == ["video", "audio"]
     assert shown[0]["droppedPackets"] == 0
     assert shown[1]["sessions"][0]["streams"][0]["droppedPackets"] > 0
+    assert [stream["payloadType"] for stream in shown[1]["sessions"][0]["streams"]] == [100, 101]
+    assert f"m=video {closed} RTP/AVP 100" in shown[1]["sessions"][0]["sdp"]
     assert daemon.log("output.failed"), daemon.process.story()
     assert foreign.read_text() == "not ours"
     metrics = daemon.request("GET", "/metrics")[2].decode()
     assert 'tapedeck_room_outputs_failing{room="standup"} 1' in metrics
+    counts = {what: float(re.search(rf'^tapedeck_room_output_{what}_total{{room="standup"}} (\S+)$', metrics, re.MULTILINE)[1])
+              for what in ("packets", "bytes", "dropped_packets")}
+    assert counts["packets"] >= len(video.packets) and counts["bytes"] > 100 * counts["packets"], counts
+    assert counts["dropped_packets"] > 0, counts
     assert daemon.room("standup")["status"]["recordingState"] == "off"
 
     # Another configuration: the streams say goodbye, the call goes on.

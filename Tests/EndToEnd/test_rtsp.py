@@ -175,6 +175,27 @@ def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
             client.wait_for_keyframe(video)
 
 
+def test_only_so_many_clients_are_let_in(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True}, maximum_clients=1)
+    participant, = service.participants()
+    url = service.url("standup", participant)
+
+    def let_in():
+        client = rtp.RTSPClient(url)
+        with contextlib.suppress(rtp.Refused, OSError):
+            client.description()
+            return client
+        client.close()
+        return None
+
+    with contextlib.closing(service.daemon.wait_for("a place", let_in, LIMIT)) as first:
+        assert let_in() is None
+        assert "m=video" in first.description()
+    service.daemon.wait_for("its place", let_in, LIMIT).close()
+
+
 def test_who_stops_reading_is_closed_and_costs_the_others_nothing(stage):
     server = stage.serve()
     start_camera(stage, server, "--size", "640x360", "--bitrate", "4M")

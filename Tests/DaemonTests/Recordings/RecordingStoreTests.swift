@@ -61,6 +61,30 @@ import Timeline
         #expect(export.state == .queued && export.attempts == 1 && event.details["next"] != nil)
     }
 
+    @Test func asManyExportsRunAtATimeAsTheConfigurationSays() async throws {
+        // Each waits for the other, and exits with 5 if it is alone for too long.
+        let script = """
+            touch "$storage/began.$$"
+            for turn in $(seq 400); do
+                if [ "$(ls "$storage" | grep -c began)" -ge 2 ]; then exit 2; fi
+                sleep 0.05
+            done
+            exit 5
+            """
+        let store = try self.bench.store(exports: script, exportJobs: 2)
+        for _ in 0..<2 {
+            let folder = try self.bench.makeRecording()
+            try await self.bench.catalogue.refresh(folder)
+            try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")) != nil)
+        }
+        try await store.running {
+            for _ in 0..<2 {
+                let event = try #require(await self.bench.next(.exportFailed))
+                #expect(event.details["reason"] == "exit code 2")
+            }
+        }
+    }
+
     @Test func theLastProgressIsToldBeforeTheEnd() async throws {
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
