@@ -101,7 +101,8 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         } catch {
             let failure = CommandFailure(error)
             let isRetriable = (error as? ExportError)?.isRetriable ?? (error as? StorageError)?.isRetriable ?? false
-            try Output.json(ExportJobEvent.failed(message: failure.message, retriable: isRetriable))
+            let message = String(failure.message.prefix(10_000))
+            try Output.json(ExportJobEvent.failed(message: message, retriable: isRetriable))
             throw failure
         }
     }

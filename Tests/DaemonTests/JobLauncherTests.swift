@@ -22,6 +22,12 @@ import Testing
         #expect(await self.run("kill -9 $$", silenceLimit: .seconds(200))?.description == "ended by signal 9")
     }
 
+    /// A worker's lines may be as long.
+    @Test func aLongLineIsTaken() async {
+        let script = "head -c 1000000 /dev/zero | tr '\\0' x; echo"
+        #expect(await self.run(script, silenceLimit: .seconds(200)) == nil)
+    }
+
     /// As one does that reads from a disk that hangs.
     @Test func aJobThatSaysNothingIsEnded() async {
         let failure = await self.run("echo begun; exec sleep 600", silenceLimit: .milliseconds(300))

@@ -225,6 +225,8 @@ class RTSPClient:
         self.connection.sendall("\r\n".join([*lines, "", ""]).encode())
         while (start := self.stream.read(1)) == b"$":
             self.read_frame()
+        if not start:
+            raise ConnectionError("the server has closed")
         head = [start + self.stream.readline()]
         while (line := self.stream.readline().strip()):
             head.append(line)

@@ -250,7 +250,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
     sound, = (folder / "tracks").glob(f"*-{other}-audio.mka")
     assert len(media.gaps(sound, 0, AUDIO_PACKET)) <= lost.get(mine["audio"], 0) <= A_FEW
     # What the flood leaves on the disk is bounded, whatever the flood is.
-    most_files = MOST_TRACKS if kind == "tracks" else MOST_FILES
+    most_files = MOST_TRACKS if kind in ("tracks", "payload_types") else MOST_FILES
     assert recordings == 1 and len(files) <= most_files and journal <= MOST_JOURNAL * (1 + length / 60)
     # Who floods is to blame, and not the disk.
     assert not [line for line in daemon.log("recording.degraded") if "the disk" in line]

@@ -117,6 +117,25 @@ import Testing
         #expect(try WorkerLine.decode(WorkerEvent.self, from: line.dropLast()) == event)
     }
 
+    /// A call on a bad network has a warning for each time at which nothing came.
+    @Test func aJobWithManyWarningsEndsWithALine() throws {
+        let warnings = (0..<10_000).map { "tracks/001-\($0)-audio.mka: nothing came for \($0) ms" }
+        let result = ExportJobResult(
+            output: "/srv/call.mkv",
+            layout: "tracks",
+            mediaType: "video/x-matroska",
+            bytes: 1,
+            durationNanoseconds: 1,
+            isComplete: false,
+            warnings: warnings
+        )
+        #expect(result.warnings.count == 201)
+        #expect(result.warnings.last == "9800 more; the recording's certificate has all of them")
+        let line = try WorkerLine.encode(ExportJobEvent.finished(result))
+        #expect(line.count < WorkerLine.maximumLength / 10)
+        #expect(try WorkerLine.decode(ExportJobEvent.self, from: line.dropLast()) == .finished(result))
+    }
+
     @Test(arguments: ["", "{}", "[]", "nonsense", "{\"joined\":{}}", "{\"joined\":{\"room\":7}}", "{\"unknown\":{}}"])
     func garbageIsAnError(text: String) {
         #expect(throws: (any Error).self) { try WorkerLine.decode(WorkerEvent.self, from: Data(text.utf8)) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Rooms
 import Subprocess
 import Synchronization
 import SystemPackage
@@ -23,9 +24,6 @@ struct JobFailure: Sendable, Hashable, CustomStringConvertible {
 ///
 /// Whatever a damaged file makes of it, the daemon lives on.
 struct JobLauncher: Sendable {
-    /// Longest line that is taken from a job.
-    private static let maximumLine = 64 * 1024
-
     /// The program: this very one.
     var executable: FilePath
     /// What it inherits.
@@ -54,7 +52,7 @@ struct JobLauncher: Sendable {
                 output: .sequence,
                 error: .currentStandardError
             ) { execution in
-                let lines = execution.standardOutput.strings(bufferingPolicy: .maxLineLength(Self.maximumLine))
+                let lines = execution.standardOutput.strings(bufferingPolicy: .maxLineLength(WorkerLine.maximumLength))
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         try await watch.waitForSilence(of: self.silenceLimit)

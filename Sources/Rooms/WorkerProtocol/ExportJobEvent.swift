@@ -14,6 +14,9 @@ public enum ExportJobEvent: Sendable, Hashable, Codable {
 
 /// A file that an export job made.
 public struct ExportJobResult: Sendable, Hashable, Codable {
+    /// More warnings are only counted: there may be one for each time at which nothing came, and a line has a bound.
+    public static let maximumWarnings = 200
+
     /// Its path.
     public var output: String
     /// The layout's name.
@@ -26,7 +29,7 @@ public struct ExportJobResult: Sendable, Hashable, Codable {
     public var durationNanoseconds: Int64
     /// Whether everything that came is in it.
     public var isComplete: Bool
-    /// What is missing or doubtful, a sentence each.
+    /// What is missing or doubtful, a sentence each; after `maximumWarnings` how many more there are.
     public var warnings: [String]
 
     /// A result with each part given.
@@ -45,7 +48,9 @@ public struct ExportJobResult: Sendable, Hashable, Codable {
         self.bytes = bytes
         self.durationNanoseconds = durationNanoseconds
         self.isComplete = isComplete
-        self.warnings = warnings
+        self.warnings = Array(warnings.prefix(Self.maximumWarnings))
+        let more = warnings.count - self.warnings.count
+        if more > 0 { self.warnings.append("\(more) more; the recording's certificate has all of them") }
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -123,9 +123,9 @@ final class WorkerHeart: Sendable {
         hangingRoomsAreLeft.isEmpty || hangingRoomsAreLeft.allSatisfy(\.self) && hangingRoomsAreLeft.count < rooms
     }
 
-    /// For a second, whatever becomes of the wall clock.
+    /// For a second, whatever becomes of the wall clock; less if a signal comes.
     private static func sleep() {
-        var rest = timespec(tv_sec: 1, tv_nsec: 0)
-        while nanosleep(&rest, &rest) != 0, errno == EINTR {}
+        var second = timespec(tv_sec: 1, tv_nsec: 0)
+        nanosleep(&second, nil)
     }
 }

@@ -7,6 +7,7 @@ import Digests
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import Observability
 import Storage
 import Testing
 
