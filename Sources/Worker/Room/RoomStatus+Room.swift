@@ -55,7 +55,7 @@ extension RoomStatus {
             )
         }
         let isRecording = self.recording != nil
-        self.tracks = recorded.tracks.filter { $0.isOpen || isRecording }.suffix(Self.maximumTracks).map { track in
+        self.tracks = Self.listed(recorded.tracks.filter { $0.isOpen || isRecording }, isOpen: \.isOpen).map { track in
             Track(
                 number: track.number,
                 participant: track.participant,
@@ -79,6 +79,23 @@ extension RoomStatus {
         self.cameraFailures = camera?.failures
         self.cameraDropped = camera?.dropped.values.reduce(0, +)
         self.counters = session.counters
+    }
+}
+
+extension RoomStatus {
+    /// The tracks that a status lists, in their order: all that are open, and the newest of the others.
+    static func listed<Listed>(
+        _ tracks: [Listed],
+        isOpen: (Listed) -> Bool,
+        most: Int = Self.maximumTracks
+    ) -> [Listed] {
+        var left = max(0, most - tracks.count(where: isOpen))
+        let newest = tracks.reversed().filter { track in
+            if isOpen(track) { return true }
+            left -= 1
+            return left >= 0
+        }
+        return newest.prefix(most).reversed()
     }
 }
 
