@@ -40,6 +40,8 @@ struct DamagedSpans {
             self.spans[last].loss = self.spans[last].loss ?? loss
         } else if self.spans.count < Self.maximumCount {
             self.spans.append(Span(start: rtpTime, loss: loss))
+        } else {
+            self.spans[self.spans.count - 1].end = nil
         }
     }
 

@@ -154,11 +154,10 @@ struct JournalFacts {
     }
 
     private mutating func damaged(_ record: TrackDamaged) {
-        var spans = self.damage[record.track] ?? []
-        guard spans.last?.upperBound != .max, spans.count < Self.maximumDamage else { return }
+        let last = self.damage[record.track]?.last
+        guard last?.upperBound != .max, self.damage[record.track]?.count ?? 0 < Self.maximumDamage else { return }
         guard record.rtpTime < .max else { return }
-        spans.append(record.rtpTime..<Int64.max)
-        self.damage[record.track] = spans
+        self.damage[record.track, default: []].append(record.rtpTime..<Int64.max)
     }
 
     private mutating func mended(_ record: TrackMended) {

@@ -33,7 +33,8 @@ public struct RTSPProcess: ~Copyable {
 
     /// Serves until it is told to end or nobody is there to tell.
     public mutating func run() {
-        var splitter = LineSplitter()
+        // One line has all mounts: some kilobytes for each participant of all rooms.
+        var splitter = LineSplitter(maximumLength: 16 << 20)
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var lastBeat = ContinuousClock.now - .seconds(1)
         while !self.isOver {

@@ -28,8 +28,8 @@ struct ActiveRecording: Sendable {
     private var nextNumber: Int
     /// Participants that the journal says are here.
     private(set) var joined: Set<String>
-    /// Whether another track would be more than an export takes.
-    var isFull: Bool { self.nextNumber > Writer.maximumTrackNumber }
+    /// Whether another track would be more than an export takes, which has a text track for the chat.
+    var isFull: Bool { self.nextNumber >= Writer.maximumTrackNumber }
     /// Whether a loss on this side was told.
     var isDegraded = false
     /// What was written in it since this process began.

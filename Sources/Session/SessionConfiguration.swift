@@ -5,7 +5,9 @@ public struct SessionConfiguration: Equatable, Sendable {
     /// Whether we send anything; if not, a peer that is a recorder like us is not called.
     public var sends = true
     /// Peers served at the same time, 1 and up; more are ignored and reported.
-    public var maximumPeers = 16
+    ///
+    /// As many as rooms and Janus may tell of.
+    public var maximumPeers = 64
     /// Candidates held or handed over for one description of one peer, 0 and up.
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.

@@ -18,7 +18,9 @@ public final class RecordingSummaries: Sendable {
     }
 
     /// Recordings of which is kept how far they were read; those that were not read for longest are forgotten.
-    private static let limit = 256
+    ///
+    /// More than can go on at a time: they are read one after the other, and one that was forgotten is read from its beginning.
+    private static let limit = 10_000
 
     private let state = Mutex(State())
 

@@ -44,6 +44,8 @@ import Timeline
         for _ in 0..<(Certificate.maximumFindings + 10) { certificate.note(.init(.note, .gap, "n")) }
         certificate.note(.init(.damage, .fileTorn, "d"))
         #expect(certificate.findings.count == Certificate.maximumFindings)
+        // Files that are not as they were are known by it.
+        #expect(certificate.findings(.damage).map(\.text) == ["d"])
         #expect(certificate.verdict == .damaged)
         var spans = Certificate.Spans()
         for length in 0..<200 as Range<Int64> { spans.note(.init(startNanoseconds: 0, durationNanoseconds: length)) }

@@ -20,10 +20,10 @@ public struct RenderInput {
         public var presence: [Range<Int64>]
     }
 
-    /// The longest range: ten days.
+    /// The longest range: a hundred days, as much as a file may span.
     ///
     /// Only a damaged file asks for more.
-    public static let longestNanoseconds: Int64 = 864_000_000_000_000
+    public static let longestNanoseconds: Int64 = 8_640_000_000_000_000
 
     /// The room's name.
     public let room: String

@@ -476,6 +476,11 @@ public final class RoomSession: Sendable {
             self.logger.error("peer given up", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .peerRefused(let peer, let reason):
             self.logger.error("peer refused", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
+        case .ignored(.peerLimit, let peer, _) where self.status.counters["ignored_peer_limit"] == 1:
+            self.logger.warning(
+                "the room has more participants than are served: those on top are not recorded, and see no camera",
+                metadata: .tagged([.peerID: "\(peer?.rawValue ?? "-")"])
+            )
         case .ignored(let what, let peer, let detail):
             // Counted; a peer may send as many as it likes.
             self.logger.debug(

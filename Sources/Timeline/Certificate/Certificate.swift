@@ -54,7 +54,12 @@ public struct Certificate: Sendable, Hashable, Codable {
         case .gap: self.verdict = self.verdict == .damaged ? .damaged : .completeWithGaps
         case .note: break
         }
-        if self.findings.count < Self.maximumFindings { self.findings.append(finding) }
+        if self.findings.count < Self.maximumFindings {
+            self.findings.append(finding)
+        } else if let lesser = self.findings.lastIndex(where: { $0.severity.rank < finding.severity.rank }) {
+            // What is damaged is never left out for what never came.
+            self.findings[lesser] = finding
+        }
     }
 
     /// The findings of that severity.
@@ -103,6 +108,15 @@ extension Certificate {
         case gap
         /// Something that was there is not as it should be.
         case damage
+
+        /// Higher is worse.
+        var rank: Int {
+            switch self {
+            case .note: 0
+            case .gap: 1
+            case .damage: 2
+            }
+        }
     }
 
     /// One thing that was found.
