@@ -32,6 +32,12 @@ public enum RecordingRepair {
     /// - Throws: `ExportError` with code `busy` while a process records into the folder, or `storage`.
     public static func finish(_ folder: RecordingFolder) throws(ExportError) -> Report {
         do throws(StorageError) {
+            // Most of what is kept is in order, and has journals that take minutes to read.
+            if let known = (try? Manifest.read(folder)) ?? nil, !known.exports.isEmpty,
+                case .recordingFinished = Journal.end(of: folder)?.record
+            {
+                return Report(wasFinished: true)
+            }
             let journal = try JournalEnd(folder)
             var report = Report(wasFinished: journal.isFinished)
             let earlier = report.wasFinished ? try Manifest.read(folder) : try Manifest.readOrPutAside(folder).manifest

@@ -58,6 +58,12 @@ public struct Journal: Sendable, Hashable {
         return record
     }
 
+    /// The last record of a recording's journal, without a look at what is before it; `nil` if the last few lines are none.
+    public static func end(of folder: RecordingFolder) -> JournalEntry? {
+        guard let file = try? File(folder.journalPath, .read) else { return nil }
+        return Self.last(in: 0..<file.count, of: file, JournalDecoder())
+    }
+
     /// Hands over what happened in a recording, by its journal; an absent file tells nothing.
     ///
     /// Clock anchors, sender reports and packet counts, of which a day has millions, are passed over undecoded; but the

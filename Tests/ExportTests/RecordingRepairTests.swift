@@ -95,6 +95,20 @@ import Timeline
         #expect(manifest.tracks.map(\.units) == [120, 201])
     }
 
+    /// The journals of weeks would take minutes to read at each start.
+    @Test func ofWhatWasExportedOnlyTheEndOfTheJournalIsRead() throws {
+        let recording = try Self.recording(closed: true)
+        _ = try Exporter.run(folder: recording.folder)
+        let whole = try recording.data("journal.jsonl")
+        // Without its beginning nobody could tell whose recording this is.
+        let lines = whole.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
+        try Data(lines.suffix(1).joined() + [UInt8(ascii: "\n")]).write(to: URL(filePath: recording.folder.journalPath))
+        let before = try self.files(recording.folder)
+        let report = try RecordingRepair.finish(recording.folder)
+        #expect(report == RecordingRepair.Report(wasFinished: true))
+        #expect(try self.files(recording.folder) == before)
+    }
+
     /// A recording that ended in order, with two files to which a write failed before.
     private static func withoutIndex() throws -> SimulatedRecording {
         let recording = try Self.recording()

@@ -31,6 +31,19 @@ import Timeline
         #expect(journal.skippedLines == 0)
     }
 
+    @Test func theEndIsFoundWithoutTheRest() throws {
+        #expect(Journal.end(of: self.folder) == nil)
+        let writer = try JournalWriter(folder: self.folder)
+        for number in 0..<3 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number)) }
+        #expect(Journal.end(of: self.folder)?.monotonicNanoseconds == 2)
+        // Behind it a torn line, in front of it what is no journal.
+        try self.append(Array(#"{"v":1,"at":5,"ki"#.utf8))
+        #expect(Journal.end(of: self.folder)?.monotonicNanoseconds == 2)
+        let whole = try #require(FileManager.default.contents(atPath: self.folder.journalPath))
+        try (Data(repeating: 0, count: 1 << 20) + Data("\n".utf8) + whole).write(to: URL(filePath: self.folder.journalPath))
+        #expect(Journal.end(of: self.folder)?.monotonicNanoseconds == 2)
+    }
+
     @Test func isReadableAtEachByte() throws {
         let writer = try JournalWriter(folder: self.folder)
         for number in 0..<3 { try writer.append(JournalRecord.anchor(number), monotonicNanoseconds: Int64(number)) }
