@@ -99,14 +99,15 @@ import Timeline
     @Test func ofWhatWasExportedOnlyTheEndOfTheJournalIsRead() throws {
         let recording = try Self.recording(closed: true)
         _ = try Exporter.run(folder: recording.folder)
-        let whole = try recording.data("journal.jsonl")
-        // Without its beginning nobody could tell whose recording this is.
-        let lines = whole.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
-        try Data(lines.suffix(1).joined() + [UInt8(ascii: "\n")]).write(to: URL(filePath: recording.folder.journalPath))
-        let before = try self.files(recording.folder)
+        let lines = try recording.data("journal.jsonl").split(separator: UInt8(ascii: "\n"))
+        // A terabyte of which all but the last line is a hole: whoever reads it does not come back.
+        let journal = try FileHandle(forWritingTo: URL(filePath: recording.folder.journalPath))
+        try journal.truncate(atOffset: 0)
+        try journal.seek(toOffset: 1 << 40)
+        try journal.write(contentsOf: Data("\n".utf8) + (try #require(lines.last)) + Data("\n".utf8))
+        try journal.close()
         let report = try RecordingRepair.finish(recording.folder)
-        #expect(report == RecordingRepair.Report(wasFinished: true))
-        #expect(try self.files(recording.folder) == before)
+        #expect(report.wasFinished && !report.needsExport && report.repaired.isEmpty)
     }
 
     /// A recording that ended in order, with two files to which a write failed before.

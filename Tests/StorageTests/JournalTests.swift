@@ -40,7 +40,8 @@ import Timeline
         try self.append(Array(#"{"v":1,"at":5,"ki"#.utf8))
         #expect(Journal.end(of: self.folder)?.monotonicNanoseconds == 2)
         let whole = try #require(FileManager.default.contents(atPath: self.folder.journalPath))
-        try (Data(repeating: 0, count: 1 << 20) + Data("\n".utf8) + whole).write(to: URL(filePath: self.folder.journalPath))
+        let front = Data(repeating: 0, count: 1 << 20) + Data("\n".utf8)
+        try (front + whole).write(to: URL(filePath: self.folder.journalPath))
         #expect(Journal.end(of: self.folder)?.monotonicNanoseconds == 2)
     }
 
