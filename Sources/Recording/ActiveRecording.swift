@@ -30,6 +30,10 @@ struct ActiveRecording: Sendable {
     private(set) var joined: Set<String>
     /// Whether another track would be more than an export takes, which has a text track for the chat.
     var isFull: Bool { self.nextNumber >= Writer.maximumTrackNumber }
+    /// Whether it soon is: what begins while it is cut begins in the next one.
+    var isNearlyFull: Bool { self.nextNumber + Self.reserve >= Writer.maximumTrackNumber }
+    /// As many tracks may begin at once before anybody looks.
+    private static let reserve = 24
     /// Whether a loss on this side was told.
     var isDegraded = false
     /// What was written in it since this process began.

@@ -25,7 +25,7 @@ extension RecordingSession {
     mutating func took(_ recording: ActiveRecording) {
         self.recording = recording
         self.flooders = []
-        self.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
+        self.segments.segmentBegan(at: UInt64(clamping: recording.beganAt))
         self.folder = recording.folder
         let isAutomatic = self.settings.isAutomatic
         for message in self.early.take(since: recording.beganAt, isAutomatic: isAutomatic) { self.write(message) }
@@ -36,7 +36,7 @@ extension RecordingSession {
     mutating func finishRecording(reason: String) {
         let now = self.now
         for id in self.tracks.keys.sorted() { self.closeFile(id, reason: reason, now) }
-        self.segments?.recordingEnded()
+        self.segments.recordingEnded()
         self.finishOlderSegment(now)
         guard let recording = self.recording else { return }
         self.finish(recording, reason: reason, now)

@@ -2,23 +2,30 @@
 
 internal import Storage
 
-/// Cutting a recording into segments without losing a unit.
+/// Cutting a recording into segments without losing a unit; also one that soon has as many tracks as an export takes.
 ///
 /// From the instant of the cut on, each track goes over to the next segment on its own: sound with its next unit, pictures
 /// with their next keyframe, which is asked for. Until the last has gone over, there are two recordings.
 extension RecordingSession {
     /// Begins a cut that is due, and ends one in which every track has gone over.
     mutating func turnSegments(_ now: Int64) {
-        guard self.segments != nil, let recording = self.recording, self.machine.phase == .recording
+        guard let recording = self.recording, self.machine.phase == .recording,
+            self.segments.isAtWork || recording.isNearlyFull
         else { return }
         let tracks = self.tracks.filter { ($0.value.writer?.statistics.units ?? 0) > 0 }
         let time = UInt64(clamping: now)
-        if self.segments?.cutIsDue(now: time, bytes: recording.bytes, tracks: Array(tracks.keys)) == true {
+        let isDue = self.segments.cutIsDue(
+            now: time,
+            bytes: recording.bytes,
+            isFull: recording.isNearlyFull,
+            tracks: Array(tracks.keys)
+        )
+        if isDue {
             for track in tracks.values where track.isVideo { track.keyframes = KeyframePolicy(trackAppearedAt: time) }
         }
-        let behind = self.tracks.keys.filter { self.segments?.isBehind($0) == true }
+        let behind = self.tracks.keys.filter { self.segments.isBehind($0) }
         let hasNext = self.older != nil
-        guard self.segments?.cutIsOver(now: time, hasNext: hasNext) == true else { return }
+        guard self.segments.cutIsOver(now: time, hasNext: hasNext) else { return }
         for id in behind { self.closeFile(id, reason: "segment", now) }
         self.finishOlderSegment(now)
     }
@@ -28,11 +35,11 @@ extension RecordingSession {
     /// - Parameter startsFile: whether a file can begin with the unit.
     /// - Returns: whether it went over without a keyframe.
     mutating func cross(_ unit: ReceivedUnit, startsFile: Bool, _ track: OpenTrack) -> Bool {
-        guard var policy = self.segments else { return false }
+        var policy = self.segments
         let now = unit.arrivalNanoseconds
         let decision = policy.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
         guard decision != .stays, self.older != nil || self.beginNextSegment(now) else { return false }
-        _ = self.segments?.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
+        _ = self.segments.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
         let before = track.writer
         self.endFile(track, reason: "segment", now)
         track.writer = nil
@@ -56,8 +63,8 @@ extension RecordingSession {
     /// Ends a cut at once, because nothing is recorded for a while; one that has no next segment yet comes later.
     mutating func endCut() {
         let now = self.now
-        let behind = self.tracks.keys.filter { self.segments?.isBehind($0) == true }
-        self.segments?.recordingEnded()
+        let behind = self.tracks.keys.filter { self.segments.isBehind($0) }
+        self.segments.recordingEnded()
         guard self.older != nil else { return }
         for id in behind { self.closeFile(id, reason: "segment", now) }
         self.finishOlderSegment(now)

@@ -63,7 +63,7 @@ extension RecordingSession {
         let lostPackets = unit.unit.lostPackets
         let now = unit.unit.arrivalNanoseconds
         guard self.hasResumed(track, now) else { return nil }
-        let isBehind = self.segments?.isBehind(track.id) == true
+        let isBehind = self.segments.isBehind(track.id)
         let isWholeKeyframe = track.isWholeKeyframe(unit)
         if track.isVideo, lostPackets > 0, !isWholeKeyframe, track.keyframes.lossDetected(at: UInt64(clamping: now)) {
             self.requestKeyframe(track)
@@ -166,7 +166,7 @@ extension RecordingSession {
     // MARK: Files
 
     mutating func startFile(_ track: OpenTrack, _ now: Int64) {
-        if self.segments?.isCutting == true, self.older == nil {
+        if self.segments.isCutting, self.older == nil {
             // What begins within a cut begins in the next segment; if that cannot be made, the present one goes on.
             _ = self.beginNextSegment(now)
         }
@@ -247,7 +247,7 @@ extension RecordingSession {
 
     /// Closes the file of an open track; the track itself stays.
     mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
-        self.segments?.trackEnded(id)
+        self.segments.trackEnded(id)
         guard let track = self.tracks[id], track.writer != nil else { return }
         self.endFile(track, reason: reason, now)
         self.remember(track)

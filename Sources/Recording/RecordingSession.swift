@@ -20,7 +20,7 @@ public struct RecordingSession: ~Copyable {
     var recording: ActiveRecording?
     /// The segment before it, in which some tracks have yet to come to a keyframe.
     var older: ActiveRecording?
-    var segments: SegmentPolicy?
+    var segments: SegmentPolicy
     /// What came while nothing was recorded, where a recording may begin with it.
     var preroll: PrerollBuffer?
     /// The folder of the present recording, or of the last one.
@@ -68,7 +68,7 @@ public struct RecordingSession: ~Copyable {
         self.clock = clock
         self.settings = settings
         self.machine = settings.machine(goesOn: past != nil, now: now)
-        self.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+        self.segments = SegmentPolicy(limit: settings.segment)
         self.preroll = settings.prerollBuffer
         self.failure = failure
         if let past { self.took(past) }
@@ -276,9 +276,9 @@ public struct RecordingSession: ~Copyable {
         if settings.preroll != old.preroll { self.preroll = settings.prerollBuffer }
         if settings.segment != old.segment {
             self.endCut()
-            self.segments = settings.segment.map { SegmentPolicy(limit: $0) }
+            self.segments = SegmentPolicy(limit: settings.segment)
             if let recording = self.recording {
-                self.segments?.segmentBegan(at: UInt64(clamping: recording.beganAt))
+                self.segments.segmentBegan(at: UInt64(clamping: recording.beganAt))
             }
         }
         if (settings.tags, settings.notes) != (old.tags, old.notes) { self.recording?.describe(settings, self.now) }

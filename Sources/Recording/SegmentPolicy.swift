@@ -31,12 +31,12 @@ public struct SegmentPolicy: Sendable, Hashable {
     /// Nanoseconds in which a track that sends has sent a unit.
     private static let grace: UInt64 = 2_000_000_000
 
-    private let limit: Limit
+    private let limit: Limit?
     private var beganAt: UInt64 = 0
     private var state = State.whole
 
-    /// A policy for recordings that are yet to begin.
-    public init(limit: Limit) {
+    /// A policy for recordings that are yet to begin; without a limit they are cut only when they are full.
+    public init(limit: Limit?) {
         self.limit = limit
     }
 
@@ -51,6 +51,9 @@ public struct SegmentPolicy: Sendable, Hashable {
     public mutating func recordingEnded() {
         self.state = .whole
     }
+
+    /// Whether there is anything to do before a segment is full.
+    var isAtWork: Bool { self.limit != nil || self.isCutting }
 
     /// Whether a cut goes on.
     public var isCutting: Bool {
@@ -69,7 +72,14 @@ public struct SegmentPolicy: Sendable, Hashable {
     }
 
     /// Whether the cut is due now; if so, it has begun, with these tracks behind.
-    public mutating func cutIsDue(now: UInt64, bytes: UInt64, tracks: some Sequence<UInt64>) -> Bool {
+    ///
+    /// - Parameter isFull: whether the segment has hardly any room for more tracks.
+    public mutating func cutIsDue(
+        now: UInt64,
+        bytes: UInt64,
+        isFull: Bool = false,
+        tracks: some Sequence<UInt64>
+    ) -> Bool {
         switch self.state {
         case .cutting:
             return false
@@ -78,8 +88,9 @@ public struct SegmentPolicy: Sendable, Hashable {
                 switch self.limit {
                 case .time(let length): now >= self.beganAt && now - self.beganAt >= length
                 case .bytes(let size): bytes >= size
+                case nil: false
                 }
-            guard isReached else { return false }
+            guard isReached || isFull else { return false }
             self.state = .cutting(since: now, behind: Set(tracks))
             return true
         }

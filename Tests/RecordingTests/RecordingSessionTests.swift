@@ -76,6 +76,29 @@ struct RecordingSessionTests {
         return segments
     }
 
+    /// People come and go, until the recording has as many tracks as an export takes: who stays loses nothing by that.
+    @Test func aFullRecordingIsCutWithoutALoss() throws {
+        let feed = RecordingFeed()
+        let alice = feed.open(.vp8)
+        var pushed: [Int64] = []
+        for visit in UInt64(0)..<150 {
+            let time = Int64(visit) * 100
+            let guest = feed.open(.opus, participant: "guest\(visit)", ssrc: 1000 + UInt32(visit), connection: 2 + visit)
+            feed.push(guest, FedUnit.opus, at: time, rateHz: 48_000)
+            feed.push(alice, visit % 4 == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: time)
+            pushed.append(time * 90)
+            feed.tell { $0.connectionClosed(2 + visit, reason: "left") }
+            feed.tick(at: time + 40)
+        }
+        feed.end()
+        let recordings = try feed.folders.map { try ReadRecording($0) }
+        #expect(recordings.count == 2)
+        #expect(recordings.flatMap { $0.times("alice-video") }.sorted() == pushed)
+        #expect(recordings.allSatisfy { $0.started?.series == nil })
+        #expect(recordings.map { $0.times("audio").count }.reduce(0, +) == 150)
+        #expect(feed.degraded.isEmpty)
+    }
+
     @Test func tracksGoOverOneByOneAndNothingIsLost() throws {
         let feed = RecordingFeed { $0.segment = .bytes(47_400) }
         let alice = feed.open(.vp8)

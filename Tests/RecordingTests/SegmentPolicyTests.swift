@@ -26,6 +26,14 @@ import Testing
         #expect(bySize.cutIsDue(now: 0, bytes: 1000, tracks: [1]) == true)
     }
 
+    @Test func aSegmentThatIsFullIsCutWithoutALimit() {
+        var policy = SegmentPolicy(limit: nil)
+        #expect(!policy.cutIsDue(now: .max, bytes: .max, tracks: [1]))
+        #expect(policy.cutIsDue(now: 1, bytes: 0, isFull: true, tracks: [1]))
+        #expect(!policy.cutIsDue(now: 2, bytes: 0, isFull: true, tracks: [1]), "once")
+        #expect(policy.isBehind(1))
+    }
+
     @Test func nothingHappensOutsideOfACut() {
         var policy = SegmentPolicy(limit: .bytes(1))
         #expect(!policy.isCutting)
