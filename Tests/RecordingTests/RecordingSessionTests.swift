@@ -83,7 +83,8 @@ struct RecordingSessionTests {
         var pushed: [Int64] = []
         for visit in UInt64(0)..<150 {
             let time = Int64(visit) * 100
-            let guest = feed.open(.opus, participant: "guest\(visit)", ssrc: 1000 + UInt32(visit), connection: 2 + visit)
+            let (name, ssrc) = ("guest\(visit)", UInt32(1000 + visit))
+            let guest = feed.open(.opus, participant: name, ssrc: ssrc, connection: 2 + visit)
             feed.push(guest, FedUnit.opus, at: time, rateHz: 48_000)
             feed.push(alice, visit % 4 == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: time)
             pushed.append(time * 90)
