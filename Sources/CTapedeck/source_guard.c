@@ -84,15 +84,20 @@ void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard) {
 
 static void release_guard(gpointer guard) { CTapedeck_source_guard_unref(guard); }
 
-static bool is_known(CTapedeckSourceGuard *guard, uint32_t ssrc) {
-    return g_hash_table_contains(guard->known, GUINT_TO_POINTER(ssrc));
+// NULL if it was not let in.
+static Known *known_of(CTapedeckSourceGuard *guard, uint32_t ssrc) {
+    return g_hash_table_lookup(guard->known, GUINT_TO_POINTER(ssrc));
 }
+
+static bool is_known(CTapedeckSourceGuard *guard, uint32_t ssrc) { return known_of(guard, ssrc) != NULL; }
 
 static bool has_room(CTapedeckSourceGuard *guard) { return g_hash_table_size(guard->known) < guard->maximum_sources; }
 
-static void let_in(CTapedeckSourceGuard *guard, uint32_t ssrc) {
-    g_hash_table_insert(guard->known, GUINT_TO_POINTER(ssrc), g_new0(Known, 1));
+static Known *let_in(CTapedeckSourceGuard *guard, uint32_t ssrc) {
+    Known *known = g_new0(Known, 1);
+    g_hash_table_insert(guard->known, GUINT_TO_POINTER(ssrc), known);
     atomic_store_explicit(&guard->sources_known, g_hash_table_size(guard->known), memory_order_relaxed);
+    return known;
 }
 
 // A source for which an authentic packet reports.
@@ -110,8 +115,7 @@ static void note_refused(CTapedeckSourceGuard *guard) {
 }
 
 // Whether another packet of an authentic source may have the payload type.
-static bool may_carry(CTapedeckSourceGuard *guard, uint32_t ssrc, uint8_t payload_type) {
-    Known *known = g_hash_table_lookup(guard->known, GUINT_TO_POINTER(ssrc));
+static bool may_carry(CTapedeckSourceGuard *guard, Known *known, uint8_t payload_type) {
     for (unsigned index = 0; index < known->payload_type_count; index++) {
         if (known->payload_types[index] == payload_type) return true;
     }
@@ -300,21 +304,21 @@ static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
     return guard->is_session_ready;
 }
 
-// Media of a source that is known, or is new and has room.
+// Media of a source that is known, or is new and has room: NULL.
 static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstPadProbeInfo *info, Header header,
-                                    bool is_new) {
+                                    Known *known) {
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     bool goes_around = may_go_around(guard, srtpdec);
     if (goes_around) {
         packet = gst_buffer_make_writable(packet);
         GST_PAD_PROBE_INFO_DATA(info) = packet;
         if (!open_media(guard, packet)) return GST_PAD_PROBE_DROP;
-    } else if (is_new || guard->way != WAY_THROUGH) {
+    } else if (known == NULL || guard->way != WAY_THROUGH) {
         // A source that goes around later has to have been followed from its first packet on.
         if (!is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
     }
-    if (is_new) let_in(guard, header.ssrc);
-    if (!may_carry(guard, header.ssrc, header.payload_type)) return GST_PAD_PROBE_DROP;
+    if (known == NULL) known = let_in(guard, header.ssrc);
+    if (!may_carry(guard, known, header.payload_type)) return GST_PAD_PROBE_DROP;
     if (!goes_around) return GST_PAD_PROBE_OK;
     atomic_fetch_add_explicit(&guard->decrypted, 1, memory_order_relaxed);
     GST_PAD_PROBE_INFO_FLOW_RETURN(info) = gst_pad_chain(guard->session_sink, packet);
@@ -327,19 +331,19 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     Header header;
     if (!read_header(packet, &header)) return GST_PAD_PROBE_DROP;
-    bool is_new = !is_known(guard, header.ssrc);
-    if (is_new && !has_room(guard)) {
+    Known *known = known_of(guard, header.ssrc);
+    if (known == NULL && !has_room(guard)) {
         note_refused(guard);
         return GST_PAD_PROBE_DROP;
     }
     // The element of a pad that is given a packet lives.
     GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
     if (!has_key(guard, srtpdec, header.ssrc)) return GST_PAD_PROBE_DROP;
-    if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, is_new);
+    if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
     // With a key of another kind it is still bounded.
-    if (is_new && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
-    if (is_new) let_in(guard, header.ssrc);
-    bool is_carried = header.is_control || may_carry(guard, header.ssrc, header.payload_type);
+    if (known == NULL && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
+    if (known == NULL) known = let_in(guard, header.ssrc);
+    bool is_carried = header.is_control || may_carry(guard, known, header.payload_type);
     return is_carried ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }
 
