@@ -15,18 +15,10 @@ final class HostResolver: Sendable {
         ask: HostResolver.lookUp
     )
 
-    private static let maximumRunning = 4
-    private static let maximumWaiting = 64
-
     /// Whether multicast names can be asked for; otherwise a `.local` name would go to name servers that cannot know it.
     let knowsMulticastNames: Bool
     private let ask: @Sendable (String) -> [String]
-    private let state = Mutex(State())
-
-    private struct State {
-        var running = 0
-        var waiting: [(host: String, reply: Reply)] = []
-    }
+    private let threads = BlockingThreads(name: "resolver", most: 4, mostWaiting: 64)
 
     /// Who waits for an answer; the first of several is passed on.
     private final class Reply: Sendable {
@@ -65,28 +57,7 @@ final class HostResolver: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) {
             reply.give([])
         }
-        let isRefused = self.state.withLock { state in
-            guard state.waiting.count < Self.maximumWaiting else { return true }
-            state.waiting.append((host, reply))
-            return false
-        }
-        if isRefused { reply.give([]) }
-        self.start()
-    }
-
-    private func start() {
-        let next = self.state.withLock { state -> (host: String, reply: Reply)? in
-            guard state.running < Self.maximumRunning, !state.waiting.isEmpty else { return nil }
-            state.running += 1
-            return state.waiting.removeFirst()
-        }
-        guard let next else { return }
-        // No thread of Dispatch: the tasks of the process run on those.
-        Thread.detachNewThread {
-            next.reply.give(self.ask(next.host))
-            self.state.withLock { $0.running -= 1 }
-            self.start()
-        }
+        if !self.threads.run({ reply.give(self.ask(host)) }) { reply.give([]) }
     }
 
     /// Whether a nsswitch.conf has a service for `hosts` that knows multicast names.

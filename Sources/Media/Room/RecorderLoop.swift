@@ -172,7 +172,7 @@ struct RecorderLoop: ~Copyable {
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):
             // On threads that wait for the disk: the session wants only so many at a time, and the process has only so many.
-            CompletionThreads.shared.run { [exchange = self.exchange] in
+            BlockingThreads.completion.run { [exchange = self.exchange] in
                 var failure: RecordingError?
                 do throws(RecordingError) {
                     try completion.perform()

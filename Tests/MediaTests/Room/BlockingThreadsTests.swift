@@ -6,7 +6,7 @@ import Testing
 
 @testable import Media
 
-@Suite(.timeLimit(.minutes(5))) struct CompletionThreadsTests {
+@Suite(.timeLimit(.minutes(5))) struct BlockingThreadsTests {
     private struct Counts {
         var running = 0
         var most = 0
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func onlySoManyWaitAtATime() async {
-        let threads = CompletionThreads(most: 3)
+        let threads = BlockingThreads(name: "test", most: 3)
         let (log, gate) = (Log(), DispatchSemaphore(value: 0))
         for _ in 0..<10 {
             threads.run {
