@@ -33,8 +33,8 @@ public enum RecordingRepair {
     public static func finish(_ folder: RecordingFolder) throws(ExportError) -> Report {
         do throws(StorageError) {
             // Most of what is kept is in order, and has journals that take minutes to read.
-            if let known = (try? Manifest.read(folder)) ?? nil, !known.exports.isEmpty,
-                case .recordingFinished = Journal.end(of: folder)?.record
+            if case .recordingFinished = Journal.end(of: folder)?.record,
+                let known = (try? Manifest.read(folder)) ?? nil, !known.exports.isEmpty
             {
                 return Report(wasFinished: true)
             }

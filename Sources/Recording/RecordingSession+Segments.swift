@@ -9,15 +9,15 @@ internal import Storage
 extension RecordingSession {
     /// Begins a cut that is due, and ends one in which every track has gone over.
     mutating func turnSegments(_ now: Int64) {
-        guard let recording = self.recording, self.machine.phase == .recording,
-            self.segments.isAtWork || recording.isNearlyFull
-        else { return }
+        guard let recording = self.recording, self.machine.phase == .recording else { return }
+        let isFull = recording.isNearlyFull
+        guard self.segments.isAtWork || isFull else { return }
         let tracks = self.tracks.filter { ($0.value.writer?.statistics.units ?? 0) > 0 }
         let time = UInt64(clamping: now)
         let isDue = self.segments.cutIsDue(
             now: time,
             bytes: recording.bytes,
-            isFull: recording.isNearlyFull,
+            isFull: isFull,
             tracks: Array(tracks.keys)
         )
         if isDue {

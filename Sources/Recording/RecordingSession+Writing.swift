@@ -172,7 +172,7 @@ extension RecordingSession {
         }
         if let recording = self.recording, recording.isFull {
             self.finishRecording(reason: "as many tracks as an export takes")
-            guard self.beginRecording(now, after: recording.place == nil ? nil : recording) else {
+            guard self.beginRecording(now, after: recording) else {
                 track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
                 return self.machine.beginningFailed()
             }
