@@ -90,10 +90,8 @@ public enum Exporter {
         let folder = subject.folder
         let lanes = try Self.lanes(input, layout, selection, folder, &warnings)
         guard lanes.count <= Writer.maximumTrackNumber else {
-            throw ExportError(
-                .tooManyTracks,
-                "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
-            )
+            let message = "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
+            throw ExportError(.tooManyTracks, "\(message); export one participant, or from one time to another")
         }
         let container: ExportOptions.Container =
             layout == .browser
@@ -202,20 +200,19 @@ public enum Exporter {
             case .tracks: input.lanes(sources)
             case .browser: BrowserLanes.choose(sources, &warnings)
             }
-        for index in lanes.indices { try lanes[index].begin() }
         if let from = selection.from {
             let start = contents.startNanoseconds &+ from.fileNanoseconds
             for index in lanes.indices {
                 try lanes[index].skip(to: start)
-                guard let next = lanes[index].next, next.sessionNanoseconds < start else { continue }
-                let milliseconds = (start &- next.sessionNanoseconds) / 1_000_000
+                guard let next = lanes[index].nextNanoseconds, next < start else { continue }
+                let milliseconds = (start &- next) / 1_000_000
                 warnings.append(
                     "the pictures of \(lanes[index].first.name) begin \(milliseconds) ms before the range, at a keyframe"
                 )
             }
         }
         let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
-        lanes.removeAll { $0.next.map { $0.sessionNanoseconds >= end } ?? true }
+        lanes.removeAll { $0.nextNanoseconds.map { $0 >= end } ?? true }
         guard !lanes.isEmpty else {
             throw ExportError(.emptySelection, "nothing of \(folder.path) is in the selection")
         }

@@ -2,7 +2,7 @@
 
 import Matroska
 
-/// Interleaves the units of several tracks by time; holds one unit of each in memory.
+/// Interleaves the units of several tracks by time; holds one unit of each that has begun in memory.
 struct TrackMerge {
     /// The session time that becomes zero: the first unit of any track.
     let startNanoseconds: Int64
@@ -15,6 +15,8 @@ struct TrackMerge {
     /// The session time of the unit before, of each track.
     private var lastNanoseconds: [Int64]
     private let mayReorder: [Bool]
+    /// When each track's next unit is due on the session clock; `max` for none.
+    private var due: [Int64]
 
     /// 36 years: only a damaged file goes beyond, and sums of such times must not overflow.
     private static let latestNanoseconds: Int64 = 1 << 60
@@ -33,7 +35,8 @@ struct TrackMerge {
         self.highestTicks = lanes.map { _ in -1 }
         self.lastNanoseconds = lanes.map { _ in .min }
         self.mayReorder = lanes.map { $0.first.track.codec.mayReorder }
-        self.startNanoseconds = lanes.compactMap { $0.next?.sessionNanoseconds }.min() ?? 0
+        self.due = lanes.map { $0.nextNanoseconds ?? .max }
+        self.startNanoseconds = lanes.compactMap(\.nextNanoseconds).min() ?? 0
         self.endNanoseconds = end
     }
 
@@ -45,16 +48,11 @@ struct TrackMerge {
     /// Times of one track rise strictly, by a tick at least; but pictures that are shown before others that were sent
     /// before them keep their times.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
-        var earliest: (index: Int, sessionNanoseconds: Int64)?
-        for (index, lane) in self.lanes.enumerated() {
-            guard let next = lane.next, next.sessionNanoseconds < self.endNanoseconds else { continue }
-            if earliest.map({ next.sessionNanoseconds < $0.sessionNanoseconds }) ?? true {
-                earliest = (index, next.sessionNanoseconds)
-            }
-        }
-        guard let (index, sessionNanoseconds) = earliest, let block = self.lanes[index].next?.block else {
-            return nil
-        }
+        guard let sessionNanoseconds = self.due.min(), sessionNanoseconds < self.endNanoseconds,
+            let index = self.due.firstIndex(of: sessionNanoseconds)
+        else { return nil }
+        try self.lanes[index].begin()
+        guard let block = self.lanes[index].next else { return nil }
         let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
         var ticks = elapsed / self.scale
         if !self.isShownBefore(sessionNanoseconds, ticks, index) { ticks = max(self.lastTicks[index] + 1, ticks) }
@@ -64,6 +62,7 @@ struct TrackMerge {
         let nanoseconds = ticks * self.scale
         self.tallies[index].note(block, at: nanoseconds)
         try self.lanes[index].advance()
+        self.due[index] = self.lanes[index].nextNanoseconds ?? .max
         return (index, nanoseconds, block)
     }
 

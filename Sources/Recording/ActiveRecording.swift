@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Matroska
 internal import Storage
 internal import Timeline
 
@@ -28,10 +27,12 @@ struct ActiveRecording: Sendable {
     private var nextNumber: Int
     /// Participants that the journal says are here.
     private(set) var joined: Set<String>
-    /// Whether another track would be more than an export takes, which has a text track for the chat.
-    var isFull: Bool { self.nextNumber >= Writer.maximumTrackNumber }
+    /// Whether it has as many tracks as one has at most.
+    var isFull: Bool { self.nextNumber > Self.maximumTracks }
     /// Whether it soon is: what begins while it is cut begins in the next one.
-    var isNearlyFull: Bool { self.nextNumber + Self.reserve >= Writer.maximumTrackNumber }
+    var isNearlyFull: Bool { self.nextNumber + Self.reserve > Self.maximumTracks }
+    /// Its export has a descriptor for each, and a text track for the chat.
+    private static let maximumTracks = 125
     /// As many tracks may begin at once before anybody looks.
     private static let reserve = 24
     /// Whether a loss on this side was told.

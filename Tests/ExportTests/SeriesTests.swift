@@ -252,6 +252,54 @@ import Timeline
         #expect(report.tracks.map(\.gapCount) == [0, 0])
     }
 
+    @Test func manyGuestsTakeManyTracksAndFewDescriptors() throws {
+        let media = try EncodedMedia.shared.get()
+        let guests = 70
+        var recordings: [SimulatedRecording] = []
+        for segment in 1...2 {
+            // One after the other, a second each.
+            let plans = (0..<guests).map { guest in
+                let begin = Int64((segment - 1) * guests + guest) * 1_500_000_000
+                var plan = Plan.video("guest-\(segment)-\(guest)", .vp8, Array(media.vp8[..<30]), capture: begin)
+                plan.firstReportNanoseconds = begin + 500_000_000
+                return plan
+            }
+            let place = SimulatedRecording.Segment(
+                storage: recordings.first?.storagePath
+                    ?? FileManager.default.temporaryDirectory.path + "/tapedeck-series-\(RecordingID.random())",
+                series: Self.ids[0],
+                number: segment,
+                startNanoseconds: plans[0].captureNanoseconds,
+                before: nil
+            )
+            recordings.append(try SimulatedRecording(plans, boot: "boot", id: Self.ids[segment - 1], segment: place))
+        }
+        var descriptors: [Int] = []
+        let report = try Exporter.run(try ExportSubject.series(of: recordings[0].folder)) { _ in
+            descriptors.append(Self.openFiles(in: recordings[0].storagePath))
+        }
+        #expect(report.tracks.map(\.units) == Array(repeating: 30, count: 2 * guests))
+        #expect(report.verdict == .complete, "\(report.warnings)")
+        #expect(descriptors.count > 2)
+        #expect(descriptors.allSatisfy { (1...4).contains($0) }, "the file and who is there: \(descriptors)")
+        let probe = try Probe(report.output)
+        #expect(probe.streams.count == 2 * guests)
+        #expect(Dictionary(grouping: probe.packets, by: \.stream_index).values.allSatisfy { $0.count == 30 })
+        #expect(try Command.complaints(about: report.output).isEmpty)
+        #expect(try FileExamination.certificate(file: report.output).verdict == .complete)
+        let part = try self.export(recordings, ExportSelection(from: .milliseconds(30_100), to: .milliseconds(39_900)))
+        #expect(part.tracks.map(\.participant) == (20...26).map { "guest-1-\($0)" })
+    }
+
+    /// How many descriptors of this process are of files below a folder.
+    private static func openFiles(in folder: String) -> Int {
+        let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return links.count { link in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + link))?.hasPrefix(folder)
+                ?? false
+        }
+    }
+
     @Test func whatIsNoSeriesIsRefused() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])

@@ -40,6 +40,7 @@ import Testing
             .video(number: 2, uid: .max, codec: .vp9, width: 65_535, height: 1, codecPrivate: [1, 1, 0]),
             coloured, .opus(number: 4, uid: 4, channels: 1, preSkip: 0, name: "Ünï"),
             .g711(number: 5, uid: 5, codec: .pcmu), .g711(number: 126, uid: 6, codec: .pcma, channels: 2),
+            .g711(number: 127, uid: 7, codec: .pcmu), .g711(number: 1_000, uid: 8, codec: .pcmu),
         ]
         let info = SegmentInfo(
             title: "",

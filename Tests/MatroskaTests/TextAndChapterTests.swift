@@ -51,13 +51,14 @@ import Testing
         }
     }
 
-    @Test func writesTextBesideTheTracks() throws {
-        let text = TextTrack(number: 2, uid: 9, name: "Chat")
+    @Test(arguments: [2, 500])
+    func writesTextBesideTheTracks(number: Int) throws {
+        let text = TextTrack(number: number, uid: 9, name: "Chat")
         var writer = try Writer(info: SegmentInfo(), tracks: [Self.video], texts: [text])
         var bytes = writer.header()
         bytes += try writer.blockHead(track: 1, timeNanoseconds: 0, isKeyframe: true, payloadSize: 1) + [0]
         bytes += try writer.textBlock(
-            text: 2,
+            text: number,
             timeNanoseconds: 5_000_000,
             durationNanoseconds: 2_000_000_000,
             "Alice: grüezi"
@@ -81,7 +82,7 @@ import Testing
         webm.documentType = .webm
         let wrong: [(SegmentInfo, [TextTrack])] = [
             (webm, [TextTrack(number: 2, uid: 9)]), (SegmentInfo(), [TextTrack(number: 1, uid: 9)]),
-            (SegmentInfo(), [TextTrack(number: 2, uid: 7)]), (SegmentInfo(), [TextTrack(number: 127, uid: 9)]),
+            (SegmentInfo(), [TextTrack(number: 2, uid: 7)]), (SegmentInfo(), [TextTrack(number: 1_001, uid: 9)]),
             (SegmentInfo(), [TextTrack(number: 2, uid: 0)]),
         ]
         for (info, texts) in wrong {

@@ -86,7 +86,7 @@ import Testing
     @Test(
         arguments: [
             [], [Self.vp8, Self.vp8], [Self.vp8, Self.changed(Self.vp8) { $0.number = 2 }],
-            [Self.changed(Self.vp8) { $0.number = 127 }], [Self.changed(Self.vp8) { $0.number = 0 }],
+            [Self.changed(Self.vp8) { $0.number = 1_001 }], [Self.changed(Self.vp8) { $0.number = 0 }],
             [Self.changed(Self.vp8) { $0.uid = 0 }], [Self.changed(Self.vp8) { $0.video = nil }],
             [Self.changed(Self.vp8) { $0.codecPrivate = [1] }],
             [.video(uid: 1, codec: .vp9, width: 0, height: 2)], [.video(uid: 1, codec: .h264, width: 2, height: 2)],

@@ -11,7 +11,7 @@ enum HeaderDecoding {
         var defaultDurationNanoseconds: Int64?
     }
 
-    static let maximumTracks = 512
+    static let maximumTracks = 1_024
     static let maximumChapters = 10_000
     static let maximumTags = 10_000
     private static let contentEncodings: UInt32 = 0x6D80

@@ -14,7 +14,7 @@ struct SegmentIndex: Sendable {
         var clusterStart: UInt64
         /// Where the block begins, from the first byte of the cluster's content.
         var relativePosition: UInt32
-        var trackNumber: UInt8
+        var trackNumber: UInt16
     }
 
     private struct TrackState: Sendable {
@@ -69,7 +69,7 @@ struct SegmentIndex: Sendable {
         state.endTicks = max(state.endTicks, ticks + state.lastStep)
 
         guard isKeyframe, ticks >= 0, let relativePosition = UInt32(exactly: relativePosition),
-            let number = UInt8(exactly: state.number)
+            let number = UInt16(exactly: state.number)
         else { return }
         if self.hasVideo {
             guard state.isVideo else { return }

@@ -31,8 +31,8 @@ public struct Writer: Sendable {
 
     /// The largest payload of one block, in bytes; the reader takes larger ones for damage.
     public static let maximumPayloadSize = 64 << 20
-    /// The highest track number, so that it takes one byte in each block.
-    public static let maximumTrackNumber = 126
+    /// The highest track number: as many streams as ffmpeg opens (its `max_streams`).
+    public static let maximumTrackNumber = 1_000
     /// The longest piece of text, in bytes.
     public static let maximumTextSize = 1 << 16
     /// Clusters beyond this number keep their unknown size: 72 hours at one a second.
@@ -71,7 +71,7 @@ public struct Writer: Sendable {
     ///
     /// - Parameters:
     ///   - info: times are stored in its unit; 1 ms suits every player.
-    ///   - tracks: 1…126 tracks with different numbers and uids.
+    ///   - tracks: 1…1000 tracks with different numbers and uids.
     ///   - texts: tracks of plain text beside them, with numbers and uids of their own; not in WebM.
     ///   - chapters: written before the clusters, in this order.
     ///   - tags: written before the clusters.
@@ -93,7 +93,7 @@ public struct Writer: Sendable {
         self.scale = Int64(info.timestampScaleNanoseconds)
         self.clusterSpan = min(max(1, 1_000_000_000 / self.scale), Int64(Int16.max))
         self.kinds = tracks.map(\.codec.kind)
-        var trackIndex = [Int?](repeating: nil, count: Self.maximumTrackNumber + 1)
+        var trackIndex = [Int?](repeating: nil, count: (tracks.map(\.number).max() ?? 0) + 1)
         for (index, track) in tracks.enumerated() { trackIndex[track.number] = index }
         self.trackIndex = trackIndex
         self.index = SegmentIndex(
@@ -123,7 +123,7 @@ public struct Writer: Sendable {
         isDiscardable: Bool = false,
         payloadSize: Int
     ) throws(MatroskaError) -> [UInt8] {
-        guard (0...Self.maximumTrackNumber).contains(track), let trackIndex = self.trackIndex[track] else {
+        guard self.trackIndex.indices.contains(track), let trackIndex = self.trackIndex[track] else {
             throw MatroskaError(.unknownTrack, "track \(track) is not declared in this file")
         }
         try self.requireStorable(timeNanoseconds)
@@ -143,8 +143,10 @@ public struct Writer: Sendable {
             relativePosition: self.offset + UInt64(bytes.count) - cluster.start - Self.clusterHeadSize
         )
         bytes.append(UInt8(ElementID.simpleBlock))
-        bytes.appendElementSize(UInt64(payloadSize) + 4)
-        bytes.append(0x80 | UInt8(track))
+        // The track number is coded like a size (RFC 9559 section 10.1).
+        let number = UInt64(track)
+        bytes.appendElementSize(UInt64(payloadSize + [UInt8].elementSizeWidth(number) + 3))
+        bytes.appendElementSize(number)
         bytes.appendBigEndian(UInt64(bitPattern: ticks - cluster.ticks) & 0xFFFF, count: 2)
         bytes.append((isKeyframe ? 0x80 : 0) | (isDiscardable ? 0x01 : 0))
         self.offset += UInt64(bytes.count) + UInt64(payloadSize)
@@ -176,7 +178,8 @@ public struct Writer: Sendable {
         var bytes: [UInt8] = []
         let cluster = self.cluster(for: ticks, appendingTo: &bytes)
         bytes.appendMaster(ElementID.blockGroup) { group in
-            var block: [UInt8] = [0x80 | UInt8(text)]
+            var block: [UInt8] = []
+            block.appendElementSize(UInt64(text))
             block.appendBigEndian(UInt64(bitPattern: ticks - cluster.ticks) & 0xFFFF, count: 2)
             block.append(0)
             block.append(contentsOf: content.utf8)
