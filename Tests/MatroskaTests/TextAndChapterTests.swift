@@ -73,7 +73,7 @@ import Testing
             try writer.textBlock(text: 1, timeNanoseconds: 0, durationNanoseconds: 0, "")
         }
         #expect(throws: MatroskaError.self) {
-            try writer.textBlock(text: 2, timeNanoseconds: -1, durationNanoseconds: 0, "")
+            try writer.textBlock(text: number, timeNanoseconds: -1, durationNanoseconds: 0, "")
         }
     }
 
