@@ -24,6 +24,8 @@ def test_the_demo_exports_a_call_of_two(stage):
     story = media.describe(exported) + "\n" + demo.story()
     assert [stream["codec_type"] for stream in found].count("video") == 2, story
     assert [stream["codec_type"] for stream in found].count("audio") == 2, story
+    # Each camera sends what it prefers.
+    assert sorted(stream["codec_name"] for stream in found) == ["h264", "opus", "opus", "vp8"], story
     for stream in found:
         first, last = media.span(exported, stream["index"])
         # How late a camera begins is the machine's.
