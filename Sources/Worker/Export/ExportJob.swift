@@ -71,9 +71,7 @@ public struct ExportJob: Sendable {
     ///
     /// - Throws: `ExportError`, `GStreamerError`, `StorageError`.
     public func run(progress: (ExportJobEvent) -> Void) throws -> ExportJobResult {
-        // Recordings go first, at the processor and at the disk.
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
-        Runtime.useIdleDiskTime()
+        Runtime.letRecordingsGoFirst()
         var lastReport: ContinuousClock.Instant?
         let report = { (state: ExportProgress) in
             let now = ContinuousClock.now
