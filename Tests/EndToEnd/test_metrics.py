@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """/metrics of a running daemon: Prometheus reads it, and it shows what docs/metrics.md says."""
 
+import os
 import re
+import shutil
+import signal
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
-from daemon import Daemon
+import pytest
+from daemon import Daemon, resident
 from harness import LIMIT, ROOT, free_port, room_url
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -141,3 +146,95 @@ def test_the_round_trip_of_a_call_is_told(stage):
     peer.end()
     daemon.wait_for("nobody", lambda: not daemon.room("standup")["status"]["participants"])
     daemon.wait_for("no metric", lambda: shown_seconds() is None)
+
+
+def value(text, name, **labels):
+    """The sum of a metric's series with these labels, 0 for none."""
+    total = 0.0
+    for pairs, number in re.findall(rf"^{name}(?:\{{(.*)\}})? (\S+)$", text, re.MULTILINE):
+        if labels.items() <= dict(re.findall(r'(\w+)="([^"]*)"', pairs)).items():
+            total += float(number)
+    return total
+
+
+def test_what_the_daemon_tells_of_itself(stage):
+    """Each figure against what it says, as something happens that changes it."""
+    server = stage.serve("--room-size", "3")
+    began = time.time()
+    rooms = {"standup": {"url": room_url(server, "standup"), "join": "always", "record": {"video": True, "audio": True}}}
+    daemon = Daemon(stage, rooms)
+
+    def metrics():
+        return daemon.request("GET", "/metrics")[2].decode()
+
+    def wait_until(name, wanted, **labels):
+        return daemon.wait_for(f"{name} {labels} {wanted}", lambda: value(metrics(), f"tapedeck_{name}", **labels) == wanted)
+
+    daemon.wait_for_phase("standup", "joined")
+    wait_until("workers", 1)
+    # Started for the room's join at the latest; the clock may be stepped.
+    assert began - 60 < value(metrics(), "tapedeck_start_time_seconds") < time.time() + 60
+    free = shutil.disk_usage(daemon.storage).free
+    assert value(metrics(), "tapedeck_storage_free_bytes") == pytest.approx(free, rel=0.2)
+    assert value(metrics(), "tapedeck_room_participants", room="standup") == 0
+
+    peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    wait_until("room_participants", 1, room="standup")
+    wait_until("room_tracks", 1, room="standup", kind="video", codec="vp8")
+    wait_until("room_tracks", 1, room="standup", kind="audio", codec="opus")
+    for kind in ("video", "audio"):
+        wait_until("first_unit_wait_seconds_count", 1, kind=kind)
+        text = metrics()
+        parts = sum(value(text, "tapedeck_first_unit_wait_part_seconds_sum", kind=kind, part=part)
+                    for part in ("answer", "ice", "dtls", "packet", "file"))
+        assert parts == pytest.approx(value(text, "tapedeck_first_unit_wait_seconds_sum", kind=kind), abs=0.01), text
+        assert parts > 0
+    wait_until("join_to_first_frame_seconds_count", 1)
+    status = daemon.room("standup")["status"]
+    assert value(metrics(), "tapedeck_room_received_bytes_total", room="standup") >= sum(
+        track["bytes"] for track in status["tracks"]) > 0
+
+    # A worker as the kernel tells of it, once a status has come since its threads and descriptors changed.
+    worker = daemon.worker("standup")
+
+    def is_as_the_kernel_says():
+        text = metrics()
+        return abs(value(text, "tapedeck_worker_threads") - len(os.listdir(f"/proc/{worker}/task"))) <= 1 and abs(
+            value(text, "tapedeck_worker_open_descriptors") - len(os.listdir(f"/proc/{worker}/fd"))) <= 2
+    daemon.wait_for("the worker's threads and descriptors", is_as_the_kernel_says)
+    assert value(metrics(), "tapedeck_worker_resident_bytes") == pytest.approx(resident(worker), rel=0.5)
+    assert 0 < value(metrics(), "tapedeck_worker_cpu_seconds_total")
+
+    # Who listens to events.
+    wait_until("event_stream_subscribers", 0)
+    with urllib.request.urlopen(daemon.url.rstrip("/") + "/v1/events", timeout=LIMIT):
+        wait_until("event_stream_subscribers", 1)
+    wait_until("event_stream_subscribers", 0)
+
+    # Reloads.
+    before = metrics()
+    daemon.post("/v1/reload")
+    assert value(metrics(), "tapedeck_configuration_reloads_total", result="applied") == value(
+        before, "tapedeck_configuration_reloads_total", result="applied") + 1
+    daemon.path.write_text("nonsense: [")
+    assert daemon.request("POST", "/v1/reload")[0] in (400, 422)
+    assert value(metrics(), "tapedeck_configuration_reloads_total", result="refused") >= 1
+    assert value(metrics(), "tapedeck_http_request_duration_seconds_count", route="other", status="4xx") >= 1
+    daemon.write(rooms)
+
+    # A worker that dies is replaced, and the log tells of it.
+    lines = value(metrics(), "tapedeck_log_lines_total")
+    assert value(metrics(), "tapedeck_worker_restarts_total") == 0
+    os.kill(worker, signal.SIGKILL)
+    wait_until("worker_restarts_total", 1, reason="crashed")
+    assert value(metrics(), "tapedeck_log_lines_total") > lines
+    daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get("processID", worker) != worker)
+    wait_until("workers", 1)
+
+    # An export.
+    peer.end()
+    daemon.wait_for_export("standup")
+    daemon.wait_for("a finished export", lambda: value(metrics(), "tapedeck_export_duration_seconds_count", result="done") >= 1)
+    wait_until("export_queue_length", 0)
+    assert value(metrics(), "tapedeck_export_duration_seconds_count", result="failed") == 0
