@@ -181,6 +181,8 @@ class RTSPClient:
         self.connection.connect((parts.hostname, parts.port))
         self.stream = self.connection.makefile("rb")
         self.number, self.session = 0, {}
+        # Fields of the last answer.
+        self.answer = {}
 
     def close(self):
         self.stream.close()
@@ -230,7 +232,7 @@ class RTSPClient:
         head = [start + self.stream.readline()]
         while (line := self.stream.readline().strip()):
             head.append(line)
-        answer = dict(line.decode().split(": ", 1) for line in head[1:])
+        self.answer = answer = dict(line.decode().split(": ", 1) for line in head[1:])
         if "Session" in answer:
             self.session = {"Session": answer["Session"].split(";")[0]}
         body = self.stream.read(int(answer.get("Content-Length", 0))).decode()

@@ -196,6 +196,69 @@ def test_only_so_many_clients_are_let_in(stage):
     service.daemon.wait_for("its place", let_in, LIMIT).close()
 
 
+def test_only_chosen_rooms_and_so_many_participants_are_served(stage):
+    server = stage.serve("--room-size", "4")
+    start_camera(stage, server)
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True}, rooms=["standup"], participants=1)
+    daemon = service.daemon
+
+    def are_both_there():
+        there = [one["id"] for one in daemon.room("standup")["status"]["participants"]]
+        return there if len(there) == 2 else None
+    everybody = set(daemon.wait_for("two participants", are_both_there))
+    daemon.wait_for_recording("standup")
+    served, = service.participants()
+    other, = everybody - {served}
+    service.wait_for_path("standup", served)
+    assert service.describe("standup", other) == 404
+    # The other's turn comes when there is place for two.
+    daemon.sections["rtsp"]["participants"] = 2
+    daemon.write(daemon.rooms)
+    daemon.post("/v1/reload")
+    service.wait_for_path("standup", other)
+    # And nobody's where the room is not among those that are served.
+    daemon.sections["rtsp"]["rooms"] = ["elsewhere"]
+    daemon.write({**daemon.rooms, "elsewhere": {"url": room_url(server, "elsewhere")}})
+    daemon.post("/v1/reload")
+    service.wait_for_path("standup", served, status=404)
+
+
+def test_who_asks_for_a_group_gets_one_of_those_that_are_configured(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    groups = {"addresses": "239.7.7.1-239.7.7.9", "ports": "17600-17699", "ttl": 3}
+    service = Service(stage, server, {"video": True}, multicast=groups)
+    participant, = service.participants()
+    url = service.url("standup", participant)
+
+    def transport():
+        """What a client is told that asks for a group; the status of a refusal."""
+        with contextlib.closing(rtp.RTSPClient(url)) as client:
+            control = re.findall(r"a=control:(?!\*)(\S+)", client.describe())[0]
+            try:
+                client.ask("SETUP", control if "://" in control else f"{url}/{control}", {"Transport": "RTP/AVP;multicast"})
+                return client.answer["Transport"]
+            except rtp.Refused as refusal:
+                return refusal.status
+
+    told = transport()
+    address, port, ttl = (re.search(pattern, told)[1] for pattern in (
+        r"destination=239\.7\.7\.(\d+)", r"port=(\d+)-", r"ttl=(\d+)"))
+    assert 1 <= int(address) <= 9 and 17600 <= int(port) <= 17698 and ttl == "3", told
+    # Without them there is none.
+    del service.daemon.sections["rtsp"]["multicast"]
+    service.daemon.write(service.daemon.rooms)
+    service.daemon.post("/v1/reload")
+
+    def is_refused():
+        # The server starts again.
+        with contextlib.suppress(OSError):
+            return transport() == 461
+        return False
+    service.daemon.wait_for("no groups", is_refused, LIMIT)
+
+
 def test_who_stops_reading_is_closed_and_costs_the_others_nothing(stage):
     server = stage.serve()
     start_camera(stage, server, "--size", "640x360", "--bitrate", "4M")
