@@ -65,7 +65,9 @@ struct CameraCommand: AsyncParsableCommand {
     )
     var bitrate: BitRate?
 
-    @Option(help: "Video bit rate that the camera goes down to where the network takes no more; 100k if left out.")
+    @Option(
+        help: "Video bit rate that the camera goes down to where the network takes no more; --bitrate if left out, or 100k."
+    )
     var minBitrate: BitRate?
 
     @Option(help: "Sound bit rate of Opus, 6k to 510k.")

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -100,6 +101,27 @@ def test_both_ways_as_the_first_member(stage, state_folder):
     last = [fact["event"] for fact in json_objects(server.messages.splitlines()) if fact.get("client") == client]
     assert last[-4:] == ["leave", "relay", "lost", "removed"], server.story()
     assert_nothing_noted(state_folder, lambda: come_and_go(stage, server))
+
+
+@pytest.mark.parametrize("flags", [(), ("--ignore-offered-servers",)], ids=["used", "ignored"])
+def test_the_servers_that_the_room_offers_are_asked_unless_we_ignore_them(stage, flags):
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as stun:
+        stun.bind(("127.0.0.1", 0))
+        stun.setblocking(False)
+        server = apprtc_server(stage, "--turn", "new", "--stun-port", stun.getsockname()[1])
+        recorder = start_recorder(stage, server, *SEND, *flags)
+        wait_for_log(server, "message", type="offer", isStored=True)
+        notes = stage.folder / "notes.jsonl"
+        peer = apprtc_peer(stage, server, *SMALL, "--receive", "--notes", notes)
+        wait_until_seen(peer, notes)
+        interrupted(recorder)
+        asked = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                asked.append(stun.recv(2048))
+    # Binding requests (RFC 8489 section 5).
+    assert all(request[4:8] == b"\x21\x12\xa4\x42" for request in asked), asked
+    assert bool(asked) is (not flags), recorder.story()
 
 
 def test_as_the_second_member(stage):

@@ -3,6 +3,7 @@
 
 import contextlib
 import http.server
+import json
 import os
 import signal
 import socket
@@ -61,6 +62,21 @@ def test_wrong_usage_is_2(stage, arguments):
     process = stage.run_tapedeck(*arguments)
     assert process.exit_code == 2, process.story()
     assert len(process.messages.strip()) > 10, process.story()
+
+
+def test_a_least_bit_rate_above_the_highest_is_2(stage):
+    camera = stage.run_tapedeck("camera", f"socketio+http://127.0.0.1:{free_port()}/1", "--bitrate", "1M", "--min-bitrate", "2M")
+    assert camera.exit_code == 2 and "--min-bitrate takes no more than --bitrate" in camera.messages, camera.story()
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_log_lines_are_of_the_format_asked_for(stage, log_format):
+    recorder = record(stage, f"socketio+http://127.0.0.1:{free_port()}/1", "--log-level", "debug", "--log-format", log_format)
+    # The last line says why it failed, to people.
+    lines = recorder.messages.splitlines()[:-1]
+    objects = [json.loads(line) for line in lines if line.startswith("{")]
+    assert lines and all(fact["level"] for fact in objects), recorder.story()
+    assert len(objects) == (len(lines) if log_format == "json" else 0), recorder.story()
 
 
 def test_nobody_has_to_read_the_message(stage):

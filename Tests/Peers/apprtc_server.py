@@ -268,7 +268,7 @@ class RoomServer:
         if not request.headers.get("Referer"):
             violation("no Referer")
             raise web.HTTPForbidden()
-        return web.json_response({"iceServers": [{"urls": ["stun:127.0.0.1:9"]}]})
+        return web.json_response({"iceServers": [{"urls": [f"stun:127.0.0.1:{self.options.stun_port}"]}]})
 
     async def turn(self, request):
         log(event="turn")
@@ -328,6 +328,7 @@ def main():
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--client-timeout", type=float, default=10, help="the collider keeps a lost client so long")
     parser.add_argument("--turn", choices=("none", "new", "old"), default="none")
+    parser.add_argument("--stun-port", type=int, default=9, help="of the STUN server that the newer TURN service names")
     parser.add_argument("--typed", action="store_true", help="booleans and objects where the original has strings")
     parser.add_argument("--full", action="store_true", help="every room is full")
     asyncio.run(RoomServer(parser.parse_args()).serve())
