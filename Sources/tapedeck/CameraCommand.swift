@@ -66,7 +66,10 @@ struct CameraCommand: AsyncParsableCommand {
     var bitrate: BitRate?
 
     @Option(
-        help: "Video bit rate that the camera goes down to where the network takes no more; --bitrate if left out, or 100k."
+        help: ArgumentHelp(
+            "Video bit rate that the camera goes down to where the network takes no more.",
+            discussion: "If left out that of --bitrate, or else 100k."
+        )
     )
     var minBitrate: BitRate?
 
