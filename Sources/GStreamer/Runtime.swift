@@ -2,7 +2,6 @@
 
 internal import CGStreamer
 internal import CTapedeck
-internal import Glibc
 
 /// The GStreamer library of this process.
 public enum Runtime {
@@ -56,15 +55,13 @@ public enum Runtime {
         CTapedeck_suspended_nanoseconds()
     }
 
-    /// The calling thread, and every one that it starts from now on, gets the processor and the disk when nobody else wants
-    /// them.
+    /// The calling thread, and every one that it starts from now on, gets the disk when nobody else wants it.
     ///
-    /// For work that must not make recordings wait (setpriority(2), nice 19; ioprio_set(2), class idle).
+    /// For work that must not make recordings wait (ioprio_set(2), class idle).
     /// - Returns: false if the kernel did not take it.
     @discardableResult
-    public static func letRecordingsGoFirst() -> Bool {
-        let isNice = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) == 0
-        return CTapedeck_use_idle_disk_time() && isNice
+    public static func useIdleDiskTime() -> Bool {
+        CTapedeck_use_idle_disk_time()
     }
 
     /// Starts counting live GStreamer objects: elements, pads, buses, clocks.

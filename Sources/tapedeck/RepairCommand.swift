@@ -4,7 +4,6 @@ import ArgumentParser
 import Catalogue
 import ConfigurationFile
 import Export
-import GStreamer
 import Rendering
 import Rooms
 import Storage
@@ -40,12 +39,7 @@ struct RepairCommand: AsyncParsableCommand {
     @Option(help: "The daemon's configuration: says how its rooms' recordings are exported, which is call.mkv else.")
     var config: String?
 
-    @Flag(
-        help: ArgumentHelp(
-            "Give way to recordings, and say from time to time how many were looked at.",
-            visibility: .hidden
-        )
-    )
+    @Flag(help: ArgumentHelp("Say from time to time how many recordings were looked at.", visibility: .hidden))
     var pulse = false
 
     @OptionGroup var common: CommonOptions
@@ -70,7 +64,6 @@ struct RepairCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
-            if self.pulse { Runtime.letRecordingsGoFirst() }
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0

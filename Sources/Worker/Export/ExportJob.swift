@@ -71,7 +71,9 @@ public struct ExportJob: Sendable {
     ///
     /// - Throws: `ExportError`, `GStreamerError`, `StorageError`.
     public func run(progress: (ExportJobEvent) -> Void) throws -> ExportJobResult {
-        Runtime.letRecordingsGoFirst()
+        // Recordings go first, at the processor and at the disk.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        Runtime.useIdleDiskTime()
         var lastReport: ContinuousClock.Instant?
         let report = { (state: ExportProgress) in
             let now = ContinuousClock.now
