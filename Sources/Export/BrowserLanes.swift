@@ -12,7 +12,7 @@ enum BrowserLanes {
         let leading = sources.first { $0.track.codec.kind == .video } ?? sources.first
         guard let leading else { return [] }
         let candidates = sources.filter { $0.participant == leading.participant }
-            .sorted { ($0.next?.sessionNanoseconds ?? .max) < ($1.next?.sessionNanoseconds ?? .max) }
+            .sorted { ($0.firstNanoseconds ?? .max) < ($1.firstNanoseconds ?? .max) }
         var lanes: [TrackLane] = []
         for kind in [MediaKind.video, .audio] {
             let ofKind = candidates.filter { $0.track.codec.kind == kind }

@@ -10,12 +10,14 @@ struct ExportInput {
     /// What tells the file from others, 16 bytes.
     let uid: [UInt8]
 
-    /// Reads journals and opens files; see `RecordingContents`.
+    /// Reads journals and looks at files, which all rest then; see `RecordingContents`.
     init(_ subject: ExportSubject, keepsDamaged: Bool) throws(ExportError) {
         let id = Array(subject.folder.id.rawValue.utf8)
         switch subject {
         case .recording(let folder):
-            self.contents = try RecordingContents(folder, keepsDamaged: keepsDamaged)
+            var contents = try RecordingContents(folder, keepsDamaged: keepsDamaged)
+            contents.rest()
+            self.contents = contents
             self.uid = id
         case .series(let series):
             self.contents = try RecordingContents(series, keepsDamaged: keepsDamaged)

@@ -108,6 +108,11 @@ struct RecordingContents {
         self.sort()
     }
 
+    /// Closes all files, until they are woken.
+    mutating func rest() {
+        for index in self.sources.indices { self.sources[index].rest() }
+    }
+
     /// Opens a segment's file, with the pictures that refer to those of the file before it, if they can be decoded after them.
     private mutating func openKnown(
         _ record: TrackOpened,

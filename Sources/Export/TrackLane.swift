@@ -8,82 +8,111 @@ import Matroska
 /// A participant who comes back, or a recording that another process went on with, leaves several files of the same
 /// kind. Where they overlap, the earlier one goes on to its end.
 ///
-/// It rests until it begins and from its end on: a long series has more tracks than a process may open files.
+/// It rests until a unit is due: there may be more tracks than a process may open files.
 struct TrackLane {
     private(set) var sources: [TrackSource]
     private var index = 0
-    private var hasBegun = false
+    /// Whether the present source's file is open, or was read to its end.
+    private var isAwake = false
     private var lastNanoseconds = Int64.min
+    /// Where the selection begins, if something comes before.
+    private var start: Int64?
     /// Numbers of tracks whose first unit follows the last one of the source before.
     private var continued: Set<Int> = []
 
-    /// A lane of sources of one codec, in the order of their first units; at least one.
+    /// A lane of sources of one codec that rest, in the order of their first units; at least one.
     init(_ first: TrackSource, then rest: [TrackSource] = []) {
         self.sources = [first] + rest
-        for index in self.sources.indices { self.sources[index].rest() }
-        self.first = self.sources[0]
+        self.first = first
     }
 
-    /// Adds a source whose first unit is later than those of the others.
+    /// Adds a source that rests, whose first unit is later than those of the others.
     mutating func append(_ source: TrackSource, isContinued: Bool) {
         self.sources.append(source)
-        self.sources[self.sources.count - 1].rest()
         if isContinued, let number = source.number { self.continued.insert(number) }
     }
 
     /// What the lane is called after; it rests.
     let first: TrackSource
 
-    /// When the next unit is due on the session clock; `nil` after the last one.
+    /// When the next unit is due on the session clock, or no earlier while the lane rests; `nil` after the last one.
     var nextNanoseconds: Int64? {
-        self.hasBegun ? self.sources[self.index].next?.sessionNanoseconds : self.first.firstNanoseconds
+        let source = self.sources[self.index]
+        return self.isAwake ? source.next?.sessionNanoseconds : source.firstNanoseconds
     }
 
-    /// The unit that comes next, once the lane has begun.
-    var next: Block? { self.hasBegun ? self.sources[self.index].next?.block : nil }
+    /// The unit that comes next; `nil` while the lane rests.
+    var next: Block? { self.isAwake ? self.sources[self.index].next?.block : nil }
+
+    /// Opens the file of the next unit, if the lane rests.
+    mutating func begin() throws(ExportError) {
+        guard !self.isAwake else { return }
+        self.isAwake = true
+        try self.sources[self.index].wake()
+        if self.lastNanoseconds > .min {
+            try self.follow()
+        } else if let start = self.start {
+            try self.sources[self.index].skip(to: start)
+        }
+        try self.turn()
+    }
 
     /// Reads the unit after `next`.
     mutating func advance() throws(ExportError) {
-        guard self.hasBegun, let next = self.nextNanoseconds else { return }
+        guard self.isAwake, let next = self.nextNanoseconds else { return }
         self.lastNanoseconds = max(self.lastNanoseconds, next)
         try self.sources[self.index].advance()
-        while self.next == nil, self.index + 1 < self.sources.count {
-            try self.turn()
-            let isContinued = self.sources[self.index].number.map(self.continued.contains) ?? false
-            try self.sources[self.index].skip(beyond: self.lastNanoseconds, isContinued: isContinued)
-        }
-        if self.next == nil { self.sources[self.index].rest() }
+        try self.turn()
     }
 
-    /// Wakes the first source, if it was not yet.
-    mutating func begin() throws(ExportError) {
-        guard !self.hasBegun else { return }
-        try self.sources[self.index].wake()
-        self.hasBegun = true
-    }
-
-    /// Goes on with the next source.
+    /// At the end of a source, goes on with the next one, which rests if it is not due yet.
     private mutating func turn() throws(ExportError) {
-        self.sources[self.index].rest()
-        self.index += 1
-        try self.sources[self.index].wake()
+        while self.next == nil {
+            self.sources[self.index].rest()
+            guard self.index + 1 < self.sources.count else { return }
+            self.index += 1
+            if let first = self.sources[self.index].firstNanoseconds, first > self.lastNanoseconds {
+                self.isAwake = false
+                return
+            }
+            try self.sources[self.index].wake()
+            try self.follow()
+        }
+    }
+
+    /// Leaves out of a source what the one before had.
+    private mutating func follow() throws(ExportError) {
+        let isContinued = self.sources[self.index].number.map(self.continued.contains) ?? false
+        try self.sources[self.index].skip(beyond: self.lastNanoseconds, isContinued: isContinued)
     }
 
     /// Leaves out what comes before that time; pictures begin with the last keyframe before it.
     mutating func skip(to sessionNanoseconds: Int64) throws(ExportError) {
+        self.start = sessionNanoseconds
         guard let first = self.nextNanoseconds, first < sessionNanoseconds else { return }
         let whole = self.sources
-        try self.begin()
         while true {
             let hasNext = self.index + 1 < self.sources.count
             let following = hasNext ? self.sources[self.index + 1].firstNanoseconds : nil
             // What begins before that time too has everything that is needed of it, or goes on without a keyframe.
             if following.map({ $0 > sessionNanoseconds }) ?? true {
+                self.isAwake = true
+                try self.sources[self.index].wake()
                 try self.sources[self.index].skip(to: sessionNanoseconds)
-                if self.next != nil { return try self.goBack(whole) }
+                if self.next != nil { break }
+                self.sources[self.index].rest()
             }
-            guard hasNext else { return self.sources[self.index].rest() }
-            try self.turn()
+            // After the last one it is awake, and has nothing.
+            self.isAwake = !hasNext
+            guard hasNext else { return }
+            self.index += 1
+        }
+        try self.goBack(whole)
+        if let next = self.nextNanoseconds, next >= sessionNanoseconds,
+            next == self.sources[self.index].firstNanoseconds
+        {
+            self.sources[self.index].rest()
+            self.isAwake = false
         }
     }
 

@@ -48,11 +48,7 @@ struct TrackMerge {
     /// Times of one track rise strictly, by a tick at least; but pictures that are shown before others that were sent
     /// before them keep their times.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
-        guard let sessionNanoseconds = self.due.min(), sessionNanoseconds < self.endNanoseconds,
-            let index = self.due.firstIndex(of: sessionNanoseconds)
-        else { return nil }
-        try self.lanes[index].begin()
-        guard let block = self.lanes[index].next else { return nil }
+        guard let (index, sessionNanoseconds, block) = try self.earliest() else { return nil }
         let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
         var ticks = elapsed / self.scale
         if !self.isShownBefore(sessionNanoseconds, ticks, index) { ticks = max(self.lastTicks[index] + 1, ticks) }
@@ -64,6 +60,19 @@ struct TrackMerge {
         try self.lanes[index].advance()
         self.due[index] = self.lanes[index].nextNanoseconds ?? .max
         return (index, nanoseconds, block)
+    }
+
+    /// The earliest unit left, and the index of its track.
+    private mutating func earliest() throws(ExportError) -> (index: Int, sessionNanoseconds: Int64, block: Block)? {
+        while let time = self.due.min(), time < self.endNanoseconds, let index = self.due.firstIndex(of: time) {
+            try self.lanes[index].begin()
+            // A track that comes back may begin later than its file, at a keyframe.
+            if self.lanes[index].nextNanoseconds == time, let block = self.lanes[index].next {
+                return (index, time, block)
+            }
+            self.due[index] = self.lanes[index].nextNanoseconds ?? .max
+        }
+        return nil
     }
 
     /// Whether a unit is shown before the one that was sent before it.

@@ -86,13 +86,15 @@ struct TrackSource {
         }
     }
 
-    /// Closes the file and forgets its unit, until it is woken: a series has more files than a process may open.
+    /// Closes the file and forgets its unit, until it is woken: there may be more files than a process may open.
     mutating func rest() {
         self.reader = nil
         self.next = nil
     }
 
     /// Opens the file again, at its beginning, after a rest.
+    ///
+    /// What was added to it meanwhile does not count.
     mutating func wake() throws(ExportError) {
         guard self.reader == nil else { return }
         self.reader = try Self.open(self.path, self.file).reader
@@ -140,6 +142,8 @@ struct TrackSource {
         do throws(MatroskaError) {
             while let head = try self.reader?.nextHead() {
                 guard head.track == self.track.number else { continue }
+                // The recording goes on, and of the other tracks no more is known.
+                guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { break }
                 let time = self.sessionTime(head.timeNanoseconds)
                 if self.damage.contains(self.rtpTime(head.timeNanoseconds)) {
                     self.leftOut.note(at: time)

@@ -30,7 +30,7 @@ struct ActiveRecording: Sendable {
     /// Whether it has as many tracks as one has at most.
     var isFull: Bool { self.nextNumber > Self.maximumTracks }
     /// Whether it soon is: what begins while it is cut begins in the next one.
-    var isNearlyFull: Bool { self.nextNumber + Self.reserve > Self.maximumTracks }
+    var isNearlyFull: Bool { self.nextNumber > Self.maximumTracks - Self.reserve }
     /// Its export has a descriptor for each, and a text track for the chat.
     private static let maximumTracks = 125
     /// As many tracks may begin at once before anybody looks.

@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// How many files each participant can make us begin: a recording has room for as many tracks as an export takes, and
+/// How many files each participant can make us begin: a recording has room for a bounded number of tracks, and
 /// who fills it would end it for everybody.
 ///
 /// Pure; instants are nanoseconds of one monotonic clock.

@@ -2,7 +2,7 @@
 
 internal import Storage
 
-/// Cutting a recording into segments without losing a unit; also one that soon has as many tracks as an export takes.
+/// Cutting a recording into segments without losing a unit; also one that soon has as many tracks as it may.
 ///
 /// From the instant of the cut on, each track goes over to the next segment on its own: sound with its next unit, pictures
 /// with their next keyframe, which is asked for. Until the last has gone over, there are two recordings.

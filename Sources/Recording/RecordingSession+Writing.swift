@@ -171,7 +171,7 @@ extension RecordingSession {
             _ = self.beginNextSegment(now)
         }
         if let recording = self.recording, recording.isFull {
-            self.finishRecording(reason: "as many tracks as an export takes")
+            self.finishRecording(reason: "as many tracks as a recording may have")
             guard self.beginRecording(now, after: recording) else {
                 track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
                 return self.machine.beginningFailed()

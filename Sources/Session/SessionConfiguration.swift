@@ -6,7 +6,7 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var sends = true
     /// Peers served at the same time, 1 and up; more are ignored and reported.
     ///
-    /// With two tracks of each there is room in a recording for those who come again: it has 126 at most.
+    /// With two tracks of each there is room in a recording for those who come again: it has 125 at most.
     public var maximumPeers = 40
     /// Candidates held or handed over for one description of one peer, 0 and up.
     public var maximumCandidates = 256

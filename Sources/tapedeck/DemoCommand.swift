@@ -75,6 +75,8 @@ struct DemoCommand: AsyncParsableCommand {
                 url: url,
                 duration: self.duration.duration,
                 untilEmpty: false,
+                // Each camera has its way.
+                preferred: .any,
                 wait: .seconds(20),
                 network: network,
                 logger: logger.forSession()
@@ -112,23 +114,11 @@ struct DemoCommand: AsyncParsableCommand {
         }
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for session in sessions { group.addTask { _ = await session.run() } }
-            // Who comes last is offered the codecs in the order of those who are there: VP8 first by one, H.264 by the other.
-            await Self.wait(until: sessions, for: job.stay.wait)
             let result = await Result { try await job.run(interrupts: interrupts) }
             for session in sessions { session.stop() }
             try await group.waitForAll()
             for (_, camera) in cameras { try await control.run("stopping a camera") { camera.stop() } }
             return try result.get()
-        }
-    }
-}
-
-extension DemoCommand {
-    /// Waits until all have joined or ended; what keeps them from it, the recorder says.
-    private static func wait(until sessions: [RoomSession], for limit: Duration) async {
-        let end = ContinuousClock.now + limit
-        while !sessions.allSatisfy({ $0.status.hasJoined || $0.status.hasEnded }), ContinuousClock.now < end {
-            try? await Task.sleep(for: .milliseconds(20))
         }
     }
 }

@@ -230,6 +230,7 @@ def test_who_asks_for_a_group_gets_one_of_those_that_are_configured(stage):
     groups = {"addresses": "239.7.7.1-239.7.7.9", "ports": "17600-17699", "ttl": 3}
     service = Service(stage, server, {"video": True}, multicast=groups)
     participant, = service.participants()
+    service.wait_for_path("standup", participant)
     url = service.url("standup", participant)
 
     def transport():

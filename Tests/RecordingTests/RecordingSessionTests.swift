@@ -76,7 +76,7 @@ struct RecordingSessionTests {
         return segments
     }
 
-    /// People come and go, until the recording has as many tracks as an export takes: who stays loses nothing by that.
+    /// People come and go, until the recording has as many tracks as it may: who stays loses nothing by that.
     @Test func aFullRecordingIsCutWithoutALoss() throws {
         let feed = RecordingFeed()
         let alice = feed.open(.vp8)

@@ -84,7 +84,7 @@ public struct RenderInput {
             }
             return ranges.isEmpty ? nil : Participant(id: known.id, name: known.name ?? known.id, presence: ranges)
         }
-        for index in contents.sources.indices { contents.sources[index].rest() }
+        contents.rest()
         self.contents = contents
     }
 

@@ -4,7 +4,7 @@ public import Codecs
 
 /// One track entry (RFC 9559 section 5.1.4).
 public struct Track: Sendable, Hashable {
-    /// The number that blocks carry: 1…126 for the writer.
+    /// The number that blocks carry: 1…1000 for the writer.
     ///
     /// Read files may hold larger ones.
     public var number: Int
@@ -179,7 +179,7 @@ public struct TextTrack: Sendable, Hashable {
     /// Its CodecID.
     public static let codecID = "S_TEXT/UTF8"
 
-    /// The number that blocks carry: 1…126, different from those of all other tracks of the file.
+    /// The number that blocks carry: 1…1000, different from those of all other tracks of the file.
     public var number: Int
     /// Identifies the track across files; not zero.
     public var uid: UInt64
