@@ -512,12 +512,15 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     tell(failure, 1)
     daemon.wait_for("the failure", lambda: any("Input/output error" in line for line in daemon.log("recording.degraded")))
     assert daemon.request("GET", "/v1/rooms")[0] == 200
-    files = set((daemon.storage / "recordings").rglob("*.mk[av]"))
     tell(failure, 0)
     mended = time.time()
-    daemon.wait_for("both tracks again", lambda: len(
-        {path for path in (daemon.storage / "recordings").rglob("*.mk[av]") if path.stat().st_size > 5000} - files)
-        == 2)
+    sizes = {path: path.stat().st_size for path in (daemon.storage / "recordings").rglob("*.mk[av]")}
+
+    def goes_on(kind):
+        """In another file, or in the same, if none of it was to be written meanwhile."""
+        return any(path.stat().st_size > sizes.get(path, 0) + 5000
+                   for path in (daemon.storage / "recordings").rglob(f"*-{kind}.mk[av]"))
+    daemon.wait_for("both tracks again", lambda: goes_on("video") and goes_on("audio"))
     assert daemon.worker("standup") == worker and len(daemon.log("recording.started")) == 1
     assert camera.end() in (0, 130), camera.story()
     folder, = daemon.wait_for_export("standup")
