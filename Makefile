@@ -33,12 +33,10 @@
 
 .PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak overload
 
-# The index is for editors, which make their own, and takes a quarter of the time (decision 77).
-DEBUG = swift build --disable-index-store
-
+# Without an index, which takes a quarter of the time and only the tests need (decision 77).
 demo:
 	@.ci/install-packages demo
-	$(DEBUG) --product tapedeck
+	swift build --disable-index-store --product tapedeck
 	.build/debug/tapedeck demo
 
 test:
@@ -51,7 +49,7 @@ test-all:
 test-devices:
 	@.ci/install-packages devices
 	@Tests/Peers/make_venvs.sh
-	$(DEBUG) --product tapedeck
+	swift build --product tapedeck
 	.venv/peers/bin/python -m pytest Tests/Devices $(PYTEST_ARGUMENTS)
 
 figures: build
@@ -73,14 +71,14 @@ daemon-figures: build
 	python3 Tests/Benchmarks/daemon_cost.py
 
 catalogue-figures:
-	$(DEBUG) --build-tests
+	swift build --build-tests
 	TAPEDECK_FIGURES=1 swift test --skip-build --disable-xctest --filter CatalogueFigures
 
 certificate-figures: build
 	python3 Tests/Benchmarks/certificate_cost.py
 
 export-figures: build
-	$(DEBUG) --build-tests
+	swift build --build-tests
 	python3 Tests/Benchmarks/export_cost.py
 
 journal-figures: build
@@ -124,7 +122,7 @@ deb:
 	systemd/debian/build --binary .build/release/tapedeck --output .build/deb
 
 man:
-	$(DEBUG) --product tapedeck
+	swift build --product tapedeck
 	systemd/debian/manual.py --binary .build/debug/tapedeck --output .build
 
 # TAPEDECK_RELEASE names a binary of `make deb` that is there already.
@@ -154,5 +152,5 @@ end-to-end: venvs
 
 # The debug build with the GStreamer of Debian 13, in a folder of its own; needs root. Not in CI.
 check-newer: venvs
-	$(DEBUG) --build-tests
+	swift build --build-tests
 	Tests/NewerGStreamer/check.sh
