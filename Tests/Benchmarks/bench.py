@@ -9,13 +9,15 @@ threads and descriptors. Afterwards the frames and sound packets in the files ar
 sent.
 
 A round is every receiver with every number of rooms once, so that ratios are between neighbours in time. The results
-are one JSON file, written anew after each measurement; bench_report.py makes table and plots of it.
+are one JSON file, written anew after each measurement; bench_report.py makes table and plots of it. With --resume a
+later call goes on with that file, so that long measurements can be made in pieces.
 """
 
 import argparse
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -145,6 +147,18 @@ def host():
     return {"processor": model, "cores": os.cpu_count(), "kernel": platform.release()}
 
 
+def resumed(earlier, results):
+    """Earlier results, to which others may be added: those of the same binary and host, of measurements as long."""
+    for key in ("tapedeck", "binary", "host", "seconds"):
+        if earlier.get(key) != results[key]:
+            raise ValueError(f"{key} was {earlier.get(key)}, and is {results[key]} now")
+    return {**earlier, "made": results["made"]}
+
+
+def is_there(results, **wanted):
+    return any(wanted.items() <= run.items() for run in results["runs"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tapedeck", default=str(ROOT / ".build/release/tapedeck"))
@@ -159,6 +173,8 @@ def main():
                         help="most rooms that aiortc is given: one takes a whole core and more")
     parser.add_argument("--calls", type=int, default=30, help="calls of which the beginning is measured; 0 for none")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs/benchmarks/results.json")
+    parser.add_argument("--resume", action="store_true",
+                        help="adds to the results that are there what they lack, in place of beginning anew")
     parser.add_argument("--no-report", action="store_true", help="leaves docs/performance.md and its plots as they are")
     options = parser.parse_args()
     options.tapedeck = str(pathlib.Path(options.tapedeck).resolve())
@@ -171,7 +187,13 @@ def main():
              certificate(BUILD))
     version = subprocess.run([options.tapedeck, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     results = {"made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "tapedeck": version,
-               "host": host(), "seconds": options.seconds, "runs": []}
+               "binary": hashlib.sha256(pathlib.Path(options.tapedeck).read_bytes()).hexdigest(), "host": host(),
+               "seconds": options.seconds, "runs": []}
+    if options.resume and options.results.exists():
+        try:
+            results = resumed(json.loads(options.results.read_text()), results)
+        except ValueError as error:
+            parser.error(f"{options.results} cannot be gone on with: {error}")
 
     def keep():
         options.results.parent.mkdir(parents=True, exist_ok=True)
@@ -187,6 +209,8 @@ def main():
                 for name in options.receivers:
                     if name == "aiortc" and rooms > options.aiortc_rooms:
                         continue
+                    if is_there(results, round=round_number, media=media, rooms=rooms, receiver=name):
+                        continue
                     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
                     setting = Setting(MEDIA[media], paths[media], rooms, folder, *tools)
                     try:
@@ -199,7 +223,7 @@ def main():
                     results["runs"].append({"round": round_number, **run})
                     keep()
                     print(bench_report.line(results["runs"][-1]), flush=True)
-    if options.calls:
+    if options.calls and "beginnings" not in results:
         media = options.media[0]
         with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
             setting = Setting(MEDIA[media], paths[media], options.calls, pathlib.Path(folder), *tools)

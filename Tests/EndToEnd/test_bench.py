@@ -10,6 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Benchmarks"))
+import bench  # noqa: E402
 import bench_report  # noqa: E402
 import charts  # noqa: E402
 
@@ -41,6 +42,17 @@ def test_an_added_room_is_the_slope_from_least_to_most():
     groups = bench_report.grouped(RUNS, "vp8-720p30")
     assert bench_report.added(groups["tapedeck"], bench_report.memory) == pytest.approx(2.0)
     assert bench_report.added(groups["janus"], bench_report.memory) is None
+
+
+def test_only_results_of_the_same_binary_and_host_are_gone_on_with():
+    now = {"made": "b", "tapedeck": "0.1.0", "binary": "1f", "host": {"cores": 2}, "seconds": 10, "runs": []}
+    found = bench.resumed({**now, "made": "a", "runs": RUNS, "beginnings": {}}, now)
+    assert found == {**now, "runs": RUNS, "beginnings": {}}
+    assert bench.is_there(found, round=2, media="vp8-720p30", rooms=1, receiver="tapedeck")
+    assert not bench.is_there(found, round=2, media="vp8-720p30", rooms=10, receiver="tapedeck")
+    for key, other in (("binary", "2e"), ("host", {"cores": 4}), ("seconds", 60), ("tapedeck", "0.2.0")):
+        with pytest.raises(ValueError, match=key):
+            bench.resumed({**now, key: other}, now)
 
 
 @pytest.mark.parametrize("share, expected", [(50, 5), (95, 10), (0, 1), (100, 10)])
