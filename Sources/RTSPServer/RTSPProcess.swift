@@ -19,7 +19,8 @@ public struct RTSPProcess: ~Copyable {
     private let output: Int32
     private let logger: Logger
     private var server: RTSPServer?
-    private var wanted: [RTSPMountSpec] = []
+    /// By room.
+    private var wanted: [String: [RTSPMountSpec]] = [:]
     private var mounts: [RTSPMountSpec: RTSPMount] = [:]
     private var refused: Set<RTSPMountSpec> = []
     private var isOver = false
@@ -33,7 +34,7 @@ public struct RTSPProcess: ~Copyable {
 
     /// Serves until it is told to end or nobody is there to tell.
     public mutating func run() {
-        // One line has all mounts: some kilobytes for each participant of all rooms.
+        // Some kilobytes for each participant of as many rooms as one command tells of.
         var splitter = LineSplitter(maximumLength: 16 << 20)
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var lastBeat = ContinuousClock.now - .seconds(1)
@@ -55,7 +56,7 @@ public struct RTSPProcess: ~Copyable {
                 if let server, server.answers { self.send(.heartbeat(clients: server.clients)) }
             }
         }
-        self.wanted = []
+        self.wanted = [:]
         self.settle()
         // Clients are closed half a second after their goodbye.
         let deadline = ContinuousClock.now + .seconds(1)
@@ -79,9 +80,9 @@ public struct RTSPProcess: ~Copyable {
                 self.send(.failed(reason: error.message))
                 self.isOver = true
             }
-        case .mounts(let orders):
-            self.wanted = orders
-            self.refused.formIntersection(orders)
+        case .mounts(let rooms):
+            for (room, orders) in rooms { self.wanted[room] = orders.isEmpty ? nil : orders }
+            self.refused.formIntersection(self.wanted.values.joined())
         case .shutDown:
             self.isOver = true
         }
@@ -90,9 +91,9 @@ public struct RTSPProcess: ~Copyable {
     /// Ends what is not wanted any more, then mounts what is new.
     private mutating func settle() {
         guard let server = self.server else { return }
-        let wanted = Set(self.wanted)
+        let wanted = Set(self.wanted.values.joined())
         self.mounts = self.mounts.filter { wanted.contains($0.key) }
-        for order in self.wanted where self.mounts[order] == nil {
+        for order in self.wanted.values.joined() where self.mounts[order] == nil {
             do throws(RTSPServerError) {
                 self.mounts[order] = try server.mount(order)
                 self.refused.remove(order)

@@ -95,7 +95,9 @@ import Testing
 
     @Test(arguments: [
         RTSPCommand.serve(RTSPServerSpec(host: "::", port: 1)),
-        .mounts([RTSPMountSpec(paths: ["/a"], users: ["u"], address: "127.0.0.1", sdp: "v=0\r\n", lines: [])]),
+        .mounts([
+            "a": [RTSPMountSpec(paths: ["/a"], users: ["u"], address: "127.0.0.1", sdp: "v=0\r\n", lines: [])], "b": [],
+        ]),
         .shutDown,
     ])
     func commandsSurviveALine(command: RTSPCommand) throws {

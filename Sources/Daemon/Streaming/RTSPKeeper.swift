@@ -18,6 +18,8 @@ final class RTSPKeeper: Service {
     private static let hangLimit = Duration.seconds(15)
     /// How long the process may take to end.
     private static let stopLimit = Duration.seconds(3)
+    /// The most rooms that one command tells of: its line stays below what the process reads.
+    private static let roomsOfACommand = 64
 
     private let launcher: WorkerLauncher
     private let logger: Logger
@@ -30,7 +32,8 @@ final class RTSPKeeper: Service {
         var statuses: [String: RoomStatus] = [:]
         var mailbox: WorkerMailbox?
         var served: RTSPServerSpec?
-        var told: [RTSPMountSpec]?
+        /// What the process was told last of each room that has something.
+        var told: [String: [RTSPMountSpec]] = [:]
         var restart = RestartPolicy(settings: RestartPolicy.Settings())
         var lastHeard = ContinuousClock.now
         var isStopping = false
@@ -71,7 +74,7 @@ final class RTSPKeeper: Service {
     func note(_ room: String, _ status: RoomStatus?) {
         self.state.withLock { state in
             state.statuses[room] = state.configuration == nil ? nil : status
-            self.tell(&state)
+            self.tell([room], &state)
         }
     }
 
@@ -91,7 +94,7 @@ final class RTSPKeeper: Service {
                 state.mailbox?.send(RTSPCommand.shutDown)
             }
             state.restart.reset()
-            self.tell(&state)
+            self.tellAll(&state)
             state.wakeUp()
         }
     }
@@ -106,17 +109,33 @@ final class RTSPKeeper: Service {
         )
     }
 
-    private func tell(_ state: inout State) {
-        guard let configuration = state.configuration, let mailbox = state.mailbox else { return }
-        var mounts: [RTSPMountSpec] = []
-        for (room, status) in state.statuses.sorted(by: { $0.key < $1.key }) where configuration.serves(room) {
-            let users = configuration.users.filter { $0.rooms.isEmpty || $0.rooms.contains(room) }.map(\.name)
-            guard let plan = self.plan(room, configuration, &state) else { continue }
-            mounts += plan.mounts(status, users: users)
+    /// What clients find of a room.
+    private func mounts(of room: String, _ state: inout State) -> [RTSPMountSpec] {
+        guard let configuration = state.configuration, configuration.serves(room), let status = state.statuses[room],
+            let plan = self.plan(room, configuration, &state)
+        else { return [] }
+        let users = configuration.users.filter { $0.rooms.isEmpty || $0.rooms.contains(room) }.map(\.name)
+        return plan.mounts(status, users: users)
+    }
+
+    /// Tells the process of those of the rooms that have something else than it knows.
+    private func tell(_ rooms: some Sequence<String>, _ state: inout State) {
+        guard let mailbox = state.mailbox else { return }
+        var news: [String: [RTSPMountSpec]] = [:]
+        for room in rooms {
+            let mounts = self.mounts(of: room, &state)
+            guard mounts != state.told[room, default: []] else { continue }
+            state.told[room] = mounts.isEmpty ? nil : mounts
+            news[room] = mounts
+            guard news.count == Self.roomsOfACommand else { continue }
+            mailbox.send(RTSPCommand.mounts(news))
+            news = [:]
         }
-        guard mounts != state.told else { return }
-        state.told = mounts
-        mailbox.send(RTSPCommand.mounts(mounts))
+        if !news.isEmpty { mailbox.send(RTSPCommand.mounts(news)) }
+    }
+
+    private func tellAll(_ state: inout State) {
+        self.tell(Set(state.statuses.keys).union(state.told.keys).sorted(), &state)
     }
 
     // MARK: The process
@@ -187,9 +206,9 @@ final class RTSPKeeper: Service {
         self.state.withLock { state in
             state.mailbox = mailbox
             state.served = order
-            state.told = nil
+            state.told = [:]
             state.lastHeard = .now
-            self.tell(&state)
+            self.tellAll(&state)
         }
         let end = await withTaskGroup(of: WorkerLauncher.End?.self) { group in
             group.addTask { await self.launcher.run(mailbox) { self.hear($0, order) } }

@@ -4,8 +4,8 @@
 public enum RTSPCommand: Sendable, Hashable, Codable {
     /// Listens; the first command, and the only one of its kind.
     case serve(RTSPServerSpec)
-    /// Everything that clients find from now on; what is the same is not touched.
-    case mounts([RTSPMountSpec])
+    /// Everything that clients find of these rooms from now on; what is the same, and other rooms, are not touched.
+    case mounts([String: [RTSPMountSpec]])
     /// Says goodbye to everybody and ends with exit code 0.
     case shutDown
 }
