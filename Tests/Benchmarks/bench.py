@@ -2,7 +2,7 @@
 """What recording costs, side by side: `make bench`.
 
 One process sends what was encoded before, paced, as so many participants; one receiver after the other takes them, each
-in a room of its own: Tapedeck with a shared worker and with a worker per room, Janus VideoRoom with janus-pp-rec, bare
+in a room of its own: Tapedeck with a shared worker, with a worker per room, and without writing anything, Janus VideoRoom with janus-pp-rec, bare
 webrtcbin with fakesinks and with matroskamux, and aiortc's MediaRecorder. Of every process of a receiver the operating
 system is asked over the same span after a warm-up: CPU time, context switches, bytes written; at its end memory,
 threads and descriptors. Afterwards the frames and sound packets in the files are counted and compared with what was
@@ -70,6 +70,8 @@ def kept(receiver):
     """What is in the files, and what it took to make them playable."""
     if hasattr(receiver, "packets"):
         return {"packets": receiver.packets(), "afterCPUSeconds": 0}
+    if hasattr(receiver, "lost_packets"):
+        return {"lostPackets": receiver.lost_packets(), "afterCPUSeconds": 0}
     paths, seconds = receiver.files()
     counts = [contents(path) for path in paths]
     return {"frames": sum(frames for frames, _ in counts), "sounds": sum(sounds for _, sounds in counts),
@@ -80,6 +82,8 @@ def lost(sent, kept):
     """The share of what was sent that is in no file, from 0 to 1."""
     if "packets" in kept:
         return 1 - kept["packets"] / (sent["pictures"] + sent["sounds"])
+    if "lostPackets" in kept:
+        return kept["lostPackets"] / (sent["pictures"] + sent["sounds"])
     return 1 - (kept["frames"] + kept["sounds"]) / (sent["frames"] + sent["sounds"])
 
 

@@ -79,11 +79,12 @@ class Tapedeck(Receiver):
     """The daemon; callers come by bare TCP, each to a room of its own."""
 
     rooms_per_worker = 64
+    record = {"export": []}
 
     def __init__(self, setting):
         super().__init__(setting)
         self.ports = free_ports(setting.rooms)
-        rooms = {f"room{number}": {"url": f"lan+tcp://127.0.0.1:{port}?listen", "record": {"export": []}}
+        rooms = {f"room{number}": {"url": f"lan+tcp://127.0.0.1:{port}?listen", "record": self.record}
                  for number, port in enumerate(self.ports)}
         self.daemon = daemon_cost.Daemon(setting.tapedeck, self.folder, rooms,
                                          workers={"rooms_per_worker": self.rooms_per_worker})
@@ -115,6 +116,23 @@ class TapedeckWorkers(Tapedeck):
     """The same with a worker process for each room, as it is without further settings."""
 
     rooms_per_worker = 1
+
+
+class TapedeckReceiving(Tapedeck):
+    """The same with a shared worker, and nobody says that anything is to be recorded: what receiving costs by itself."""
+
+    record = {"export": [], "automatic": False}
+
+    def finish(self):
+        rooms = [self.daemon.get(f"/v1/rooms/room{number}") for number in range(self.setting.rooms)]
+        tracks = [track for room in rooms for track in room["status"]["tracks"]]
+        if len(tracks) != 2 * len(rooms):
+            raise RuntimeError(f"{len(tracks)} tracks came to {len(rooms)} rooms")
+        self.lost = sum(track["lostPackets"] for track in tracks)
+        super().finish()
+
+    def lost_packets(self):
+        return self.lost
 
 
 class Janus(Receiver):
@@ -230,5 +248,6 @@ class Aiortc(Program):
         return [ROOT / ".venv/peers/bin/python", pathlib.Path(__file__).with_name("aiortc_receiver.py"), self.folder]
 
 
-RECEIVERS = {"tapedeck": Tapedeck, "tapedeck-workers": TapedeckWorkers, "janus": Janus, "webrtcbin": Floor,
+RECEIVERS = {"tapedeck": Tapedeck, "tapedeck-workers": TapedeckWorkers,
+             "tapedeck-receiving": TapedeckReceiving, "janus": Janus, "webrtcbin": Floor,
              "matroskamux": Muxer, "aiortc": Aiortc}

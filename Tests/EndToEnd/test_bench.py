@@ -27,7 +27,7 @@ def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0):
 
 RUNS = [run("tapedeck", 1, 1, 0.1, after=0.1, proportional=20_000),
         run("tapedeck", 1, 2, 0.3, after=0.1, proportional=20_000), run("tapedeck", 10, 1, 1.0, proportional=38_000),
-        run("janus", 1, 1, 0.2), run("janus", 1, 3, 0.1), run("webrtcbin", 1, 2, 0.2)]
+        run("janus", 1, 1, 0.2), run("janus", 1, 3, 0.1), run("webrtcbin", 1, 2, 0.2), run("tapedeck-receiving", 1, 3, 0.05)]
 
 
 def test_ratios_are_between_neighbours_in_one_round():
@@ -36,6 +36,13 @@ def test_ratios_are_between_neighbours_in_one_round():
     assert bench_report.ratios(groups, "tapedeck", "janus", bench_report.whole_share) == {1: [pytest.approx(0.75)]}
     assert bench_report.ratios(groups, "tapedeck", "webrtcbin", bench_report.call_share) == {1: [pytest.approx(1.5)]}
     assert bench_report.ratios(groups, "tapedeck", "aiortc", bench_report.call_share) == {}
+
+
+def test_lost_is_a_share_of_what_was_sent():
+    sent = {"frames": 30, "pictures": 150, "sounds": 50}
+    assert bench.lost(sent, {"packets": 190}) == pytest.approx(0.05)
+    assert bench.lost(sent, {"lostPackets": 2}) == pytest.approx(0.01)
+    assert bench.lost(sent, {"frames": 30, "sounds": 46}) == pytest.approx(0.05)
 
 
 def test_an_added_room_is_the_slope_from_least_to_most():
@@ -89,6 +96,8 @@ def test_report_replaces_its_part_of_the_page_only(tmp_path, monkeypatch):
         assert "| offer to keyframe | 66 | 66 | 66 |" in text
         assert ("| vp8-720p30 | CPU of a recorded room against Janus, both with what makes files playable | 1.0 × | "
                 "0.75 with 1 room |") in text
+        assert ("| vp8-720p30 | CPU of receiving alone against Janus that records, during the call | 0.7 × | "
+                "0.50 with 1 room |") in text
         assert "| memory of an added room, shared worker | 1.5 MB | 2.00 MB |" in text
         assert "| offer to the first keyframe in the file, p95 | 300 ms | 66 ms |" in text
     for name in "vp8-720p30-cpu", "vp8-720p30-memory", "vp8-720p30-lost", "beginnings":
@@ -109,7 +118,7 @@ def test_every_receiver_is_measured(stage):
     assert bench.wait(300) == 0, bench.story()
     results = json.loads(path.read_text())
     assert [each["receiver"] for each in results["runs"]] == [
-        "tapedeck", "tapedeck-workers", "janus", "webrtcbin", "matroskamux", "aiortc"]
+        "tapedeck", "tapedeck-workers", "tapedeck-receiving", "janus", "webrtcbin", "matroskamux", "aiortc"]
     for each in results["runs"]:
         assert min(one["cpuSeconds"] for one in each["processes"]) >= 0
         assert sum(one["cpuSeconds"] for one in each["processes"]) > 0
