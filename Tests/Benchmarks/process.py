@@ -73,7 +73,7 @@ def busy_seconds():
 
 
 def holdings(pid):
-    """Descriptors, threads, and resident and proportional memory in kB; None if the process is gone."""
+    """Descriptors, threads, and memory in kB: resident, what of that is no file's, and proportional; None if it is gone."""
     folder = pathlib.Path(f"/proc/{pid}")
     try:
         memory = dict(line.split(":", 1) for line in (folder / "smaps_rollup").read_text().splitlines()[1:])
@@ -81,6 +81,7 @@ def holdings(pid):
             "descriptors": len(list((folder / "fd").iterdir())),
             "threads": len(list((folder / "task").iterdir())),
             "resident": int(memory["Rss"].split()[0]),
+            "anonymous": int(memory["Anonymous"].split()[0]),
             "proportional": int(memory["Pss"].split()[0]),
         }
     except (OSError, ValueError):

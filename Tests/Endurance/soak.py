@@ -35,10 +35,12 @@ from process import children, descriptor_targets, holdings, thread_names  # noqa
 # What 1000 joins may add, and what a count that is taken once more may differ by.
 LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
 NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
-UNITS = {"resident": "kB", "proportional": "kB", "allocated": "kB"}
+UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
 RECORDED_WITHIN = 25
 # Until then the supervisor's ring of 1000 events fills, and each room's memory of what it said itself.
 WARM_UP_JOINS = 350
+# So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
+COUNTS = 4
 # glibc's caches of threads and GLib's slices count as allocated though nobody uses them.
 EXACT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "G_SLICE": "always-malloc"}
 
@@ -418,14 +420,16 @@ class Soak:
         kinds = sorted({kind for kind, _ in self.samples}, reverse=True)
         for kind in kinds:
             series = [values[self.warm_up(values):] for (one, _), values in self.samples.items() if one == kind]
-            for name in ("descriptors", "threads", "objects", "resident", "proportional", "allocated"):
+            for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
                 if not (found := growth(series, name)):
                     continue
                 slope, error = found
                 allowed = LIMITS.get(name)
                 line = (f"growth in 1000 joins  {kind:12s} {name:12s} {slope:+9.1f} ± {2 * error:.1f} "
                         f"{UNITS.get(name, '')}")
-                if allowed is not None:
+                if allowed is not None and name in UNITS and not self.is_warm:
+                    line += f"  at most {allowed}: the run is too short to tell"
+                elif allowed is not None:
                     grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
                     good = slope - 2 * error <= allowed or grows <= NOISE[name]
                     holds = holds and good
@@ -440,11 +444,20 @@ class Soak:
         return holds and not self.complaints and len(self.missed) <= total / 50
 
     @staticmethod
-    def warm_up(samples):
+    def filled(samples):
+        """The first sample with which everything that is bounded by a number of joins is full."""
+        return next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
+
+    @property
+    def is_warm(self):
+        """Whether enough was counted after the warm-up, of some process at least."""
+        return any(len(values) - self.filled(values) >= COUNTS for values in self.samples.values())
+
+    def warm_up(self, samples):
         """Samples that are left out: caches, pools and arenas fill."""
         least = max(2, len(samples) // 5)
-        full = next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
-        return max(least, full) if len(samples) - full >= 4 else least
+        full = self.filled(samples)
+        return max(least, full) if len(samples) - full >= COUNTS else least
 
 
 def main():

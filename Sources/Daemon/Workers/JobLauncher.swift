@@ -86,6 +86,8 @@ private final class Watch: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Swift keeps what a sleep needs until its end, also of one that is cancelled: no long ones, a job each.
+    private static let step = Duration.seconds(10)
 
     /// Whether the job said nothing for too long.
     var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
@@ -97,9 +99,9 @@ private final class Watch: Sendable {
     /// Waits until nothing was heard for so long, and notes it; throws if it is cancelled.
     func waitForSilence(of limit: Duration) async throws {
         while !self.hasEnded {
-            let heardAt = self.state.withLock { $0.heardAt }
-            try await Task.sleep(until: heardAt + limit, clock: .continuous)
-            self.state.withLock { $0.hasEnded = $0.heardAt == heardAt }
+            let end = self.state.withLock { $0.heardAt } + limit
+            try await Task.sleep(until: min(end, .now + Self.step), clock: .continuous)
+            self.state.withLock { $0.hasEnded = ContinuousClock.now >= $0.heardAt + limit }
         }
     }
 }
