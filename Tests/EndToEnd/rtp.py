@@ -200,11 +200,14 @@ class RTSPClient:
     def set_up(self):
         """Asks for all streams; channels 0, 2, ... are theirs in the order of the description."""
         description = self.describe()
-        controls = re.findall(r"a=control:(?!\*)(\S+)", description)
-        for index, control in enumerate(controls):
-            url = control if "://" in control else f"{self.url}/{control}"
+        for index, url in enumerate(self.controls(description)):
             self.ask("SETUP", url, {"Transport": f"RTP/AVP/TCP;unicast;interleaved={2 * index}-{2 * index + 1}"})
         return re.findall(r"m=(\w+)", description)
+
+    def controls(self, description):
+        """Where each stream of a description is asked for (RFC 2326 appendix C.1.1)."""
+        return [control if "://" in control else f"{self.url}/{control}"
+                for control in re.findall(r"a=control:(?!\*)(\S+)", description)]
 
     def describe(self):
         """The description, as soon as there is one: a path is not there at once, nor again when all have just left."""

@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from daemon import Daemon, resident
+from daemon import Daemon, entries, resident
 from harness import LIMIT, ROOT, free_port, room_url
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -207,8 +207,8 @@ def test_what_the_daemon_tells_of_itself(stage):
 
     def is_as_the_kernel_says():
         text = metrics()
-        return abs(value(text, "tapedeck_worker_threads") - len(os.listdir(f"/proc/{worker}/task"))) <= 1 and abs(
-            value(text, "tapedeck_worker_open_descriptors") - len(os.listdir(f"/proc/{worker}/fd"))) <= 2
+        return abs(value(text, "tapedeck_worker_threads") - entries(worker, "task")) <= 1 and abs(
+            value(text, "tapedeck_worker_open_descriptors") - entries(worker, "fd")) <= 2
     daemon.wait_for("the worker's threads and descriptors", is_as_the_kernel_says)
     assert value(metrics(), "tapedeck_worker_resident_bytes") == pytest.approx(resident(worker), rel=0.5)
     assert 0 < value(metrics(), "tapedeck_worker_cpu_seconds_total")

@@ -236,9 +236,9 @@ def test_who_asks_for_a_group_gets_one_of_those_that_are_configured(stage):
     def transport():
         """What a client is told that asks for a group; the status of a refusal."""
         with contextlib.closing(rtp.RTSPClient(url)) as client:
-            control = re.findall(r"a=control:(?!\*)(\S+)", client.describe())[0]
+            first = client.controls(client.describe())[0]
             try:
-                client.ask("SETUP", control if "://" in control else f"{url}/{control}", {"Transport": "RTP/AVP;multicast"})
+                client.ask("SETUP", first, {"Transport": "RTP/AVP;multicast"})
                 return client.answer["Transport"]
             except rtp.Refused as refusal:
                 return refusal.status
