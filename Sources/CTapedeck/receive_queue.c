@@ -63,15 +63,16 @@ static void release_shortcut(gpointer user) {
     g_free(shortcut);
 }
 
-void CTapedeck_shorten_receive_queue(GstElement *queue) {
+bool CTapedeck_shorten_receive_queue(GstElement *queue) {
     GstObject *parent = gst_object_get_parent(GST_OBJECT(queue));
-    if (parent == NULL) return;
+    if (parent == NULL) return false;
     bool receives = g_strcmp0(G_OBJECT_TYPE_NAME(parent), "TransportReceiveBin") == 0;
     gst_object_unref(parent);
     GstPad *source = gst_element_get_static_pad(queue, "src");
     GstPad *downstream = source ? gst_pad_get_peer(source) : NULL;
     GstPad *sink = gst_element_get_static_pad(queue, "sink");
-    if (receives && downstream != NULL && sink != NULL) {
+    bool is_shortened = receives && downstream != NULL && sink != NULL;
+    if (is_shortened) {
         Shortcut *shortcut = g_new0(Shortcut, 1);
         g_atomic_ref_count_init(&shortcut->references);
         g_atomic_ref_count_inc(&shortcut->references);
@@ -85,4 +86,5 @@ void CTapedeck_shorten_receive_queue(GstElement *queue) {
     gst_clear_object(&source);
     gst_clear_object(&downstream);
     gst_clear_object(&sink);
+    return is_shortened;
 }

@@ -65,7 +65,11 @@ struct CTapedeckSourceGuard {
     bool is_session_ready;
 
     atomic_uint_fast64_t decrypted;
+    atomic_uint_fast64_t forged;
 };
+
+// Of all connections of the process.
+static atomic_uint_fast64_t all_forged;
 
 static CTapedeckSourceGuard *guard_ref(CTapedeckSourceGuard *guard) {
     g_atomic_ref_count_inc(&guard->references);
@@ -110,8 +114,17 @@ static bool may_be_named(CTapedeckSourceGuard *guard, uint32_t ssrc) {
 
 static void note_refused(CTapedeckSourceGuard *guard) {
     if (atomic_fetch_add_explicit(&guard->refused, 1, memory_order_relaxed) == 0 && guard->callback != NULL) {
-        guard->callback(guard->user);
+        guard->callback(guard->user, CTAPEDECK_REFUSED_SOURCE);
     }
+}
+
+// Of what was not opened, tells what is not of who has the key from what came twice or too late.
+static void note_unopened(CTapedeckSourceGuard *guard) {
+    uint64_t forged = CTapedeck_srtp_receiver_forged(guard->receiver);
+    uint64_t before = atomic_exchange_explicit(&guard->forged, forged, memory_order_relaxed);
+    if (forged == before) return;
+    atomic_fetch_add_explicit(&all_forged, forged - before, memory_order_relaxed);
+    if (before == 0 && guard->callback != NULL) guard->callback(guard->user, CTAPEDECK_REFUSED_KEY);
 }
 
 // Whether another packet of an authentic source may have the payload type.
@@ -312,10 +325,16 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
     if (goes_around) {
         packet = gst_buffer_make_writable(packet);
         GST_PAD_PROBE_INFO_DATA(info) = packet;
-        if (!open_media(guard, packet)) return GST_PAD_PROBE_DROP;
+        if (!open_media(guard, packet)) {
+            note_unopened(guard);
+            return GST_PAD_PROBE_DROP;
+        }
     } else if (known == NULL || guard->way != WAY_THROUGH) {
         // A source that goes around later has to have been followed from its first packet on.
-        if (!is_authentic_media(guard, packet)) return GST_PAD_PROBE_DROP;
+        if (!is_authentic_media(guard, packet)) {
+            note_unopened(guard);
+            return GST_PAD_PROBE_DROP;
+        }
     }
     if (known == NULL) known = let_in(guard, header.ssrc);
     if (!may_carry(guard, known, header.payload_type)) return GST_PAD_PROBE_DROP;
@@ -462,11 +481,12 @@ static void watch(CTapedeckSourceGuard *guard, GstElement *srtpdec, const char *
     gst_object_unref(pad);
 }
 
-CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources,
+CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources, bool decrypts,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release) {
     CTapedeckSourceGuard *guard = g_new0(CTapedeckSourceGuard, 1);
     g_atomic_ref_count_init(&guard->references);
     guard->maximum_sources = maximum_sources;
+    if (!decrypts) guard->way = WAY_THROUGH;
     guard->callback = callback;
     guard->user = user;
     guard->release = release;
@@ -494,3 +514,9 @@ bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard) {
 uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard) {
     return atomic_load_explicit(&guard->decrypted, memory_order_relaxed);
 }
+
+uint64_t CTapedeck_source_guard_forged(CTapedeckSourceGuard *guard) {
+    return atomic_load_explicit(&guard->forged, memory_order_relaxed);
+}
+
+uint64_t CTapedeck_forged_packets(void) { return atomic_load_explicit(&all_forged, memory_order_relaxed); }

@@ -37,6 +37,7 @@ struct CTapedeckSRTPReceiver {
     uint8_t salt[SALT_SIZE];
     size_t tag_size;
     uint32_t maximum_sources;
+    uint64_t forged;
     GHashTable *sources;
 };
 
@@ -186,7 +187,11 @@ size_t CTapedeck_srtp_receiver_open(CTapedeckSRTPReceiver *receiver, uint8_t *pa
     if (source == NULL && g_hash_table_size(receiver->sources) >= receiver->maximum_sources) return 0;
     uint64_t index = index_of(source, (uint16_t)(packet[2] << 8 | packet[3]));
     uint8_t counter[BLOCK_SIZE];
-    if (!is_new(source, index) || !is_authentic(receiver, packet, size, (uint32_t)(index >> 16))) return 0;
+    if (!is_new(source, index)) return 0;
+    if (!is_authentic(receiver, packet, size, (uint32_t)(index >> 16))) {
+        receiver->forged += 1;
+        return 0;
+    }
     make_counter(receiver->salt, ssrc, index, counter);
     if (size > header && !apply_key_stream(receiver->cipher, counter, packet + header, size - header)) return 0;
     if (source == NULL) {
@@ -197,3 +202,5 @@ size_t CTapedeck_srtp_receiver_open(CTapedeckSRTPReceiver *receiver, uint8_t *pa
     note(source, index);
     return size;
 }
+
+uint64_t CTapedeck_srtp_receiver_forged(const CTapedeckSRTPReceiver *receiver) { return receiver->forged; }

@@ -114,6 +114,11 @@ def assert_readable(frames, story=""):
     assert unreadable <= MAXIMUM_UNREADABLE * len(frames), f"{unreadable} of {len(frames)} counters unreadable {story}"
 
 
+def assert_short_way(process):
+    """No track of a recorder took the way through all of webrtcbin, which costs twice as much and tells nobody else."""
+    assert "take the whole way" not in process.messages, process.story()
+
+
 def assert_whole(path, process, sent=None):
     """A call of test patterns, in which every frame decodes and nothing is missing but what `process` says was lost.
 
@@ -121,6 +126,7 @@ def assert_whole(path, process, sent=None):
     there but for those under way.
     """
     assert_plays(path)
+    assert_short_way(process)
     lost = losses(process)
     story = f"{media.describe(path)}\n{process.story()}"
     videos, sounds = media.streams(path, "video"), media.streams(path, "audio")
@@ -206,6 +212,7 @@ def assert_all_counted(path, process, sent, later=None):
     Its pictures have no numbers: what is missing inside shows in the packets that the recorder misses by theirs.
     """
     assert_plays(path)
+    assert_short_way(process)
     story = f"{media.describe(path)}\n{process.story()}"
     count = video_packets(path)
     lost = losses(process)

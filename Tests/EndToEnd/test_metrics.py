@@ -10,9 +10,11 @@ import time
 import urllib.error
 import urllib.request
 
+import media
 import pytest
 from daemon import Daemon, entries, resident
-from harness import LIMIT, ROOT, free_port, room_url
+from figures import assert_counters, assert_plays, assert_sound, losses_in
+from harness import LIMIT, ROOT, free_port, lateness, room_url
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
 # Shown only when something is known or has happened that does not happen in this test.
@@ -245,3 +247,52 @@ def test_what_the_daemon_tells_of_itself(stage):
     daemon.wait_for("a finished export", lambda: value(metrics(), "tapedeck_export_duration_seconds_count", result="done") >= 1)
     wait_until("export_queue_length", 0)
     assert value(metrics(), "tapedeck_export_duration_seconds_count", result="failed") == 0
+
+
+def test_the_whole_way_records_the_same(stage, monkeypatch):
+    """Through all of webrtcbin, where it was asked for: told in the log and counted for each track."""
+    monkeypatch.setenv("TAPEDECK_WHOLE_WAY", "1")
+    server = stage.serve("--room-size", "3")
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup"), "record": {"empty_after": "1s"}}})
+    daemon.wait_for_phase("standup", "joined")
+    peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    daemon.wait_for("both tracks in the metric", lambda: value(
+        daemon.request("GET", "/metrics")[2].decode(), "tapedeck_worker_long_way_tracks_total") == 2)
+    assert len(daemon.log("take the whole way")) == 2, daemon.process.story()
+    daemon.wait_for("pictures", lambda: all(
+        track["units"] > 100 for track in daemon.room("standup")["status"]["tracks"]))
+    peer.end()
+    folder, = daemon.wait_for_export("standup")
+    call = folder / "call.mkv"
+    assert_plays(call)
+    lost, story = losses_in(folder), daemon.process.story()
+    video, = media.streams(call, "video")
+    sound, = media.streams(call, "audio")
+    assert_counters(call, video["index"], lost, story)
+    assert_sound(call, sound["index"], lost, story, late=lateness(peer))
+
+
+def test_forged_media_are_counted(stage):
+    """What anybody can send who knows the ports of a call: it costs the call nothing, and is told once."""
+    server = stage.serve("--room-size", "3")
+    daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}})
+    daemon.wait_for_phase("standup", "joined")
+    peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180", program="flood_peer.py")
+    daemon.wait_for_recording("standup")
+
+    def forged():
+        return value(daemon.request("GET", "/metrics")[2].decode(), "tapedeck_worker_forged_packets_total")
+
+    def pictures():
+        return next(track["units"] for track in daemon.room("standup")["status"]["tracks"] if track["kind"] == "video")
+    assert forged() == 0
+    assert not daemon.log("not encrypted with the key")
+    peer.tell("flood forged 2")
+    peer.wait_for_event("flooding")
+    daemon.wait_for("forged packets", lambda: forged() > 100)
+    before = pictures()
+    daemon.wait_for("more pictures", lambda: pictures() > before + 30)
+    peer.wait_for_event("flooded")
+    assert len(daemon.log("not encrypted with the key")) == 1
+    assert daemon.room("standup")["restarts"] == 0

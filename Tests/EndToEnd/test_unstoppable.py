@@ -182,7 +182,7 @@ MOST_MILLISECONDS = 100
 
 # Each packet is of another source, or names others.
 BY_SOURCE = ("sources", "payload_types", "contributors", "descriptions")
-FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates")
+FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requests", "candidates", "forged")
 
 
 @pytest.mark.parametrize("kind", FLOODS)

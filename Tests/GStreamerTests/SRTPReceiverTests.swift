@@ -29,6 +29,8 @@ extension AllGStreamer {
                 return size == 0 ? nil : Array(bytes.prefix(size))
             }
 
+            var forgedPackets: UInt64 { CTapedeck_srtp_receiver_forged(self.pointer) }
+
             static func bytes(_ text: String) -> [UInt8] {
                 stride(from: 0, to: text.count, by: 2).compactMap { UInt8(text.dropFirst($0).prefix(2), radix: 16) }
             }
@@ -60,11 +62,12 @@ extension AllGStreamer {
         }
 
         /// The sequence numbers of four sources wrap fifteen times.
-        @Test func opensWhatLibsrtpMade() throws {
-            let receiver = try Receiver()
+        @Test(arguments: [10, 4])
+        func opensWhatLibsrtpMade(tagSize: Int) throws {
+            let receiver = try Receiver(tagSize: tagSize)
             let packets = Self.packets(8000, from: 65_000, step: 500, sources: 4)
-            let protected = try SourceGuardTests.protected(packets)
-            #expect(protected.allSatisfy { $0.count > 12 })
+            let protected = try SourceGuardTests.protected(packets, options: "rtp-auth=hmac-sha1-\(8 * tagSize)")
+            #expect(zip(protected, packets).allSatisfy { $0.count == $1.count + tagSize })
             for (packet, plain) in zip(protected, packets) { #expect(receiver.open(packet) == plain) }
         }
 
@@ -79,6 +82,28 @@ extension AllGStreamer {
                 .sorted { ($0.place, $0.number) < ($1.place, $1.number) }
             for (_, number) in order { #expect(receiver.open(protected[number]) == packets[number]) }
             for (_, number) in order { #expect(receiver.open(protected[number]) == nil) }
+        }
+
+        /// Steps of every size up to beyond the window, forwards and back: against a list of what came.
+        @Test func eachPacketIsOpenedOnceWhileTheWindowMoves() throws {
+            let receiver = try Receiver()
+            let packets = Self.packets(20_000, from: 65_000, step: 1)
+            let protected = try SourceGuardTests.protected(packets)
+            var random = SeededRandom(state: 11)
+            var (newest, seen) = (300, Set<Int>())
+            #expect(receiver.open(protected[newest]) != nil)
+            seen.insert(newest)
+            for _ in 0..<8000 {
+                let step = Int.random(in: -140...(Bool.random(using: &random) ? 2 : 135), using: &random)
+                let number = newest + step
+                guard number >= 0, number < packets.count else { break }
+                let isWanted = step > 0 || (-step < Int(CTAPEDECK_SRTP_WINDOW) && !seen.contains(number))
+                #expect(receiver.open(protected[number]) == (isWanted ? packets[number] : nil), "\(newest) \(step)")
+                if isWanted { seen.insert(number) }
+                newest = max(newest, number)
+            }
+            #expect(newest > 3000)
+            #expect(receiver.forgedPackets == 0)
         }
 
         @Test func refusesWhatIsOlderThanTheWindow() throws {
@@ -107,6 +132,7 @@ extension AllGStreamer {
             }
             let other = try Receiver(key: String(repeating: "9876543210", count: 6))
             #expect(try SourceGuardTests.protected(packets).allSatisfy { other.open($0) == nil })
+            #expect(other.forgedPackets == 200)
         }
 
         @Test func refusesWhatIsNoRTP() throws {

@@ -12,13 +12,18 @@ extension AllGStreamer {
         private static let otherKey = String(repeating: "9876543210", count: 6)
 
         /// What a sender that has a key makes of packets.
-        static func protected(_ packets: [[UInt8]], key: String = Self.key, isControl: Bool = false) throws
-            -> [[UInt8]]
-        {
+        ///
+        /// - Parameter options: properties of `srtpenc`.
+        static func protected(
+            _ packets: [[UInt8]],
+            key: String = Self.key,
+            isControl: Bool = false,
+            options: String = ""
+        ) throws -> [[UInt8]] {
             let kind = isControl ? "rtcp" : "rtp"
             let feed = try HandFeed(
                 launch: """
-                    srtpenc name=sender key=\(key) identity name=in ! sender.\(kind)_sink_0 \
+                    srtpenc name=sender key=\(key) \(options) identity name=in ! sender.\(kind)_sink_0 \
                     sender.\(kind)_src_0 ! fakesink name=out async=false
                     """,
                 into: "in",
@@ -41,11 +46,19 @@ extension AllGStreamer {
             let sources: SourceGuard
             let media = Log<SeenBuffer>()
             let control = Log<SeenBuffer>()
-            let refusals = Log<Bool>()
+            private let reasons = Log<SourceGuard.Refusal>()
             private let requests = Log<UInt32>()
 
-            /// - Parameter hasSession: whether an `rtpsession` follows, so that media may go around the element.
-            init(maximumSources: Int, hasSession: Bool = false) throws {
+            /// - Parameters:
+            ///   - hasSession: whether an `rtpsession` follows, so that media may go around the element.
+            ///   - decrypts: whether they may at all.
+            ///   - answer: gives the key.
+            init(
+                maximumSources: Int,
+                hasSession: Bool = false,
+                decrypts: Bool = true,
+                answer: KeyRequestHandler = handleRequest
+            ) throws {
                 let session =
                     hasSession ? "! session.recv_rtp_sink rtpsession name=session probation=0 session.recv_rtp_src" : ""
                 self.feed = try HandFeed(
@@ -59,10 +72,11 @@ extension AllGStreamer {
                 )
                 let receiver = try self.feed.pipeline.element(named: "receiver")
                 let box = CallbackBox<UInt32> { [requests] in requests.append($0) }
-                let function = unsafeBitCast(handleRequest, to: UnsafeMutableRawPointer.self)
+                let function = unsafeBitCast(answer, to: UnsafeMutableRawPointer.self)
                 _ = CGst_connect(receiver.pointer, "request-key", function, box.retained(), releaseClosure)
-                self.sources = SourceGuard(of: receiver, maximumSources: maximumSources) { [refusals] in
-                    refusals.append(true)
+                self.sources = SourceGuard(of: receiver, maximumSources: maximumSources, decrypts: decrypts) {
+                    [reasons] in
+                    reasons.append($0)
                 }
                 for (name, log) in [("media", self.media), ("control", self.control)] {
                     try self.feed.pipeline.element(named: name).staticPad("sink").observe { packet in
@@ -75,6 +89,9 @@ extension AllGStreamer {
             func push(_ packets: [[UInt8]]) {
                 for packet in packets { self.feed.push(packet) }
             }
+
+            /// How often something was said to be refused for a reason.
+            func refusals(_ reason: SourceGuard.Refusal = .source) -> Int { self.reasons.all.count { $0 == reason } }
 
             /// Streams that srtpdec made: the guard asked for the key once.
             var streams: Int { max(0, self.requests.count - 1) }
@@ -110,7 +127,7 @@ extension AllGStreamer {
             #expect(receiver.sources.sources == 4)
             #expect(receiver.sources.refusedPackets == 12)
             #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
-            #expect(receiver.refusals.count == 1)
+            #expect(receiver.refusals() == 1)
             #expect(receiver.streams == 4)
         }
 
@@ -135,6 +152,38 @@ extension AllGStreamer {
             #expect(receiver.media.all.map(\.bytes) == plain)
             #expect(receiver.sources.decryptedPackets == 400 && !receiver.sources.goesThrough)
             #expect(receiver.sources.sources == 4 && receiver.streams == 0)
+            // What came twice is not forged.
+            #expect(receiver.sources.forgedPackets == 400 && receiver.refusals(.key) == 1)
+        }
+
+        /// A key of another kind, and a connection that shall go the whole way.
+        @Test(arguments: [false, true])
+        func mediaGoThroughTheDecoderWhereTheyHaveTo(hasOtherKey: Bool) throws {
+            let receiver = try Receiver(
+                maximumSources: 4,
+                hasSession: true,
+                decrypts: hasOtherKey,
+                answer: hasOtherKey ? handleLongRequest : handleRequest
+            )
+            defer { receiver.feed.stop() }
+            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt8($0 / 4)) }
+            let key = hasOtherKey ? longKey : Self.key
+            let options = hasOtherKey ? "rtp-cipher=aes-256-icm rtcp-cipher=aes-256-icm" : ""
+            receiver.push(try Self.protected(packets, key: key, options: options))
+            #expect(receiver.media.all.map(\.bytes) == packets)
+            #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
+            #expect(receiver.sources.sources == 4 && receiver.streams == 4)
+        }
+
+        @Test func shortTagsGoAroundTheDecoderAsWell() throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: true, answer: handleShortRequest)
+            defer { receiver.feed.stop() }
+            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt8($0 / 4)) }
+            let protected = try Self.protected(packets, options: "rtp-auth=hmac-sha1-32 rtcp-auth=hmac-sha1-80")
+            #expect(protected.allSatisfy { $0.count == packets[0].count + 4 })
+            receiver.push(protected)
+            #expect(receiver.media.all.map(\.bytes) == packets)
+            #expect(receiver.sources.decryptedPackets == 40 && !receiver.sources.goesThrough)
         }
 
         /// rtpbin keeps elements for each payload type of a source.
@@ -152,7 +201,7 @@ extension AllGStreamer {
             receiver.push(try Self.protected(packets))
             #expect(receiver.media.all.map(\.bytes) == Array(packets.prefix(8) + packets.suffix(1)))
             #expect(receiver.sources.sources == 1)
-            #expect(receiver.sources.refusedPackets == 4 && receiver.refusals.count == 1)
+            #expect(receiver.sources.refusedPackets == 4 && receiver.refusals() == 1)
         }
 
         @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {
@@ -162,7 +211,7 @@ extension AllGStreamer {
             #expect(receiver.sources.sources == 0)
             receiver.push(try Self.protected((1...10).map { Self.packet(of: $0) }))
             #expect(receiver.media.count == 4 && receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 6 && receiver.refusals.count == 1)
+            #expect(receiver.sources.refusedPackets == 6 && receiver.refusals() == 1)
         }
 
         @Test func forgedPacketsTakeNoPlace() throws {
@@ -209,7 +258,7 @@ extension AllGStreamer {
             receiver.push(try Self.protected(packets))
             #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt8($0)) })
             #expect(receiver.sources.sources == 1 && receiver.streams == 1)
-            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals.count == 0)
+            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
             // Whoever sends later has a place.
             receiver.push(try Self.protected((2...4).map { Self.packet(of: $0) }))
             #expect(receiver.sources.sources == 4 && receiver.media.count == 103)
@@ -239,7 +288,7 @@ extension AllGStreamer {
                 ]
             )
             #expect(receiver.sources.sources == 2 && receiver.streams == 2)
-            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals.count == 0)
+            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
         }
 
         /// rtpsession makes a name of each for ever (RFC 3550 section 6.5.8).
@@ -273,7 +322,7 @@ extension AllGStreamer {
             #expect(receiver.control.all.map(\.bytes) == [known, Self.report(of: 4)])
             #expect(receiver.sources.sources == 4)
             #expect(receiver.sources.refusedPackets == 2)
-            #expect(receiver.refusals.count == 1)
+            #expect(receiver.refusals() == 1)
             // Those that only reported have none before they send.
             #expect(receiver.streams == 3)
         }
@@ -281,14 +330,34 @@ extension AllGStreamer {
 }
 
 /// Answers a request for the key of a source.
-private let handleRequest:
-    @convention(c) (UnsafeMutableRawPointer?, guint, gpointer?) -> UnsafeMutablePointer<GstCaps>? = { _, ssrc, user in
-        CallbackBox<UInt32>.from(user)?.call(ssrc)
-        let key = String(repeating: "0123456789", count: 6)
-        return gst_caps_from_string(
-            """
-            application/x-srtp,srtp-key=(buffer)\(key),srtp-cipher=aes-128-icm,srtcp-cipher=aes-128-icm,\
-            srtp-auth=hmac-sha1-80,srtcp-auth=hmac-sha1-80
-            """
-        )
-    }
+private typealias KeyRequestHandler =
+    @convention(c) (UnsafeMutableRawPointer?, guint, gpointer?) -> UnsafeMutablePointer<GstCaps>?
+
+private let handleRequest: KeyRequestHandler = { _, ssrc, user in
+    CallbackBox<UInt32>.from(user)?.call(ssrc)
+    return keyCaps(String(repeating: "0123456789", count: 6))
+}
+
+/// AES-256 (RFC 6188), which DTLS-SRTP has no profile of.
+private let longKey = String(repeating: "0123456789ab", count: 7) + "01234567"
+
+private let handleLongRequest: KeyRequestHandler = { _, ssrc, user in
+    CallbackBox<UInt32>.from(user)?.call(ssrc)
+    return keyCaps(longKey, cipher: "aes-256-icm")
+}
+
+private let handleShortRequest: KeyRequestHandler = { _, ssrc, user in
+    CallbackBox<UInt32>.from(user)?.call(ssrc)
+    return keyCaps(String(repeating: "0123456789", count: 6), tag: "32")
+}
+
+private func keyCaps(_ key: String, cipher: String = "aes-128-icm", tag: String = "80")
+    -> UnsafeMutablePointer<GstCaps>?
+{
+    gst_caps_from_string(
+        """
+        application/x-srtp,srtp-key=(buffer)\(key),srtp-cipher=\(cipher),srtcp-cipher=\(cipher),\
+        srtp-auth=hmac-sha1-\(tag),srtcp-auth=hmac-sha1-80
+        """
+    )
+}

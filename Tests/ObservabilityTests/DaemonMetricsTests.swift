@@ -187,6 +187,7 @@ import Testing
         }
         (worker.cpuSeconds, worker.residentBytes) = (0.5, 50_000_000)
         (worker.sharedConnections, worker.slowConnections, worker.longTracks) = (6, 2, 3)
+        worker.forgedPackets = 12
         (worker.objects, worker.allocatedBytes) = (7, 40_000_000)
         self.metrics.update(worker: "standup", worker)
         self.metrics.workerRestarted(.crashed)
@@ -213,6 +214,7 @@ import Testing
             ("worker_shared_connections{worker=\"standup\"}", "6"),
             ("worker_slow_connections_total{worker=\"standup\"}", "2"),
             ("worker_long_way_tracks_total{worker=\"standup\"}", "3"),
+            ("worker_forged_packets_total{worker=\"standup\"}", "12"),
             ("worker_gstreamer_objects{worker=\"standup\"}", "7"),
             ("worker_allocated_bytes{worker=\"standup\"}", "40000000"),
             ("worker_restarts_total{reason=\"crashed\"}", "1"),

@@ -123,8 +123,15 @@ def requests(kind, source, sequence, ticks):
         yield packet * REQUESTS
 
 
+def forged(kind, source, sequence, ticks):
+    """As units, and encrypted with nobody's key."""
+    return units(kind, source, sequence, ticks)
+
+
 KINDS = {each.__name__: each for each in (
-    clocks, sequences, units, sources, payload_types, tracks, contributors, descriptions, reports, requests)}
+    clocks, sequences, units, sources, payload_types, tracks, contributors, descriptions, reports, requests, forged)}
+# Of AES_CM_128_HMAC_SHA1_80 (RFC 3711, 5.2).
+TAG = 10
 
 
 class FloodingConnection(aiortc_peer.Connection):
@@ -204,6 +211,9 @@ class FloodingPeer(aiortc_peer.Peer):
         packets = KINDS[kind](payload_type, sender._ssrc, *last)
         is_control = kind in ("descriptions", "reports", "requests")
         protect = transport._tx_srtp.protect_rtcp if is_control else transport._tx_srtp.protect
+        if kind == "forged":
+            def protect(packet):
+                return packet + random.randbytes(TAG)
 
         async def one():
             if connection.pc.connectionState != "connected":

@@ -94,6 +94,7 @@ import Testing
                 sharedConnections: 7,
                 slowConnections: 8,
                 longTracks: 9,
+                forgedPackets: 10,
                 objects: 5,
                 allocatedBytes: 6
             )

@@ -142,8 +142,8 @@ uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver);
 ///
 /// The queue hands every packet to another thread, a wake-up each. While webrtcbin blocks the queue's source pad (until
 /// ICE is connected, and during an ICE restart), and while anything waits in the queue, packets go through it as ever:
-/// the thread that reads the socket must not wait, because ICE lives on it. Any other queue is left as it is.
-void CTapedeck_shorten_receive_queue(GstElement *queue);
+/// the thread that reads the socket must not wait, because ICE lives on it. False: it is another queue, and is left as it is.
+bool CTapedeck_shorten_receive_queue(GstElement *queue);
 
 /// Lets packets of one payload type of a source go from rtpsession to the reorder buffer, and from there to `pad`, a source
 /// pad of webrtcbin that something is linked to. One in 100 ms, and all while any are missing, take the way through rtpbin as

@@ -21,22 +21,37 @@
 /// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
 typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
 
-/// Called once, with the first packet that is refused for its source. Streaming thread: must not block.
-typedef void (*CTapedeckSourceCallback)(void *user);
+/// Why a packet is refused.
+typedef enum {
+    /// It is of a source beyond, or of a payload type beyond.
+    CTAPEDECK_REFUSED_SOURCE = 1,
+    /// It was not made with the key that the handshake gave.
+    CTAPEDECK_REFUSED_KEY = 2,
+} CTapedeckRefusal;
+
+/// Called once for each reason, with the first packet that is refused for it. Streaming thread: must not block.
+typedef void (*CTapedeckSourceCallback)(void *user, CTapedeckRefusal reason);
 
 /// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass for as
 /// long as it lives; a packet of another source is dropped. What only names sources is taken off and takes no place.
-/// Forged packets take no source's place. `release` is called with `user` when nobody holds the guard any more.
-CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources,
+/// Forged packets take no source's place. Without `decrypts` all media go through srtpdec. `release` is called with `user`
+/// when nobody holds the guard any more.
+CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources, bool decrypts,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
 /// Sources that were let in. Any thread.
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
 /// Packets of a source beyond. Any thread.
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
-/// Whether media go through srtpdec: something else than rtpsession follows it, or the key is of another kind. Any thread.
+/// Whether media go through srtpdec: something else than rtpsession follows it, the key is of another kind, or it was asked
+/// for. Any thread.
 bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard);
 /// Packets that went around srtpdec. Any thread.
 uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard);
+/// Packets of media that were not made with the key that the handshake gave. Those of a source that srtpdec has let in and
+/// decrypts are not among them: it drops them without a word. Any thread.
+uint64_t CTapedeck_source_guard_forged(CTapedeckSourceGuard *guard);
+/// The same of all guards that this process ever had. Any thread.
+uint64_t CTapedeck_forged_packets(void);
 
 #endif

@@ -440,7 +440,7 @@ extension WorkerMeasurement {
             descriptors: vitals.descriptors
         )
         (self.sharedConnections, self.slowConnections) = (vitals.sharedConnections, vitals.slowConnections)
-        self.longTracks = vitals.longTracks
+        (self.longTracks, self.forgedPackets) = (vitals.longTracks, vitals.forgedPackets)
         self.objects = vitals.objects
         self.allocatedBytes = vitals.allocatedBytes
     }

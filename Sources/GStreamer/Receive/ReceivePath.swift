@@ -12,6 +12,11 @@ public enum ReceivePath {
     /// Any thread.
     public static var longTracks: UInt64 { self.longTrackCount.load(ordering: .relaxed) }
 
+    /// Packets of media that were dropped because they were not made with their connection's key (RFC 3711 section 3.3).
+    ///
+    /// Any thread.
+    public static var forgedPackets: UInt64 { CTapedeck_forged_packets() }
+
     static func countLongTrack() {
         self.longTrackCount.wrappingAdd(1, ordering: .relaxed)
     }

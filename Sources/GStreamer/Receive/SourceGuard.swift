@@ -9,15 +9,32 @@ final class SourceGuard: @unchecked Sendable {
     // The C guard counts with atomics; all else in it belongs to the streaming thread.
     private let pointer: OpaquePointer
 
+    /// Why a packet was refused.
+    enum Refusal: Hashable {
+        /// It is of a source beyond, or of a payload type beyond.
+        case source
+        /// It was not made with the key that the handshake gave.
+        case key
+    }
+
     /// Guards an element before it gets its first packet.
     ///
-    /// - Parameter onRefusal: called once, with the first packet that is refused; GStreamer's thread, must not block.
-    init(of srtpdec: Element, maximumSources: Int, onRefusal: @escaping @Sendable () -> Void) {
-        let box = CallbackBox<Void>(onRefusal)
+    /// - Parameters:
+    ///   - decrypts: whether media may go around the element.
+    ///   - onRefusal: called once for each reason, with the first packet that is refused for it; GStreamer's thread, must
+    ///     not block.
+    init(
+        of srtpdec: Element,
+        maximumSources: Int,
+        decrypts: Bool = true,
+        onRefusal: @escaping @Sendable (Refusal) -> Void
+    ) {
+        let box = CallbackBox<Refusal>(onRefusal)
         self.pointer = CTapedeck_source_guard_new(
             srtpdec.pointer,
             UInt32(clamping: maximumSources),
-            { CallbackBox<Void>.from($0)?.call(()) },
+            decrypts,
+            { CallbackBox<Refusal>.from($0)?.call($1 == CTAPEDECK_REFUSED_KEY ? .key : .source) },
             box.retained(),
             release
         )
@@ -38,4 +55,7 @@ final class SourceGuard: @unchecked Sendable {
 
     /// Packets that went around the element; any thread.
     var decryptedPackets: UInt64 { CTapedeck_source_guard_decrypted(self.pointer) }
+
+    /// Packets of media that were not made with the key of the handshake; any thread.
+    var forgedPackets: UInt64 { CTapedeck_source_guard_forged(self.pointer) }
 }

@@ -25,6 +25,9 @@ public final class WebRTCBin: Sendable {
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
     private let gathersPackets: Bool
+    private let takesWholeWay: Bool
+    /// The parts of webrtcbin that packets go around, of those that were found.
+    private let shortcuts = Mutex(Shortcuts())
     /// Whether TURN servers may lend it addresses.
     public let usesRelays: Bool
 
@@ -48,9 +51,10 @@ public final class WebRTCBin: Sendable {
     ) throws(GStreamerError) {
         CTapedeck_use_packet_sources()
         self.pipeline = try Pipeline(name: "peer-\(id)", onBus: onBus)
+        self.takesWholeWay = settings.takesWholeWay
         self.element = try Element(factory: "webrtcbin")
         self.watcher = RTCPWatcher(id: id, queue: queue, baseTimeNanoseconds: baseTimeNanoseconds)
-        self.gathersPackets = queue != nil
+        self.gathersPackets = queue != nil && !settings.takesWholeWay
         self.usesRelays = !settings.turnServers.isEmpty
         try self.element.set("bundle-policy", "max-bundle")
         try self.element.set("latency", "\(settings.latency.milliseconds)")
@@ -276,11 +280,14 @@ public final class WebRTCBin: Sendable {
     ///
     /// Control thread.
     ///
-    /// - Returns: false if they take the whole way through srtpdec, or through rtpbin: an element on it has to see every
-    ///   packet, or is not known here.
+    /// - Returns: false if they take the whole way through a part of webrtcbin: an element on it has to see every packet, is
+    ///   not known here, or the settings want it so.
     public func shortenPath(of stream: ReceivedStream) -> Bool {
         var isShort = self.guards.withLock { guards in !guards.contains(where: \.goesThrough) }
-        if let format = stream.format, let ssrc = format.ssrc, let payloadType = UInt8(exactly: format.payloadType) {
+        isShort = self.shortcuts.withLock { $0.queue && ($0.source || !self.gathersPackets) } && isShort
+        if !self.takesWholeWay, let format = stream.format, let ssrc = format.ssrc,
+            let payloadType = UInt8(exactly: format.payloadType)
+        {
             isShort = CTapedeck_shorten_receive_path(stream.pad.pointer, ssrc, payloadType) && isShort
         }
         if !isShort { ReceivePath.countLongTrack() }
@@ -418,7 +425,11 @@ public final class WebRTCBin: Sendable {
         case "dtlssrtpenc":
             self.encryptors.withLock { $0.append(added) }
         case "srtpdec":
-            let sources = SourceGuard(of: added, maximumSources: settings.maximumSources) { onEvent(.sourcesExhausted) }
+            let sources = SourceGuard(
+                of: added,
+                maximumSources: settings.maximumSources,
+                decrypts: !self.takesWholeWay
+            ) { onEvent($0 == .source ? .sourcesExhausted : .mediaForged) }
             self.guards.withLock { $0.append(sources) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
@@ -431,15 +442,27 @@ public final class WebRTCBin: Sendable {
             guard CGst_get_int(added.pointer, "pt") == 0 else { break }
             try? added.set("passthrough", "true")
         case "queue":
-            CTapedeck_shorten_receive_queue(added.pointer)
+            guard !self.takesWholeWay, CTapedeck_shorten_receive_queue(added.pointer) else { break }
+            self.shortcuts.withLock { $0.queue = true }
         case "nicesrc":
-            guard self.gathersPackets else { break }
+            // GStreamer's own has none of these.
+            let source = UnsafeMutableRawPointer(added.pointer)
+            guard self.gathersPackets, CGst_has_property(source, "gather") != 0 else { break }
             try? added.set("gather", "\(Self.gatherMilliseconds)")
             added.connect("notify::slow", handleState) { (_: Element) in onEvent(.heldUpOthers) }
+            self.shortcuts.withLock { $0.source = true }
         default:
             break
         }
     }
+}
+
+/// Which parts of webrtcbin packets go around, beside those that are looked at for each stream.
+private struct Shortcuts {
+    /// The queue behind the socket (docs/decisions/0057).
+    var queue = false
+    /// GStreamer's way to read the socket (docs/decisions/0073).
+    var source = false
 }
 
 /// Which side of offer and answer a description is.

@@ -19,6 +19,8 @@ public enum WebRTCEvent: Sendable {
     /// The peer sends from more sources than a connection may have, or of more payload types than a source may; what comes of
     /// the others is dropped. Once.
     case sourcesExhausted
+    /// Media came that were not made with the key of the handshake; they are dropped. Once.
+    case mediaForged
     /// A look at what came held up other connections of this process, which are read by the same thread: this one is not
     /// read with others for half a minute now, and whenever it happens again. Told once.
     case heldUpOthers

@@ -28,6 +28,10 @@ public struct WebRTCSettings: Sendable {
     /// Each takes 6 kB in GStreamer and libsrtp for as long as the connection lives.
     public var maximumSources: Int { 2 * self.maximumStreams }
 
+    /// Whether received packets go through all parts of webrtcbin, where they otherwise go around the receive queue, srtpdec
+    /// and most of rtpbin, and gather in the kernel: for who wants to know whether one of these ways is at fault.
+    public var takesWholeWay = false
+
     /// The defaults for recording.
     public init() {}
 }

@@ -399,6 +399,10 @@ public final class PeerConnection: Sendable {
             self.logger.warning(
                 "a participant sends from too many sources or payload types: what comes of new ones is dropped"
             )
+        case .mediaForged:
+            self.logger.warning(
+                "media came that were not encrypted with the key of the participant's handshake: they are dropped"
+            )
         case .heldUpOthers:
             self.logger.notice("what a participant sent held up others: it is read alone for a while")
         }

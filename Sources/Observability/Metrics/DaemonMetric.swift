@@ -199,6 +199,11 @@ public enum DaemonMetric {
         help: "Tracks of a worker whose packets go through all of webrtcbin; from zero again with each process.",
         [.worker]
     )
+    static let workerForgedPackets = counter(
+        "worker_forged_packets_total",
+        help: "Packets of media that a worker dropped as forged; from zero again with each process.",
+        [.worker]
+    )
     static let workerObjects = gauge(
         "worker_gstreamer_objects",
         help: "GStreamer objects alive in a worker; missing but for `TAPEDECK_COUNT_OBJECTS=1`.",
@@ -246,7 +251,8 @@ public enum DaemonMetric {
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration,
         workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,
-        workerSharedConnections, workerSlowConnections, workerLongTracks, workerObjects, workerAllocation,
+        workerSharedConnections, workerSlowConnections, workerLongTracks, workerForgedPackets, workerObjects,
+        workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,
         PrometheusRegistry.droppedDescription,
     ]

@@ -103,6 +103,7 @@ public final class DaemonMetrics: Sendable {
     private let workerSharedConnections: GaugeFamily
     private let workerSlowConnections: CounterFamily
     private let workerLongTracks: CounterFamily
+    private let workerForgedPackets: CounterFamily
     private let workerObjects: GaugeFamily
     private let workerThreads: GaugeFamily
     private let workerDescriptors: GaugeFamily
@@ -165,6 +166,7 @@ public final class DaemonMetrics: Sendable {
         self.workerSharedConnections = registry.gauge(DaemonMetric.workerSharedConnections)
         self.workerSlowConnections = registry.counter(DaemonMetric.workerSlowConnections)
         self.workerLongTracks = registry.counter(DaemonMetric.workerLongTracks)
+        self.workerForgedPackets = registry.counter(DaemonMetric.workerForgedPackets)
         self.workerObjects = registry.gauge(DaemonMetric.workerObjects)
         self.workerThreads = registry.gauge(DaemonMetric.workerThreads)
         self.workerDescriptors = registry.gauge(DaemonMetric.workerDescriptors)
@@ -355,6 +357,7 @@ public final class DaemonMetrics: Sendable {
         self.workerSharedConnections.set(Double(measurement.sharedConnections), worker)
         self.workerSlowConnections.set(total: Double(measurement.slowConnections), worker)
         self.workerLongTracks.set(total: Double(measurement.longTracks), worker)
+        self.workerForgedPackets.set(total: Double(measurement.forgedPackets), worker)
         if let objects = measurement.objects { self.workerObjects.set(Double(objects), worker) }
         if let bytes = measurement.allocatedBytes { self.workerAllocation.set(Double(bytes), worker) }
     }

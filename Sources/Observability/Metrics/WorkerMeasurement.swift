@@ -16,6 +16,8 @@ public struct WorkerMeasurement: Sendable, Hashable {
     public var slowConnections: UInt64 = 0
     /// Tracks whose packets take the whole way through webrtcbin, since the process began.
     public var longTracks: UInt64 = 0
+    /// Packets of media that were not made with their connection's key, since the process began.
+    public var forgedPackets: UInt64 = 0
     /// GStreamer objects alive; `nil` where they are not counted.
     public var objects: Int?
     /// Bytes allocated and not freed; `nil` where they are not counted.

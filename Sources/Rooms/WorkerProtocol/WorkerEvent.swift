@@ -78,6 +78,8 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
     public var slowConnections: UInt64
     /// Tracks whose packets take the whole way through webrtcbin, since the start.
     public var longTracks: UInt64
+    /// Packets of media that were not made with their connection's key, since the start.
+    public var forgedPackets: UInt64
     /// GStreamer objects alive; `nil` where they are not counted, which is the usual case.
     public var objects: Int?
     /// Bytes that were allocated and not freed, as the C library counts them; `nil` as `objects` is.
@@ -92,6 +94,7 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         sharedConnections: Int = 0,
         slowConnections: UInt64 = 0,
         longTracks: UInt64 = 0,
+        forgedPackets: UInt64 = 0,
         objects: Int? = nil,
         allocatedBytes: Int64? = nil
     ) {
@@ -102,6 +105,7 @@ public struct WorkerVitals: Sendable, Hashable, Codable {
         self.sharedConnections = sharedConnections
         self.slowConnections = slowConnections
         self.longTracks = longTracks
+        self.forgedPackets = forgedPackets
         self.objects = objects
         self.allocatedBytes = allocatedBytes
     }

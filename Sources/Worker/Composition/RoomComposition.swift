@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Foundation
 public import GStreamer
 public import Logging
 public import Media
@@ -20,6 +21,7 @@ public enum RoomComposition {
             settings.hostAddresses = HostAddresses.all
         }
         settings.relaysOnly = network.relaysOnly
+        settings.takesWholeWay = ProcessInfo.processInfo.environment["TAPEDECK_WHOLE_WAY"] == "1"
         return settings
     }
 

@@ -24,6 +24,7 @@ extension WorkerVitals {
             sharedConnections: readers.connections,
             slowConnections: readers.slowConnections,
             longTracks: ReceivePath.longTracks,
+            forgedPackets: ReceivePath.forgedPackets,
             objects: countsObjects ? Runtime.liveObjectCount : nil,
             allocatedBytes: countsObjects ? Runtime.allocatedBytes : nil
         )
