@@ -37,6 +37,16 @@ def test_every_frame_of_chromium_is_recorded(stage, codec):
     assert video["codec_name"] == codec, recorder.story()
 
 
+@pytest.mark.media
+@pytest.mark.long
+def test_chromium_learns_what_the_network_takes(stage):
+    """By our transport-wide feedback: without any it stays with the 300 kbit/s that it begins with."""
+    server = stage.room_server(5, "--websocket-only")
+    browser = stage.browser(server, ROOM, "--send")
+    start_recorder(stage, room_url(server, ROOM, transport="websocket", eio=4))
+    browser.wait_for_figure("availableOutgoingBitrate", 1_000_000)
+
+
 def test_the_answer_in_json_names_files_and_tracks(stage):
     server = stage.room_server(5)
     stage.browser(server, ROOM, "--send")

@@ -37,7 +37,7 @@ extension AllGStreamer {
         }
 
         /// RTP with every form of header.
-        private static func packets(_ count: Int, from first: Int, step: Int, sources: UInt32 = 1) -> [[UInt8]] {
+        static func packets(_ count: Int, from first: Int, step: Int, sources: UInt32 = 1) -> [[UInt8]] {
             var random = SeededRandom(state: UInt64(first))
             return (0..<count).map { number in
                 let sequence = UInt16(truncatingIfNeeded: first + number / Int(sources) * step)

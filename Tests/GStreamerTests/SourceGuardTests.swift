@@ -175,6 +175,34 @@ extension AllGStreamer {
             #expect(receiver.sources.sources == 4 && receiver.streams == 4)
         }
 
+        /// Losses, delays of more than the window, what comes twice, and bits that were changed, over a wrap of each source.
+        @Test func judgesAsTheDecoderDoes() throws {
+            let packets = SRTPReceiverTests.packets(6000, from: 60_000, step: 37, sources: 4)
+            let protected = try Self.protected(packets)
+            var random = SeededRandom(state: 21)
+            var arrivals: [(place: Int, packet: [UInt8])] = []
+            for (number, packet) in protected.enumerated() where Int.random(in: 0..<10, using: &random) > 0 {
+                let delay = Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 0..<40, using: &random) : 0
+                arrivals.append((number + delay, packet))
+                if Int.random(in: 0..<10, using: &random) == 0 { arrivals.append((number + 60, packet)) }
+                if Int.random(in: 0..<10, using: &random) == 0 {
+                    var changed = packet
+                    changed[Int.random(in: 0..<packet.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                    arrivals.append((number, changed))
+                }
+            }
+            let order = arrivals.indices.sorted { (arrivals[$0].place, $0) < (arrivals[$1].place, $1) }
+            let found = try [true, false].map { decrypts in
+                let receiver = try Receiver(maximumSources: 4, hasSession: true, decrypts: decrypts)
+                defer { receiver.feed.stop() }
+                receiver.push(order.map { arrivals[$0].packet })
+                return (media: receiver.media.all.map(\.bytes), decrypted: receiver.sources.decryptedPackets)
+            }
+            #expect(found[0].media == found[1].media)
+            #expect(found[0].media.count > 4000)
+            #expect(found[0].decrypted > 4000 && found[1].decrypted == 0)
+        }
+
         @Test func shortTagsGoAroundTheDecoderAsWell() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true, answer: handleShortRequest)
             defer { receiver.feed.stop() }

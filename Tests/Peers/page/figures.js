@@ -20,6 +20,8 @@ async function figures(pc) {
         "freezeCount", "totalFreezesDuration"]);
       result.codecReceived = stats.get(entry.codecId)?.mimeType;
       result.sizeReceived = [entry.frameWidth, entry.frameHeight];
+    } else if (entry.type === "candidate-pair" && entry.nominated) {
+      result.availableOutgoingBitrate = entry.availableOutgoingBitrate;
     } else if (entry.type === "inbound-rtp" && entry.kind === "audio") {
       result.audioPacketsReceived = entry.packetsReceived;
       result.audioPacketsLost = entry.packetsLost;
