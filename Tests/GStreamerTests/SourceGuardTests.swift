@@ -187,7 +187,8 @@ extension AllGStreamer {
                 if Int.random(in: 0..<10, using: &random) == 0 { arrivals.append((number + 60, packet)) }
                 if Int.random(in: 0..<10, using: &random) == 0 {
                     var changed = packet
-                    changed[Int.random(in: 0..<packet.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                    let place = Int.random(in: 0..<packet.count, using: &random)
+                    changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
                     arrivals.append((number, changed))
                 }
             }
