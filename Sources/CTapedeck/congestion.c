@@ -313,6 +313,8 @@ static void note_feedback(CTapedeckCongestion *congestion, const uint8_t *data, 
     if (size < FEEDBACK_HEADER) return;
     uint16_t base = GST_READ_UINT16_BE(data);
     uint16_t count = GST_READ_UINT16_BE(data + 2);
+    // Of more packets than are known nothing is learned, and a few bytes can tell of 65535.
+    if (count > HISTORY) return;
     States states = {.data = data, .size = size, .offset = FEEDBACK_HEADER};
     for (unsigned index = 0; index < count; index++) {
         if (next_state(&states) < 0) return;

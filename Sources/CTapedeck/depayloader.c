@@ -12,16 +12,53 @@ enum {
     INTER_FRAME_HEADER = 3,
 };
 
-// Bytes of all units of the process that have begun.
-static atomic_size_t gathered;
+struct Gathered {
+    gatomicrefcount references;
+    atomic_size_t bytes;
+};
+
+// Of all connections of the process.
+static atomic_size_t together;
+
+Gathered *gathered_new(void) {
+    Gathered *gathered = g_new0(Gathered, 1);
+    g_atomic_ref_count_init(&gathered->references);
+    return gathered;
+}
+
+Gathered *gathered_ref(Gathered *gathered) {
+    g_atomic_ref_count_inc(&gathered->references);
+    return gathered;
+}
+
+void gathered_unref(Gathered *gathered) {
+    if (g_atomic_ref_count_dec(&gathered->references)) g_free(gathered);
+}
+
+bool gathered_add(Gathered *gathered, size_t own, size_t size) {
+    size_t of_connection = atomic_load_explicit(&gathered->bytes, memory_order_relaxed);
+    size_t of_all = atomic_load_explicit(&together, memory_order_relaxed);
+    bool fits = own + size <= GATHERED_MAXIMUM && of_connection + size <= GATHERED_MAXIMUM &&
+                (own + size <= GATHERED_MODEST || of_all + size <= GATHERED_MAXIMUM_TOGETHER);
+    if (!fits) return false;
+    atomic_fetch_add_explicit(&gathered->bytes, size, memory_order_relaxed);
+    atomic_fetch_add_explicit(&together, size, memory_order_relaxed);
+    return true;
+}
+
+void gathered_remove(Gathered *gathered, size_t size) {
+    atomic_fetch_sub_explicit(&gathered->bytes, size, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&together, size, memory_order_relaxed);
+}
 
 void depayloader_clear(Depayloader *depayloader) {
     g_clear_pointer(&depayloader->bytes, g_free);
-    atomic_fetch_sub_explicit(&gathered, depayloader->size, memory_order_relaxed);
+    if (depayloader->size > 0) gathered_remove(depayloader->gathered, depayloader->size);
     depayloader->size = 0;
     depayloader->capacity = 0;
 }
 
+// They have been counted.
 static void append(Depayloader *depayloader, const uint8_t *bytes, size_t size) {
     size_t needed = depayloader->size + size;
     if (depayloader->bytes == NULL || needed > depayloader->capacity) {
@@ -30,7 +67,6 @@ static void append(Depayloader *depayloader, const uint8_t *bytes, size_t size) 
     }
     memcpy(depayloader->bytes + depayloader->size, bytes, size);
     depayloader->size = needed;
-    atomic_fetch_add_explicit(&gathered, size, memory_order_relaxed);
 }
 
 // The unit that has begun, which ends with these bytes.
@@ -82,13 +118,16 @@ static Depayloaded take_vp8(Depayloader *depayloader, const uint8_t *payload, si
     bool begins = size > header && (payload[0] & 0x17) == 0x10;
     bool has_begun = depayloader->bytes != NULL;
     bool goes_on = has_begun && !begins && !is_after_gap && size > header &&
-                   depayloader->size + size <= DEPAYLOADER_MAXIMUM_UNIT &&
-                   atomic_load_explicit(&gathered, memory_order_relaxed) + size <= DEPAYLOADER_MAXIMUM_TOGETHER;
+                   gathered_add(depayloader->gathered, depayloader->size, size - header);
     if (has_begun && !goes_on) {
         result.is_torn = true;
         depayloader_clear(depayloader);
     }
     if (!begins && !goes_on) return result;
+    if (begins && !marker && !gathered_add(depayloader->gathered, 0, size - header)) {
+        result.is_torn = true;
+        return result;
+    }
     result.has_begun = begins;
     if (marker) return judged(depayloader, finish(depayloader, payload + header, size - header), result);
     append(depayloader, payload + header, size - header);

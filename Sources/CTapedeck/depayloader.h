@@ -13,12 +13,29 @@
 
 #include "CTapedeckReceive.h"
 
-/// Bytes of a unit; who sends more does not send a picture. And bytes of all units of the process that have begun.
-enum { DEPAYLOADER_MAXIMUM_UNIT = 32 << 20, DEPAYLOADER_MAXIMUM_TOGETHER = 96 << 20 };
+enum {
+    /// Bytes of a unit, and of all units of one connection that have begun; who sends more does not send pictures.
+    GATHERED_MAXIMUM = 32 << 20,
+    /// Bytes of all units of the process that have begun. A unit of modest size may go on also beyond: what others leave
+    /// unfinished costs nobody a picture.
+    GATHERED_MAXIMUM_TOGETHER = 96 << 20,
+    GATHERED_MODEST = 1 << 20,
+};
 
-/// All zero at first but for its kind. One thread at a time.
+/// Counts the bytes of units of one connection that have begun. Reference counted; any thread.
+typedef struct Gathered Gathered;
+
+Gathered *gathered_new(void);
+Gathered *gathered_ref(Gathered *gathered);
+void gathered_unref(Gathered *gathered);
+/// Whether a unit of `own` bytes may get so many more, which are counted then.
+bool gathered_add(Gathered *gathered, size_t own, size_t size);
+void gathered_remove(Gathered *gathered, size_t size);
+
+/// All zero at first but for its kind and what counts its bytes. One thread at a time.
 typedef struct {
     CTapedeckDepayload kind;
+    Gathered *gathered;
     // The unit that has begun; NULL between units.
     uint8_t *bytes;
     size_t size;

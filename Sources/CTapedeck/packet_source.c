@@ -25,6 +25,8 @@ enum {
     MAXIMUM_SHARED_RATE = 400,
     // More than this at one look is a burst, which may go on.
     BURST = 32,
+    // Packets of one look, if nothing else is set; a peer may send faster than they can be read.
+    PACKETS_PER_LOOK = 2048,
     // As much as the system allows; it doubles the number and bounds it by net.core.rmem_max.
     SOCKET_BUFFER_BYTES = 1 << 20,
 };
@@ -40,6 +42,7 @@ typedef struct {
     guint stream;
     guint component;
     atomic_uint gather_milliseconds;
+    atomic_uint packets_per_look;
     // How often the sockets were looked at, and what that brought.
     atomic_uint_fast64_t looks;
     atomic_uint_fast64_t packets_read;
@@ -61,6 +64,9 @@ typedef struct {
     // Whether the kernel told the arrival of everything that the last look brought.
     bool knows_arrivals;
     guint brought;
+    // Nothing more is read before the next look, which does not wait.
+    bool is_paused;
+    bool was_paused;
     int64_t looked;
     int64_t window_start;
     guint window_packets;
@@ -78,6 +84,7 @@ enum {
     PROPERTY_STREAM,
     PROPERTY_COMPONENT,
     PROPERTY_GATHER,
+    PROPERTY_PACKETS_PER_LOOK,
     PROPERTY_LOOKS,
     PROPERTY_PACKETS,
     PROPERTY_SLOW,
@@ -113,11 +120,8 @@ static int64_t age_of_packet(TapedeckPacketSource *self) {
     return is_new && age >= 0 && age < MAXIMUM_AGE_NANOSECONDS ? age : -1;
 }
 
-// Streaming thread, or a reader, while it looks at the sockets.
+// Streaming thread, or a reader, while it looks at the sockets. libnice goes on for as long as anything waits in them.
 static void take_packet(NiceAgent *agent, guint stream, guint component, guint length, gchar *data, gpointer user) {
-    (void)agent;
-    (void)stream;
-    (void)component;
     TapedeckPacketSource *self = user;
     GstBuffer *packet = gst_buffer_new_memdup(data, length);
     GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(self));
@@ -130,11 +134,16 @@ static void take_packet(NiceAgent *agent, guint stream, guint component, guint l
     }
     g_queue_push_tail(&self->packets, packet);
     self->brought += 1;
+    if (self->brought < atomic_load_explicit(&self->packets_per_look, memory_order_relaxed) || self->is_paused) return;
+    // The agent's lock is not held here, and with the same context no socket is attached anew.
+    self->is_paused = true;
+    nice_agent_attach_recv(agent, stream, component, self->context, NULL, NULL);
 }
 
 // Whether the last look found media that flow steadily.
 static bool is_steady(TapedeckPacketSource *self) {
-    return self->brought <= BURST && self->knows_arrivals && self->rate >= MINIMUM_RATE && self->rate <= MAXIMUM_RATE;
+    return self->brought <= BURST && !self->was_paused && self->knows_arrivals && self->rate >= MINIMUM_RATE &&
+           self->rate <= MAXIMUM_RATE;
 }
 
 static bool may_gather(TapedeckPacketSource *self) { return self->brought > 0 && is_steady(self); }
@@ -156,6 +165,11 @@ static void look(TapedeckPacketSource *self, bool waits) {
     self->brought = 0;
     self->knows_arrivals = true;
     g_main_context_iteration(self->context, waits);
+    self->was_paused = self->is_paused;
+    if (self->is_paused) {
+        self->is_paused = false;
+        nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, take_packet, self);
+    }
     self->looked = CTapedeck_monotonic_nanoseconds();
     check_socket(self, self->looked);
     atomic_fetch_add_explicit(&self->looks, 1, memory_order_relaxed);
@@ -274,6 +288,9 @@ static void set_property(GObject *object, guint property, const GValue *value, G
         case PROPERTY_GATHER:
             atomic_store(&self->gather_milliseconds, g_value_get_uint(value));
             break;
+        case PROPERTY_PACKETS_PER_LOOK:
+            atomic_store(&self->packets_per_look, g_value_get_uint(value));
+            break;
         default:
             G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
     }
@@ -293,6 +310,9 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
             break;
         case PROPERTY_GATHER:
             g_value_set_uint(value, atomic_load(&self->gather_milliseconds));
+            break;
+        case PROPERTY_PACKETS_PER_LOOK:
+            g_value_set_uint(value, atomic_load(&self->packets_per_look));
             break;
         case PROPERTY_LOOKS:
             g_value_set_uint64(value, atomic_load(&self->looks));
@@ -321,6 +341,7 @@ static void finalize(GObject *object) {
 static void tapedeck_packet_source_init(TapedeckPacketSource *self) {
     gst_base_src_set_live(GST_BASE_SRC(self), TRUE);
     gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
+    atomic_init(&self->packets_per_look, PACKETS_PER_LOOK);
     self->context = g_main_context_new();
     g_mutex_init(&self->lock);
     g_cond_init(&self->interruption);
@@ -352,6 +373,10 @@ static void tapedeck_packet_source_class_init(TapedeckPacketSourceClass *class) 
         object, PROPERTY_GATHER,
         g_param_spec_uint("gather", "Gather", "How long packets may gather in the kernel, in milliseconds", 0, 1000, 0,
                           flags));
+    g_object_class_install_property(
+        object, PROPERTY_PACKETS_PER_LOOK,
+        g_param_spec_uint("packets-per-look", "Packets per look", "How many packets one look brings at most", 1, G_MAXUINT,
+                          PACKETS_PER_LOOK, flags));
     GParamFlags counter = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
     g_object_class_install_property(
         object, PROPERTY_LOOKS,

@@ -7,7 +7,7 @@
 // Sources whose share is kept while nothing of them waits.
 enum { KEPT_SHARES = 64 };
 
-// An item that waits, in the row of all, and in that of its source, which sender reports have none of.
+// An item that waits, in the row of all, and in that of its source, which only units have.
 typedef struct Node Node;
 struct Node {
     CTapedeckItem item;
@@ -37,7 +37,7 @@ struct CTapedeckQueue {
     uint32_t length;
     // Of each source of which units wait, or have to be told as lost, and of others that are likely to send.
     GHashTable *shares;
-    // Sender reports among the items.
+    // Sender reports, and marks, among the items.
     uint32_t reports;
     uint32_t maximum_items;
     size_t maximum_bytes;
@@ -178,6 +178,7 @@ static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedec
 }
 
 static bool fits(CTapedeckQueue *queue, const CTapedeckItem *item, Share *share) {
+    if (item->kind == CTAPEDECK_ITEM_MARK) return true;
     if (share == NULL) return queue->reports < MAX(queue->maximum_items / 16, 16);
     if (item->size > queue->maximum_bytes) return false;
     while (units(queue) >= queue->maximum_items) {
@@ -232,6 +233,15 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
         g_mutex_unlock(&queue->mutex);
     }
     return is_taken;
+}
+
+void CTapedeck_queue_mark(CTapedeckQueue *queue, uint64_t number) {
+    CTapedeckItem item = {
+        .kind = CTAPEDECK_ITEM_MARK,
+        .source = number,
+        .arrival_nanoseconds = CTapedeck_monotonic_nanoseconds(),
+    };
+    CTapedeck_queue_push(queue, &item);
 }
 
 bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds) {

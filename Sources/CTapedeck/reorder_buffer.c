@@ -14,6 +14,19 @@
 // VP8, two of H.264, VP9.
 enum { MAXIMUM_EXITS = 4 };
 
+// Requests that one connection may make at once, and again within a second: its sources are as many as its peer likes, and
+// each request goes through all of rtpbin, most of them in a thread that all connections share.
+enum { MAXIMUM_REQUESTS_AT_ONCE = 1024, REQUESTS_PER_SECOND = 2000 };
+
+// What is left of that. Reference counted.
+typedef struct {
+    gatomicrefcount references;
+    // Held for moments.
+    GMutex lock;
+    unsigned left;
+    int64_t filled;
+} Budget;
+
 typedef struct {
     uint8_t payload_type;
     GstPad *pad;
@@ -24,6 +37,8 @@ typedef struct {
     GstPad *sink;
     GstPad *source;
     GstClock *clock;
+    // NULL for one that stands alone.
+    Budget *budget;
     atomic_bool asks;
     atomic_uint latency_milliseconds;
 
@@ -85,6 +100,29 @@ static void ask(TapedeckReorderBuffer *self, const CTapedeckRequest *request) {
     atomic_fetch_add_explicit(&self->requested, 1, memory_order_relaxed);
 }
 
+static void release_budget(gpointer user, GClosure *closure) {
+    (void)closure;
+    Budget *budget = user;
+    if (!g_atomic_ref_count_dec(&budget->references)) return;
+    g_mutex_clear(&budget->lock);
+    g_free(budget);
+}
+
+// Whether one more packet may be asked for now. If not, it is asked for when its next request is due.
+static bool may_ask(Budget *budget, int64_t now) {
+    if (budget == NULL) return true;
+    g_mutex_lock(&budget->lock);
+    int64_t more = (now - budget->filled) / ((int64_t)GST_SECOND / REQUESTS_PER_SECOND);
+    if (more > 0) {
+        budget->left = (unsigned)MIN(budget->left + more, MAXIMUM_REQUESTS_AT_ONCE);
+        budget->filled = now;
+    }
+    bool may = budget->left > 0;
+    if (may) budget->left -= 1;
+    g_mutex_unlock(&budget->lock);
+    return may;
+}
+
 static gboolean on_time(GstClock *clock, GstClockTime time, GstClockID id, gpointer user);
 
 static void cancel_wait(TapedeckReorderBuffer *self) {
@@ -135,7 +173,9 @@ static GstFlowReturn run(TapedeckReorderBuffer *self, int64_t now) {
     GstFlowReturn flow = drain(self, now);
     bool asks = atomic_load_explicit(&self->asks, memory_order_relaxed);
     CTapedeckRequest request;
-    while (asks && CTapedeck_reorder_window_request(self->window, now, &request)) ask(self, &request);
+    while (asks && CTapedeck_reorder_window_request(self->window, now, &request)) {
+        if (may_ask(self->budget, now)) ask(self, &request);
+    }
     int64_t deadline = CTapedeck_reorder_window_deadline(self->window, asks);
     atomic_store_explicit(&self->is_whole, deadline == INT64_MAX, memory_order_relaxed);
     if (deadline != INT64_MAX || self->wait != NULL) {
@@ -256,6 +296,7 @@ static void finalize(GObject *object) {
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
     CTapedeck_reorder_window_free(self->window);
     close_exits(self);
+    if (self->budget != NULL) release_budget(self->budget, NULL);
     gst_object_unref(self->clock);
     G_OBJECT_CLASS(tapedeck_reorder_buffer_parent_class)->finalize(object);
 }
@@ -302,8 +343,12 @@ static void tapedeck_reorder_buffer_class_init(TapedeckReorderBufferClass *class
 static GstElement *make_buffer(GstElement *rtpbin, guint session, gpointer user) {
     (void)rtpbin;
     (void)session;
-    (void)user;
-    return gst_element_factory_make("tapedeckreorderbuffer", NULL);
+    GstElement *element = gst_element_factory_make("tapedeckreorderbuffer", NULL);
+    if (element == NULL) return NULL;
+    Budget *budget = user;
+    g_atomic_ref_count_inc(&budget->references);
+    ((TapedeckReorderBuffer *)element)->budget = budget;
+    return element;
 }
 
 void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
@@ -313,12 +358,34 @@ void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
         gst_element_register(NULL, "tapedeckreorderbuffer", GST_RANK_NONE, tapedeck_reorder_buffer_get_type());
         g_once_init_leave(&is_registered, 1);
     }
-    g_signal_connect(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), NULL);
+    Budget *budget = g_new0(Budget, 1);
+    g_atomic_ref_count_init(&budget->references);
+    g_mutex_init(&budget->lock);
+    g_signal_connect_data(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), budget, release_budget, 0);
 }
 
 static TapedeckReorderBuffer *buffer_of(GstElement *element) {
     bool is_one = G_TYPE_CHECK_INSTANCE_TYPE(element, tapedeck_reorder_buffer_get_type());
     return is_one ? (TapedeckReorderBuffer *)element : NULL;
+}
+
+static void finish_item(const GValue *item, gpointer user) {
+    (void)user;
+    TapedeckReorderBuffer *self = buffer_of(g_value_get_object(item));
+    if (self == NULL) return;
+    GST_PAD_STREAM_LOCK(self->sink);
+    if (atomic_load(&self->is_open)) {
+        drain(self, INT64_MAX / 2);
+        publish(self);
+    }
+    GST_PAD_STREAM_UNLOCK(self->sink);
+}
+
+void CTapedeck_finish_reorder_buffers(GstElement *bin) {
+    GstIterator *iterator = gst_bin_iterate_all_by_element_factory_name(GST_BIN(bin), "tapedeckreorderbuffer");
+    // Once more where elements came and went meanwhile: there is nothing left in those that were seen.
+    while (gst_iterator_foreach(iterator, finish_item, NULL) == GST_ITERATOR_RESYNC) gst_iterator_resync(iterator);
+    gst_iterator_free(iterator);
 }
 
 GstPad *reorder_buffer_sink(GstElement *element) {

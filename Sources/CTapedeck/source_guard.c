@@ -337,8 +337,9 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
         }
     }
     if (known == NULL) known = let_in(guard, header.ssrc);
-    if (!may_carry(guard, known, header.payload_type)) return GST_PAD_PROBE_DROP;
+    // What goes through srtpdec is authentic behind it.
     if (!goes_around) return GST_PAD_PROBE_OK;
+    if (!may_carry(guard, known, header.payload_type)) return GST_PAD_PROBE_DROP;
     atomic_fetch_add_explicit(&guard->decrypted, 1, memory_order_relaxed);
     GST_PAD_PROBE_INFO_FLOW_RETURN(info) = gst_pad_chain(guard->session_sink, packet);
     return GST_PAD_PROBE_HANDLED;
@@ -361,18 +362,20 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
     // With a key of another kind it is still bounded.
     if (known == NULL && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
-    if (known == NULL) known = let_in(guard, header.ssrc);
-    bool is_carried = header.is_control || may_carry(guard, known, header.payload_type);
-    return is_carried ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
+    if (known == NULL) let_in(guard, header.ssrc);
+    return GST_PAD_PROBE_OK;
 }
 
 // Streaming thread, behind srtpdec.
 static GstPadProbeReturn on_media(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
-    (void)user;
+    CTapedeckSourceGuard *guard = user;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    uint8_t first;
-    if (gst_buffer_extract(packet, 0, &first, 1) != 1 || (first & 0x0F) == 0) return GST_PAD_PROBE_OK;
+    uint8_t header[RTP_FIXED_HEADER_SIZE];
+    if (gst_buffer_extract(packet, 0, header, sizeof header) != sizeof header) return GST_PAD_PROBE_DROP;
+    Known *known = known_of(guard, GST_READ_UINT32_BE(header + 8));
+    if (known == NULL || !may_carry(guard, known, header[1] & 0x7F)) return GST_PAD_PROBE_DROP;
+    if ((header[0] & 0x0F) == 0) return GST_PAD_PROBE_OK;
     packet = gst_buffer_make_writable(packet);
     GST_PAD_PROBE_INFO_DATA(info) = packet;
     GstMapInfo map;

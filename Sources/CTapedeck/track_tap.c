@@ -5,6 +5,7 @@
 
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
+#include "h264_passage.h"
 #include "rtp_clock.h"
 #include "sound_meter.h"
 
@@ -14,7 +15,8 @@
 #define RTP_TIME_BIAS ((int64_t)1 << 62)
 
 // A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
-enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = DEPAYLOADER_MAXIMUM_UNIT };
+// What a packet takes that a depayloader keeps, beside its bytes: the buffer and its memory.
+enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = GATHERED_MAXIMUM, PACKET_COST = 512 };
 
 // Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
 typedef struct {
@@ -75,8 +77,10 @@ struct CTapedeckTap {
     bool has_unit;
     // The beginning of a unit whose rest is to come.
     GstBuffer *held;
-    // Bytes that the depayloader was given since it gave out a unit.
+    // Bytes that the depayloader was given since it gave out a unit; it is given no more before the next one begins.
     size_t undone;
+    bool is_overfull;
+    H264Passage passage;
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
     Depayloader depayloader;
     int64_t unit_arrival;
@@ -89,13 +93,16 @@ struct CTapedeckTap {
     atomic_int_fast64_t last_packet;
 };
 
-CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc) {
+CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc,
+                                CTapedeckTap *same_connection) {
     CTapedeckTap *tap = g_new0(CTapedeckTap, 1);
     g_atomic_ref_count_init(&tap->references);
     tap->id = id;
     tap->ssrc = ssrc;
     tap->queue = CTapedeck_queue_ref(queue);
     tap->sequence = same_ssrc != NULL ? sequence_ref(same_ssrc->sequence) : sequence_new();
+    tap->depayloader.gathered =
+        same_connection != NULL ? gathered_ref(same_connection->depayloader.gathered) : gathered_new();
     tap->tag = gst_caps_new_empty_simple("timestamp/x-tapedeck-rtp");
     return tap;
 }
@@ -113,6 +120,8 @@ void CTapedeck_tap_unref(CTapedeckTap *tap) {
     gst_caps_unref(tap->tag);
     gst_clear_buffer(&tap->held);
     depayloader_clear(&tap->depayloader);
+    gathered_remove(tap->depayloader.gathered, tap->undone);
+    gathered_unref(tap->depayloader.gathered);
     g_free(tap);
 }
 
@@ -135,6 +144,11 @@ typedef struct {
     // It is one of those that were there, or comes after them.
     bool is_late;
 } Noted;
+
+static void note_truncated(CTapedeckTap *tap) {
+    tap->truncated[tap->truncated_count % MAXIMUM_TRUNCATED] = tap->unwrapped;
+    tap->truncated_count += 1;
+}
 
 // Counts one packet and unwraps its time stamp.
 static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp, int64_t now) {
@@ -168,10 +182,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
         atomic_fetch_add_explicit(&tap->lost, (uint64_t)(step - 1), memory_order_relaxed);
         // Packets are missing in the middle of this unit, or at the end of the one before, which its marker would have
         // ended. Some depayloaders give out what is left of it.
-        if (step > 1 && (time == tap->last_rtp_time || !tap->last_marker)) {
-            tap->truncated[tap->truncated_count % MAXIMUM_TRUNCATED] = tap->unwrapped;
-            tap->truncated_count += 1;
-        }
+        if (step > 1 && (time == tap->last_rtp_time || !tap->last_marker)) note_truncated(tap);
     }
     tap->last_marker = marker;
     Noted noted = {.is_after_gap = step != 1, .is_late = is_late};
@@ -187,17 +198,45 @@ static void note_arrival(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
 }
 
-// NULL if the packet is thrown away: the depayloader keeps the packets of a unit for as long as it does not end.
+// The depayloader has nothing of what it was given any more, or begins anew.
+static void forget_undone(CTapedeckTap *tap) {
+    gathered_remove(tap->depayloader.gathered, tap->undone);
+    tap->undone = 0;
+}
+
+// Whether the depayloader may be given the packet: it keeps those of a unit for as long as it does not end.
+static bool has_room(CTapedeckTap *tap, size_t size, bool is_first) {
+    // Behind a gap it begins anew.
+    if (is_first && tap->is_overfull) {
+        forget_undone(tap);
+        tap->is_overfull = false;
+    }
+    if (!tap->is_overfull && gathered_add(tap->depayloader.gathered, tap->undone, size + PACKET_COST)) {
+        tap->undone += size + PACKET_COST;
+        return true;
+    }
+    tap->is_overfull = true;
+    return false;
+}
+
+// Whether the depayloader can take the packet. If not, the unit lacks it, which asks for a keyframe.
+static bool passes(CTapedeckTap *tap, GstRTPBuffer *rtp) {
+    if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE) return true;
+    if (h264_passage_takes(&tap->passage, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp))) return true;
+    note_truncated(tap);
+    tap->lost_since_unit = MAX(tap->lost_since_unit, 1);
+    return false;
+}
+
+// NULL if the packet is thrown away.
 static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     note_arrival(tap, buffer, now);
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
+    bool is_taken = passes(tap, &rtp);
     gst_rtp_buffer_unmap(&rtp);
-    // Behind a gap it begins anew.
-    if (noted.is_first && tap->undone > MAXIMUM_HELD) tap->undone = 0;
-    tap->undone += gst_buffer_get_size(buffer);
-    if (tap->undone > MAXIMUM_HELD) {
+    if (!is_taken || !has_room(tap, gst_buffer_get_size(buffer), noted.is_first)) {
         gst_buffer_unref(buffer);
         return NULL;
     }
@@ -261,6 +300,10 @@ static void depayload_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     gst_rtp_buffer_unmap(&rtp);
 }
 
+static bool makes_units(const CTapedeckTap *tap) {
+    return tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_SOUND || tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_VP8;
+}
+
 static gboolean tag_list_item(GstBuffer **buffer, guint index, gpointer tap) {
     (void)index;
     *buffer = tag_packet(tap, *buffer, CTapedeck_monotonic_nanoseconds());
@@ -278,7 +321,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     (void)pad;
     CTapedeckTap *tap = user;
     bool is_list = (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) != 0;
-    if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_ELSEWHERE) {
+    if (makes_units(tap)) {
         if (is_list) {
             gst_buffer_list_foreach(GST_PAD_PROBE_INFO_BUFFER_LIST(info), depayload_list_item, tap);
         } else {
@@ -362,7 +405,7 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     CTapedeckTap *tap = user;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
-    tap->undone = 0;
+    forget_undone(tap);
     GstCaps *caps = gst_sample_get_caps(sample);
     if (!tap->knows_format && caps != NULL) {
         const GstStructure *format = gst_caps_get_structure(caps, 0);

@@ -43,6 +43,11 @@ public final class Pipeline: @unchecked Sendable {
         self.init(sinking: pipeline, onBus: onBus)
     }
 
+    /// Keeps from the depayloaders of H.264 that are in it what they cannot take of a peer; before it plays.
+    public func protectDepayloaders() {
+        CTapedeck_protect_h264_depayloaders(self.pointer)
+    }
+
     /// A pipeline from launch text; an unknown element or property is an error that names it.
     public convenience init(
         launch: String,

@@ -157,6 +157,7 @@ extension AllGStreamer {
                         switch item {
                         case .unit(let unit): units.append(unit)
                         case .senderReport(let report): reports.append(report)
+                        case .mark: break
                         }
                     }
                 ) {}

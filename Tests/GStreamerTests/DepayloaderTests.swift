@@ -160,6 +160,63 @@ extension AllGStreamer {
             #expect(feeds[3].pair.ours.drain().map(\.unit.lostPackets) == [1])
         }
 
+        /// What some leave unfinished costs nobody else a picture of the usual size.
+        @Test
+        func aModestPictureIsTakenHoweverManyHaveBegun() throws {
+            let feeds = try (0..<5).map { _ in try VP8Feed() }
+            defer { for feed in feeds { feed.stop() } }
+            let part = [UInt8](repeating: 6, count: 60_000)
+            for (feed, count) in zip(feeds, [559, 559, 559] as [UInt16]) {
+                for number in 0..<count {
+                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
+                }
+            }
+            // Together they have less than 100 kB left.
+            for feed in feeds.suffix(2) {
+                for number in UInt16(0)..<17 {
+                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
+                }
+            }
+            for feed in feeds.suffix(2) { feed.push(17, 0, [0x00, 6], isMarked: true) }
+            #expect(feeds.suffix(2).map { $0.pair.ours.drain().map(\.bytes.count) } == [[1_020_001], [1_020_001]])
+            // Who takes more has to wait.
+            for number in UInt16(18)..<38 {
+                feeds[4].push(number, 3000, [number == 18 ? 0x10 : 0x00] + part, isMarked: number == 37)
+            }
+            #expect(feeds[4].pair.ours.drain().isEmpty)
+        }
+
+        /// All sources of a connection have together what one may have.
+        @Test
+        func picturesOfAConnectionAreBoundedTogether() throws {
+            let queue = UnitQueue()
+            let first = TrackTap(id: 1, ssrc: 7, queue: queue)
+            let others = (2...4 as ClosedRange<UInt64>).map { TrackTap(id: $0, ssrc: 8, queue: queue, with: first) }
+            let feeds = try ([first] + others).map { tap in
+                let feed = try HandFeed(
+                    launch: "fakesink name=in async=false sync=false",
+                    into: "in",
+                    caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
+                )
+                tap.depayload(.vp8)
+                tap.attach(to: feed.pad)
+                return feed
+            }
+            defer { for feed in feeds { feed.stop() } }
+            func push(_ feed: HandFeed, _ number: UInt16, _ payload: [UInt8], isMarked: Bool = false) {
+                var packet = PacketFeed.packet(number, 0, payload: payload, isMarked: isMarked)
+                packet[1] |= 96
+                feed.push(packet)
+            }
+            let part = [UInt8](repeating: 6, count: 60_000)
+            for feed in feeds {
+                // 9 MB.
+                for number in UInt16(0)..<150 { push(feed, number, [number == 0 ? 0x10 : 0x00] + part) }
+            }
+            for feed in feeds { push(feed, 150, [0x00, 6], isMarked: true) }
+            #expect(queue.drain().map(\.unit.tap) == [1, 2, 3])
+        }
+
         /// GStreamer's depayloader of H.264 keeps what it has of a picture, however much that is.
         @Test
         func aPictureThatDoesNotEndIsKeptFromADepayloader() throws {
@@ -187,7 +244,8 @@ extension AllGStreamer {
                 let payload = [0x7C, number == 0 ? 0x85 : 0x05] + part
                 feed.push(PacketFeed.packet(number, 0, payload: payload, isH264: true))
             }
-            #expect(passed.count == (32 << 20) / (PacketFeed.headerBytes + 2 + part.count))
+            // With what each buffer takes besides.
+            #expect(passed.count == (32 << 20) / (PacketFeed.headerBytes + 2 + part.count + 512))
             let slice = [0x65] + [UInt8](repeating: 9, count: 40)
             feed.push(PacketFeed.packet(600, 3000, payload: slice, isH264: true, isMarked: true))
             #expect(queue.drain().last?.unit.rtpTime == 3000)

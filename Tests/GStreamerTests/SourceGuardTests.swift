@@ -233,6 +233,22 @@ extension AllGStreamer {
             #expect(receiver.sources.refusedPackets == 4 && receiver.refusals() == 1)
         }
 
+        @Test(arguments: [false, true])
+        func forgedPacketsUseUpNoPayloadTypes(hasSession: Bool) throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
+            defer { receiver.feed.stop() }
+            let packets = (0..<21).map { step -> [UInt8] in
+                var packet = Self.packet(of: 1, sequence: UInt8(step))
+                packet[1] = UInt8(96 + step)
+                return packet
+            }
+            receiver.push(try Self.protected([packets[0]]))
+            receiver.push(try Self.protected(Array(packets[1..<20]), key: Self.otherKey))
+            receiver.push(try Self.protected([packets[20]]))
+            #expect(receiver.media.all.map(\.bytes) == [packets[0], packets[20]])
+            #expect(receiver.sources.refusedPackets == 0)
+        }
+
         @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true)
             defer { receiver.feed.stop() }

@@ -287,6 +287,93 @@ extension AllGStreamer {
             #expect(units.map(\.unit.isTruncated) == [false, true, false])
         }
 
+        private func h264(_ tap: TrackTap) throws -> HandFeed {
+            let feed = try HandFeed(
+                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
+                    + "appsink name=units sync=false max-buffers=8",
+                into: "depay",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            tap.depayload(.h264)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            return feed
+        }
+
+        /// Payloads that GStreamer's depayloader reads beyond, or makes an error of.
+        private static let impossible: [[[UInt8]]] = [
+            // A fragment that begins, and one without anything in it (RFC 6184 section 5.8).
+            [[0x7C, 0x85, 0], [0x7C]], [[0x7C, 0x85, 0], [0x7C, 0x45]],
+            // A fragment that begins, nothing, one that goes on, and another NAL unit.
+            [[0x7C, 0x81, 1, 2], [], [0x7C, 0x01, 3, 4], [0x41, 0x9A, 7, 8]],
+            // Packetization mode 2 (sections 5.7 and 5.8), and what is undefined.
+            [[0x79, 0, 0, 0, 2, 1, 2]], [[0x7A, 0, 0, 0, 2, 0, 0, 0, 1]], [[0x7B, 0, 0, 0, 2, 0, 0, 0, 1]],
+            [[0x7D, 0x85, 0, 0, 1]], [[0x7E, 1]], [[0x7F, 1]], [[0x60, 1]],
+        ]
+
+        @Test(arguments: impossible)
+        func whatTheDepayloaderOfH264CannotTakeIsLeftOut(payloads: [[UInt8]]) throws {
+            let queue = UnitQueue()
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            let feed = try self.h264(tap)
+            defer { feed.stop() }
+            var sequence: UInt16 = 0
+            func push(_ time: UInt32, _ payload: [UInt8], isMarked: Bool) {
+                sequence += 1
+                feed.push(PacketFeed.packet(sequence, time, payload: payload, isH264: true, isMarked: isMarked))
+            }
+            push(0, [0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04], isMarked: false)
+            push(0, [0x68, 0xCB, 0x83, 0xCB, 0x20], isMarked: false)
+            push(0, [0x65, 0x88, 1, 2], isMarked: true)
+            for payload in payloads { push(3000, payload, isMarked: false) }
+            push(3000, [0x41, 0x9A, 7, 8], isMarked: true)
+            push(6000, [0x41, 0x9B, 9, 9], isMarked: true)
+            let units = queue.drain().map(\.unit)
+            #expect(units.map(\.rtpTime) == [0, 3000, 6000])
+            #expect(units.map(\.isTruncated) == [false, true, false])
+            #expect(units.map(\.lostPackets) == [0, 1, 0])
+            #expect(tap.counters.lostPackets == 0)
+        }
+
+        /// Bytes that only look like H.264, with losses.
+        @Test(arguments: UInt64(1)...10)
+        func theDepayloaderOfH264SurvivesWhatAPeerMakesUp(seed: UInt64) throws {
+            let queue = UnitQueue()
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            let feed = try self.h264(tap)
+            defer { feed.stop() }
+            // Of an output: without a tap.
+            let output = try HandFeed(
+                launch: "rtph264depay name=depay wait-for-keyframe=true ! h264parse ! fakesink async=false sync=false",
+                into: "depay",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { output.stop() }
+            output.pipeline.protectDepayloaders()
+            var random = SeededRandom(state: seed)
+            for number in 0..<4000 as Range<Int> where Int.random(in: 0..<30, using: &random) > 0 {
+                let size = Int.random(in: 0...6, using: &random)
+                var payload = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
+                // Mostly fragments.
+                if !payload.isEmpty, Bool.random(using: &random) { payload[0] = 0x7C }
+                let packet = PacketFeed.packet(
+                    UInt16(number),
+                    UInt32(number / 4) * 3000,
+                    payload: payload,
+                    isH264: true,
+                    isMarked: number % 4 == 3
+                )
+                feed.push(packet)
+                output.push(packet)
+            }
+            _ = queue.drain()
+            for (sequence, time) in [(4000, 3_600_000), (4001, 3_603_000)] as [(UInt16, UInt32)] {
+                let slice: [UInt8] = [0x65, 0x88, 1, 2]
+                feed.push(PacketFeed.packet(sequence, time, payload: slice, isH264: true, isMarked: true))
+            }
+            #expect(queue.drain().contains { $0.unit.rtpTime == 3_600_000 })
+        }
+
         /// Two packets of sound that have one time are two units.
         @Test
         func soundThatHasOneTimeTwiceIsWrittenTwice() throws {

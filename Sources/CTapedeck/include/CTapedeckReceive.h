@@ -25,18 +25,20 @@ typedef enum {
     CTAPEDECK_ITEM_UNIT = 1,
     /// One RTCP sender report (RFC 3550 section 6.4.1).
     CTAPEDECK_ITEM_SENDER_REPORT = 2,
+    /// What was in the queue before it was marked has been taken.
+    CTAPEDECK_ITEM_MARK = 3,
 } CTapedeckItemKind;
 
 /// One item of the queue. Filled by pop; its memory is valid until CTapedeck_item_release.
 typedef struct {
     CTapedeckItemKind kind;
-    /// The tap's id for a unit, the receiver's id for a sender report.
+    /// The tap's id for a unit, the receiver's id for a sender report, the number of a mark.
     uint64_t source;
     /// SSRC of the sender.
     uint32_t ssrc;
     /// Unit: unwrapped RTP time stamp; it starts at the first packet's own 32-bit value. Report: the raw 32 bits.
     int64_t rtp_time;
-    /// CLOCK_MONOTONIC in nanoseconds when the first packet of the unit, or the report, came.
+    /// CLOCK_MONOTONIC in nanoseconds when the first packet of the unit, or the report, came, or the queue was marked.
     int64_t arrival_nanoseconds;
     /// Report: NTP time stamp, 32.32 fixed point.
     uint64_t ntp_time;
@@ -63,6 +65,8 @@ CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue);
 void CTapedeck_queue_unref(CTapedeckQueue *queue);
 /// Copies the item and takes its own reference to the buffer. False if it was dropped. Any thread.
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item);
+/// Puts a mark behind what is in the queue, which always has room for it. Any thread.
+void CTapedeck_queue_mark(CTapedeckQueue *queue, uint64_t number);
 /// Until CTapedeck_queue_release_wake what the calling thread pushes into one queue, the first that it pushes into, does not
 /// wake a reader that waits: it is woken then, once. A reader that does not wait finds each item as ever.
 void CTapedeck_queue_hold_wake(void);
@@ -95,8 +99,10 @@ typedef struct {
 typedef struct CTapedeckTap CTapedeckTap;
 
 /// `id` comes back as `source` of each item. `same_ssrc` is a tap of another payload type of the same SSRC, or NULL: what
-/// goes to one of them is no gap to the other.
-CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc);
+/// goes to one of them is no gap to the other. `same_connection` is a tap of the same connection, or NULL: together they may have
+/// so many bytes of units that have begun (depayloader.h).
+CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc,
+                                CTapedeckTap *same_connection);
 CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap);
 void CTapedeck_tap_unref(CTapedeckTap *tap);
 /// Who makes units of a tap's packets.
@@ -107,10 +113,14 @@ typedef enum {
     CTAPEDECK_DEPAYLOAD_SOUND = 1,
     /// The tap: VP8 (RFC 7741).
     CTAPEDECK_DEPAYLOAD_VP8 = 2,
+    /// Elements, the first of which is rtph264depay: packets that it cannot take are left out.
+    CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE = 3,
 } CTapedeckDepayload;
 
 /// Before the tap is attached. Without this call elements do.
 void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind);
+/// Keeps from each rtph264depay that is in a bin, and gets packets one by one, what it cannot take. Before the first packet.
+void CTapedeck_protect_h264_depayloaders(GstElement *bin);
 /// Installs the RTP clock probe on a pad that carries RTP packets; if the tap makes units of them, none goes further.
 void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad);
 /// Installs the callback of the appsink at the end of the track's branch.

@@ -89,6 +89,9 @@ void CTapedeck_reorder_window_clear(CTapedeckReorderWindow *window);
 
 /// Puts our reorder buffer where an rtpbin has its jitter buffers, before there are any.
 void CTapedeck_use_reorder_buffers(GstElement *rtpbin);
+/// Passes on what waits in the reorder buffers of a bin, in this thread: what is missing will not come any more. Before they are
+/// stopped.
+void CTapedeck_finish_reorder_buffers(GstElement *bin);
 /// Whether this is a reorder buffer, which asks for missing packets from now on, or does not.
 bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks);
 

@@ -6,6 +6,9 @@ public enum ReceivedItem: Sendable, Hashable {
     case unit(Unit)
     /// One RTCP sender report seen by the receiver with that id.
     case senderReport(Report)
+    /// What was in the queue before its owner put a mark with that number into it has been taken; when that was,
+    /// `CLOCK_MONOTONIC`.
+    case mark(UInt64, arrivalNanoseconds: Int64)
 
     /// One unit; its bytes are handed over beside it.
     public struct Unit: Sendable, Hashable {

@@ -27,8 +27,19 @@ public enum Depayloading: Sendable, Hashable {
     case sound
     /// The tap: VP8 (RFC 7741).
     case vp8
+    /// GStreamer's depayloader of H.264, which is given only what it can take.
+    case h264
     /// Elements between the pad and the tap's sink: a depayloader, without a sink.
     case elements(launch: String)
+
+    /// The elements; nil if the tap does it.
+    var launch: String? {
+        switch self {
+        case .sound, .vp8: nil
+        case .h264: "rtph264depay ! video/x-h264,stream-format=byte-stream,alignment=au"
+        case .elements(let launch): launch
+        }
+    }
 }
 
 /// Carries one received track from webrtcbin's pad to the unit queue.
@@ -40,10 +51,17 @@ public final class TrackTap: @unchecked Sendable {
 
     /// `id` names the tap in the items of the queue.
     ///
-    /// - Parameter other: a tap of another payload type of the same SSRC on the same connection: sequence numbers go on
-    ///   over both.
-    public init(id: UInt64, ssrc: UInt32, queue: UnitQueue, besides other: TrackTap? = nil) {
-        self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer, other?.pointer)
+    /// - Parameters:
+    ///   - other: a tap of another payload type of the same SSRC on the same connection: sequence numbers go on over both.
+    ///   - sibling: a tap of the same connection: what their sender begins and does not end is bounded together.
+    public init(
+        id: UInt64,
+        ssrc: UInt32,
+        queue: UnitQueue,
+        besides other: TrackTap? = nil,
+        with sibling: TrackTap? = nil
+    ) {
+        self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer, other?.pointer, sibling?.pointer)
     }
 
     deinit {
@@ -62,6 +80,7 @@ public final class TrackTap: @unchecked Sendable {
             switch depayloading {
             case .sound: CTAPEDECK_DEPAYLOAD_SOUND
             case .vp8: CTAPEDECK_DEPAYLOAD_VP8
+            case .h264: CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE
             case .elements: CTAPEDECK_DEPAYLOAD_ELSEWHERE
             }
         CTapedeck_tap_depayload(self.pointer, kind)

@@ -43,6 +43,8 @@ public final class UnitQueue: @unchecked Sendable {
                 arrivalNanoseconds: item.arrival_nanoseconds
             )
             body(.senderReport(report), bytes)
+        case CTAPEDECK_ITEM_MARK:
+            body(.mark(item.source, arrivalNanoseconds: item.arrival_nanoseconds), bytes)
         default:
             let unit = ReceivedItem.Unit(
                 tap: item.source,
@@ -54,6 +56,13 @@ public final class UnitQueue: @unchecked Sendable {
             body(.unit(unit), bytes)
         }
         return true
+    }
+
+    /// Puts a mark behind what is in the queue; it is never dropped.
+    ///
+    /// Any thread.
+    public func mark(_ number: UInt64) {
+        CTapedeck_queue_mark(self.pointer, number)
     }
 
     /// Makes a waiting `next` return at once.

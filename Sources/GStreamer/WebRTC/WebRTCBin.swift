@@ -75,9 +75,12 @@ public final class WebRTCBin: Sendable {
 
     /// Stops everything; it is freed with the object.
     ///
+    /// What waits for a packet that is missing goes on without it.
+    ///
     /// TURN servers get back what they lent: where any are used, the object should live on for a moment. Control thread
     /// only.
     public func stop() {
+        CTapedeck_finish_reorder_buffers(self.element.pointer)
         self.pipeline.stop()
         if self.usesRelays { self.withAgent { CTapedeck_ice_end($0) } }
         self.transports.withLock { $0.removeAll() }
@@ -259,7 +262,8 @@ public final class WebRTCBin: Sendable {
         by depayloading: Depayloading,
         into tap: TrackTap
     ) throws(GStreamerError) {
-        if case .elements(let launch) = depayloading {
+        tap.depayload(depayloading)
+        if let launch = depayloading.launch {
             // A sink that waits for the others to have something would wait for ever: one thread brings it to all of them.
             let sinkLaunch = "appsink name=units sync=false async=false max-buffers=8"
             let branch = try self.pipeline.add(branch: "\(launch) ! \(sinkLaunch)")
@@ -270,7 +274,6 @@ public final class WebRTCBin: Sendable {
             tap.attach(toSink: sink)
             try self.attach(branch, to: stream)
         } else {
-            tap.depayload(depayloading)
             tap.attach(to: stream.pad)
             try self.discard(stream)
         }
@@ -449,6 +452,7 @@ public final class WebRTCBin: Sendable {
             let source = UnsafeMutableRawPointer(added.pointer)
             guard self.gathersPackets, CGst_has_property(source, "gather") != 0 else { break }
             try? added.set("gather", "\(Self.gatherMilliseconds)")
+            if let count = settings.packetsPerLook { try? added.set("packets-per-look", "\(count)") }
             added.connect("notify::slow", handleState) { (_: Element) in onEvent(.heldUpOthers) }
             self.shortcuts.withLock { $0.source = true }
         default:

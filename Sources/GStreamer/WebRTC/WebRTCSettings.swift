@@ -32,6 +32,9 @@ public struct WebRTCSettings: Sendable {
     /// and most of rtpbin, and gather in the kernel: for who wants to know whether one of these ways is at fault.
     public var takesWholeWay = false
 
+    /// How many packets are read from a connection's sockets before they are looked at; nil for as many as suits floods.
+    var packetsPerLook: Int?
+
     /// The defaults for recording.
     public init() {}
 }

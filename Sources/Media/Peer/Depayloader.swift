@@ -16,9 +16,7 @@ struct Depayloader {
         switch codec {
         case .vp8: (self.depayloading, self.channels) = (.vp8, 0)
         case .vp9: (self.depayloading, self.channels) = (.elements(launch: "rtpvp9depay"), 0)
-        case .h264:
-            let caps = "video/x-h264,stream-format=byte-stream,alignment=au"
-            (self.depayloading, self.channels) = (.elements(launch: "rtph264depay ! \(caps)"), 0)
+        case .h264: (self.depayloading, self.channels) = (.h264, 0)
         case .opus: (self.depayloading, self.channels) = (.sound, 2)
         case .pcmu, .pcma: (self.depayloading, self.channels) = (.sound, 1)
         }

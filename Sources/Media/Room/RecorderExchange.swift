@@ -33,6 +33,9 @@ final class RecorderExchange: Sendable {
 
     private struct Orders {
         var waiting: [Order] = []
+        /// By the mark in the queue that each waits for.
+        var behindUnits: [UInt64: Order] = [:]
+        var lastMark: UInt64 = 0
         var life = Life.goesOn
     }
 
@@ -52,6 +55,17 @@ final class RecorderExchange: Sendable {
     /// - Parameter isSpare: whether it is dropped if many orders wait.
     func tell(isSpare: Bool = false, _ perform: @escaping @Sendable (inout RecordingSession) -> Void) {
         self.put(Order(perform: perform, isDone: nil), isSpare: isSpare)
+    }
+
+    /// Has the session told something when it has taken all units that are in the queue now.
+    func tellBehindUnits(_ perform: @escaping @Sendable (inout RecordingSession) -> Void) {
+        let mark = self.orders.withLock { orders -> UInt64? in
+            guard orders.life != .over else { return nil }
+            orders.lastMark += 1
+            orders.behindUnits[orders.lastMark] = Order(perform: perform, isDone: nil)
+            return orders.lastMark
+        }
+        if let mark { self.queue.mark(mark) }
     }
 
     /// Has the session told something, and waits for its answer; the other one is given if the thread is over.
@@ -103,12 +117,18 @@ final class RecorderExchange: Sendable {
         }
     }
 
+    /// Takes the order that waited for a mark.
+    func take(behind mark: UInt64) -> Order? {
+        self.orders.withLock { $0.behindUnits.removeValue(forKey: mark) }
+    }
+
     /// Takes no more orders; returns those that wait.
     func close() -> [Order] {
         self.orders.withLock { orders in
             orders.life = .over
-            defer { orders.waiting = [] }
-            return orders.waiting
+            let marked = orders.behindUnits.sorted { $0.key < $1.key }.map(\.value)
+            defer { (orders.waiting, orders.behindUnits) = ([], [:]) }
+            return orders.waiting + marked
         }
     }
 
@@ -158,11 +178,16 @@ struct RecorderTracks: Sendable {
     ) -> (id: UInt64, tap: TrackTap) {
         let id = self.nextID
         self.nextID += 1
-        let other = self.open.values.first {
-            // A payload type that no description names has no m-line, but the numbers of its source.
-            $0.received.connection == track.connection && $0.received.ssrc == track.ssrc
-        }
-        let tap = TrackTap(id: id, ssrc: track.ssrc, queue: queue, besides: other?.tap)
+        let siblings = self.open.values.filter { $0.received.connection == track.connection }
+        // A payload type that no description names has no m-line, but the numbers of its source.
+        let other = siblings.first { $0.received.ssrc == track.ssrc }
+        let tap = TrackTap(
+            id: id,
+            ssrc: track.ssrc,
+            queue: queue,
+            besides: other?.tap,
+            with: siblings.first?.tap
+        )
         if self.isEnding { tap.close() }
         self.open[id] = Entry(tap: tap, received: track, setup: setup, requestKeyframe: requestKeyframe)
         return (id, tap)

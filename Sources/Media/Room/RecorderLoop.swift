@@ -111,6 +111,8 @@ struct RecorderLoop: ~Copyable {
         case .senderReport(let report):
             self.session.reportCame(ReceivedReport(report))
             self.performActions()
+        case .mark(let number, _):
+            if let order = self.exchange.take(behind: number) { self.perform(order) }
         }
     }
 
@@ -220,6 +222,7 @@ extension ReceivedItem {
         switch self {
         case .unit(let unit): unit.arrivalNanoseconds
         case .senderReport(let report): report.arrivalNanoseconds
+        case .mark(_, let arrivalNanoseconds): arrivalNanoseconds
         }
     }
 }

@@ -98,10 +98,10 @@ public final class RecorderThread: Sendable {
         return tap
     }
 
-    /// Closes every track of a peer connection that went away.
+    /// Closes every track of a peer connection that went away, when what came of it is written.
     public func close(connection: UInt64, reason: String) {
         self.exchange.tracks.withLock { $0.close { $0.received.connection == connection } }
-        self.exchange.tell { $0.connectionClosed(connection, reason: reason) }
+        self.exchange.tellBehindUnits { $0.connectionClosed(connection, reason: reason) }
     }
 
     /// Sends a PLI for every video track, or for those of one participant; returns for how many.
@@ -119,9 +119,9 @@ public final class RecorderThread: Sendable {
 
     // MARK: People
 
-    /// Notes that a participant left the room; one that was never recorded is not noted.
+    /// Notes that a participant left the room, when what came of him is written; one that was never recorded is not noted.
     public func left(participant: String, reason: String) {
-        self.exchange.tell { $0.participantLeft(participant, reason: reason) }
+        self.exchange.tellBehindUnits { $0.participantLeft(participant, reason: reason) }
     }
 
     /// Notes the name that a participant goes by, one line of at most 256 bytes.

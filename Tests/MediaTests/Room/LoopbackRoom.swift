@@ -84,11 +84,13 @@ enum TestSession {
         recorder: RecorderThread? = nil,
         camera: CameraSource? = nil,
         preferred: PreferredCodec = .vp8,
-        recordsChat: Bool = false
+        recordsChat: Bool = false,
+        packetsPerLook: Int? = nil
     ) throws -> PeerConnectionContext {
         try Runtime.initialise()
         var settings = WebRTCSettings()
         settings.hostAddresses = ["127.0.0.1"]
+        settings.packetsPerLook = packetsPerLook
         return PeerConnectionContext(
             control: control,
             certificate: try Certificate.generate(),

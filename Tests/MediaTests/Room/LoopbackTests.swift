@@ -34,6 +34,7 @@ struct LoopbackTests {
     private func record(
         cameraOffers: Bool,
         codec: PreferredCodec,
+        packetsPerLook: Int? = nil,
         alteration: @escaping @Sendable (String) -> String = { $0 },
         until isDone: @escaping @Sendable (RecorderThread, RoomSession) -> Bool
     ) async throws -> Outcome {
@@ -53,7 +54,12 @@ struct LoopbackTests {
         )
         let recording = RoomSession(
             signaller: recorderEnd,
-            context: try TestSession.context(control: control, recorder: recorder, preferred: codec),
+            context: try TestSession.context(
+                control: control,
+                recorder: recorder,
+                preferred: codec,
+                packetsPerLook: packetsPerLook
+            ),
             logger: TestSession.logger
         )
         if cameraOffers {
@@ -149,6 +155,19 @@ struct LoopbackTests {
         #expect(ages.longest < .seconds(1))
         #expect(ages.isNegative == false)
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
+    }
+
+    /// As a flood is: nothing is lost of what waits in the sockets, and between two looks a connection can be ended.
+    @Test
+    func aFewPacketsAtATimeAreAllOfThem() async throws {
+        let result = try await self.record(cameraOffers: true, codec: .vp8, packetsPerLook: 2) { recorder, _ in
+            recorder.status.tracks.count == 2 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(2) }
+        }
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        let reads = try #require(result.reads.first)
+        #expect(reads.packets <= 2 * reads.looks, "\(reads)")
+        #expect(reads.packets > 100)
+        #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 && $0.duration > .seconds(2) })
     }
 
     /// Two rooms of a process; each ends while the other one's media flow, or after it.

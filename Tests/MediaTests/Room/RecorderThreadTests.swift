@@ -96,6 +96,51 @@ struct RecorderThreadTests {
         #expect((1000...1024).contains(messages), "those that can be spared are not kept without end")
     }
 
+    @Test func whoGoesWhileTheRecorderStandsStillLosesNothing() async throws {
+        let feed = try RecorderFeed()
+        let isAsked = DispatchSemaphore(value: 0)
+        let mayGoOn = DispatchSemaphore(value: 0)
+        let recorder = Self.recorder(feed) { event in
+            guard case .started = event else { return }
+            isAsked.signal()
+            mayGoOn.wait()
+        }
+        let tracks = (1...2 as ClosedRange<UInt64>).map { connection in
+            ReceivedTrack(
+                participant: "participant\(connection)",
+                codec: .opus,
+                clockRateHz: 48_000,
+                channels: 2,
+                ssrc: 7,
+                payloadType: 111,
+                connection: connection
+            )
+        }
+        for track in tracks { _ = recorder.open(track) {} }
+        feed.push(1, FedUnit.opus, at: 0, rateHz: 48_000, into: recorder.queue)
+        #expect(isAsked.wait(timeout: .now() + 20) == .success)
+        for time in 1..<100 as Range<Int64> {
+            for track in 1...2 as ClosedRange<UInt64> {
+                feed.push(track, FedUnit.opus, at: 20 * time, rateHz: 48_000, into: recorder.queue)
+            }
+        }
+        recorder.close(connection: 1, reason: "left")
+        recorder.left(participant: "participant1", reason: "left")
+        for time in 100..<200 as Range<Int64> {
+            feed.push(2, FedUnit.opus, at: 20 * time, rateHz: 48_000, into: recorder.queue)
+        }
+        mayGoOn.signal()
+        recorder.finish(reason: "test")
+        let units = Dictionary(uniqueKeysWithValues: recorder.status.tracks.map { ($0.participant, $0.units) })
+        #expect(units == ["participant1": 100, "participant2": 199])
+        let folder = try #require(feed.folders.first)
+        let journal = try String(contentsOfFile: folder.journalPath, encoding: .utf8)
+        let kinds = journal.split(separator: "\n").compactMap { line in
+            ["track-closed", "participant-left"].first { line.contains($0) }
+        }
+        #expect(kinds == ["track-closed", "participant-left", "track-closed"], "\(journal)")
+    }
+
     @Test func ordersAfterTheEndAreAnswered() throws {
         let feed = try RecorderFeed()
         _ = feed.open(.vp8)
