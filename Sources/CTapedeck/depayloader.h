@@ -17,7 +17,7 @@ enum {
     /// Bytes of a unit, and of all units of one connection that have begun; who sends more does not send pictures.
     GATHERED_MAXIMUM = 32 << 20,
     /// Bytes of all units of the process that have begun. A unit of modest size may go on also beyond: what others leave
-    /// unfinished costs nobody a picture.
+    /// unfinished costs nobody a usual picture.
     GATHERED_MAXIMUM_TOGETHER = 96 << 20,
     GATHERED_MODEST = 1 << 20,
 };

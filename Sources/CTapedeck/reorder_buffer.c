@@ -18,6 +18,9 @@ enum { MAXIMUM_EXITS = 4 };
 // each request goes through all of rtpbin, most of them in a thread that all connections share.
 enum { MAXIMUM_REQUESTS_AT_ONCE = 1024, REQUESTS_PER_SECOND = 2000 };
 
+// Who has used up all of them looks again after it.
+static const int64_t SPENT_PAUSE_NANOSECONDS = 5000000;
+
 // What is left of that. Reference counted.
 typedef struct {
     gatomicrefcount references;
@@ -108,7 +111,7 @@ static void release_budget(gpointer user, GClosure *closure) {
     g_free(budget);
 }
 
-// Whether one more packet may be asked for now. If not, it is asked for when its next request is due.
+// Whether one more packet may be asked for now. If not, it is asked for later.
 static bool may_ask(Budget *budget, int64_t now) {
     if (budget == NULL) return true;
     g_mutex_lock(&budget->lock);
@@ -173,10 +176,14 @@ static GstFlowReturn run(TapedeckReorderBuffer *self, int64_t now) {
     GstFlowReturn flow = drain(self, now);
     bool asks = atomic_load_explicit(&self->asks, memory_order_relaxed);
     CTapedeckRequest request;
-    while (asks && CTapedeck_reorder_window_request(self->window, now, &request)) {
-        if (may_ask(self->budget, now)) ask(self, &request);
+    bool is_spent = false;
+    while (asks && !is_spent && CTapedeck_reorder_window_request_at(self->window) <= now) {
+        is_spent = !may_ask(self->budget, now);
+        if (is_spent || !CTapedeck_reorder_window_request(self->window, now, &request)) break;
+        ask(self, &request);
     }
     int64_t deadline = CTapedeck_reorder_window_deadline(self->window, asks);
+    if (is_spent) deadline = MAX(deadline, now + SPENT_PAUSE_NANOSECONDS);
     atomic_store_explicit(&self->is_whole, deadline == INT64_MAX, memory_order_relaxed);
     if (deadline != INT64_MAX || self->wait != NULL) {
         publish(self);

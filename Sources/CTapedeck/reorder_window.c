@@ -271,6 +271,10 @@ bool CTapedeck_reorder_window_request(CTapedeckReorderWindow *window, int64_t no
     return false;
 }
 
+int64_t CTapedeck_reorder_window_request_at(const CTapedeckReorderWindow *window) {
+    return window->span == 0 ? INT64_MAX : window->request_at;
+}
+
 int64_t CTapedeck_reorder_window_deadline(const CTapedeckReorderWindow *window, bool asks) {
     if (window->span == 0) return INT64_MAX;
     const Place *place = place_at(window, 0);

@@ -118,7 +118,7 @@ static void note_refused(CTapedeckSourceGuard *guard) {
     }
 }
 
-// Of what was not opened, tells what is not of who has the key from what came twice or too late.
+// Of what was not opened, tells packets whose tag is wrong from others, which came twice or too late.
 static void note_unopened(CTapedeckSourceGuard *guard) {
     uint64_t forged = CTapedeck_srtp_receiver_forged(guard->receiver);
     uint64_t before = atomic_exchange_explicit(&guard->forged, forged, memory_order_relaxed);

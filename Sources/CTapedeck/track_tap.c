@@ -14,9 +14,14 @@
 // arrival time.
 #define RTP_TIME_BIAS ((int64_t)1 << 62)
 
-// A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
-// What a packet takes that a depayloader keeps, beside its bytes: the buffer and its memory.
-enum { MAXIMUM_MISORDER = 100, MAXIMUM_TRUNCATED = 8, MAXIMUM_HELD = GATHERED_MAXIMUM, PACKET_COST = 512 };
+enum {
+    // A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
+    MAXIMUM_MISORDER = 100,
+    MAXIMUM_TRUNCATED = 8,
+    MAXIMUM_HELD = GATHERED_MAXIMUM,
+    // What a packet takes that a depayloader keeps, beside its bytes: the buffer and its memory.
+    PACKET_COST = 512,
+};
 
 // Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
 typedef struct {
@@ -146,6 +151,8 @@ typedef struct {
 } Noted;
 
 static void note_truncated(CTapedeckTap *tap) {
+    uint32_t count = tap->truncated_count;
+    if (count > 0 && tap->truncated[(count - 1) % MAXIMUM_TRUNCATED] == tap->unwrapped) return;
     tap->truncated[tap->truncated_count % MAXIMUM_TRUNCATED] = tap->unwrapped;
     tap->truncated_count += 1;
 }
@@ -204,13 +211,8 @@ static void forget_undone(CTapedeckTap *tap) {
     tap->undone = 0;
 }
 
-// Whether the depayloader may be given the packet: it keeps those of a unit for as long as it does not end.
-static bool has_room(CTapedeckTap *tap, size_t size, bool is_first) {
-    // Behind a gap it begins anew.
-    if (is_first && tap->is_overfull) {
-        forget_undone(tap);
-        tap->is_overfull = false;
-    }
+// Whether there is room for the packet in the depayloader, which keeps those of a unit for as long as it does not end.
+static bool has_room(CTapedeckTap *tap, size_t size) {
     if (!tap->is_overfull && gathered_add(tap->depayloader.gathered, tap->undone, size + PACKET_COST)) {
         tap->undone += size + PACKET_COST;
         return true;
@@ -219,10 +221,20 @@ static bool has_room(CTapedeckTap *tap, size_t size, bool is_first) {
     return false;
 }
 
-// Whether the depayloader can take the packet. If not, the unit lacks it, which asks for a keyframe.
+// Whether the depayloader can take the packet.
 static bool passes(CTapedeckTap *tap, GstRTPBuffer *rtp) {
-    if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE) return true;
-    if (h264_passage_takes(&tap->passage, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp))) return true;
+    return tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE ||
+           h264_passage_takes(&tap->passage, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp));
+}
+
+// Whether the depayloader is given the packet. If not, the unit lacks it, which asks for a keyframe.
+static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, bool is_first) {
+    // Behind a gap it begins anew.
+    if (is_first && tap->is_overfull) {
+        forget_undone(tap);
+        tap->is_overfull = false;
+    }
+    if (passes(tap, rtp) && has_room(tap, size)) return true;
     note_truncated(tap);
     tap->lost_since_unit = MAX(tap->lost_since_unit, 1);
     return false;
@@ -234,9 +246,9 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
-    bool is_taken = passes(tap, &rtp);
+    bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted.is_first);
     gst_rtp_buffer_unmap(&rtp);
-    if (!is_taken || !has_room(tap, gst_buffer_get_size(buffer), noted.is_first)) {
+    if (!goes_on) {
         gst_buffer_unref(buffer);
         return NULL;
     }

@@ -260,8 +260,8 @@ def test_the_whole_way_records_the_same(stage, monkeypatch):
     daemon.wait_for("both tracks in the metric", lambda: value(
         daemon.request("GET", "/metrics")[2].decode(), "tapedeck_worker_long_way_tracks_total") == 2)
     assert len(daemon.log("take the whole way")) == 2, daemon.process.story()
-    daemon.wait_for("pictures", lambda: all(
-        track["units"] > 100 for track in daemon.room("standup")["status"]["tracks"]))
+    daemon.wait_for("pictures and sound", lambda: [
+        track["units"] > 100 for track in daemon.room("standup")["status"]["tracks"]] == [True, True])
     peer.end()
     folder, = daemon.wait_for_export("standup")
     call = folder / "call.mkv"

@@ -141,80 +141,77 @@ extension AllGStreamer {
             #expect(units.allSatisfy { $0.unit.lostPackets == 0 })
         }
 
+        /// A tap of VP8 alone.
+        private final class OwnFeed {
+            let queue = UnitQueue()
+            let tap: TrackTap
+            private let feed: HandFeed
+
+            init(with sibling: OwnFeed? = nil) throws {
+                self.feed = try HandFeed(
+                    launch: "fakesink name=in async=false sync=false",
+                    into: "in",
+                    caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
+                )
+                self.tap = TrackTap(id: 1, ssrc: 7, queue: self.queue, with: sibling?.tap)
+                self.tap.depayload(.vp8)
+                self.tap.attach(to: self.feed.pad)
+            }
+
+            deinit { self.feed.stop() }
+
+            func push(_ number: UInt16, _ payload: [UInt8], time: UInt32 = 0, isMarked: Bool = false) {
+                var packet = PacketFeed.packet(number, time, payload: payload, isMarked: isMarked)
+                packet[1] |= 96
+                self.feed.push(packet)
+            }
+
+            /// The beginning of a picture.
+            func begin(_ parts: Range<UInt16>, time: UInt32 = 0) {
+                let part = [UInt8](repeating: 6, count: 60_000)
+                for number in parts { self.push(number, [number == parts.lowerBound ? 0x10 : 0x00] + part, time: time) }
+            }
+
+            func end(_ number: UInt16, time: UInt32 = 0) { self.push(number, [0x00, 6], time: time, isMarked: true) }
+        }
+
         /// Many sources whose pictures do not end take only so much memory together; whose does not fit is lost.
         @Test
         func picturesThatHaveBegunAreBoundedTogether() throws {
-            let feeds = try (0..<4).map { _ in try VP8Feed() }
-            defer { for feed in feeds { feed.stop() } }
-            let part = [UInt8](repeating: 6, count: 60_000)
-            for feed in feeds {
-                // 30 MB.
-                for number in UInt16(0)..<500 {
-                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
-                }
-            }
-            for feed in feeds { feed.push(500, 0, [0x00] + part, isMarked: true) }
-            #expect(feeds.map { $0.pair.ours.drain().count } == [1, 1, 1, 0])
+            let feeds = try (0..<4).map { _ in try OwnFeed() }
+            // 30 MB each.
+            for feed in feeds { feed.begin(0..<500) }
+            for feed in feeds { feed.end(500) }
+            #expect(feeds.map { $0.queue.drain().count } == [1, 1, 1, 0])
             // Now there is room for it.
-            feeds[3].push(501, 3000, [0x10] + part, isMarked: true)
-            #expect(feeds[3].pair.ours.drain().map(\.unit.lostPackets) == [1])
+            feeds[3].push(501, [0x10] + [UInt8](repeating: 6, count: 60_000), time: 3000, isMarked: true)
+            #expect(feeds[3].queue.drain().map(\.unit.lostPackets) == [1])
         }
 
         /// What some leave unfinished costs nobody else a picture of the usual size.
         @Test
         func aModestPictureIsTakenHoweverManyHaveBegun() throws {
-            let feeds = try (0..<5).map { _ in try VP8Feed() }
-            defer { for feed in feeds { feed.stop() } }
-            let part = [UInt8](repeating: 6, count: 60_000)
-            for (feed, count) in zip(feeds, [559, 559, 559] as [UInt16]) {
-                for number in 0..<count {
-                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
-                }
-            }
-            // Together they have less than 100 kB left.
-            for feed in feeds.suffix(2) {
-                for number in UInt16(0)..<17 {
-                    feed.push(number, 0, [number == 0 ? 0x10 : 0x00] + part, isMarked: false)
-                }
-            }
-            for feed in feeds.suffix(2) { feed.push(17, 0, [0x00, 6], isMarked: true) }
-            #expect(feeds.suffix(2).map { $0.pair.ours.drain().map(\.bytes.count) } == [[1_020_001], [1_020_001]])
+            let feeds = try (0..<5).map { _ in try OwnFeed() }
+            // Together they leave 43 kB.
+            for feed in feeds.prefix(3) { feed.begin(0..<559) }
+            for feed in feeds.suffix(2) { feed.begin(0..<17) }
+            for feed in feeds.suffix(2) { feed.end(17) }
+            #expect(feeds.suffix(2).map { $0.queue.drain().map(\.bytes.count) } == [[1_020_001], [1_020_001]])
             // Who takes more has to wait.
-            for number in UInt16(18)..<38 {
-                feeds[4].push(number, 3000, [number == 18 ? 0x10 : 0x00] + part, isMarked: number == 37)
-            }
-            #expect(feeds[4].pair.ours.drain().isEmpty)
+            feeds[4].begin(18..<38, time: 3000)
+            feeds[4].end(38, time: 3000)
+            #expect(feeds[4].queue.drain().isEmpty)
         }
 
         /// All sources of a connection have together what one may have.
         @Test
         func picturesOfAConnectionAreBoundedTogether() throws {
-            let queue = UnitQueue()
-            let first = TrackTap(id: 1, ssrc: 7, queue: queue)
-            let others = (2...4 as ClosedRange<UInt64>).map { TrackTap(id: $0, ssrc: 8, queue: queue, with: first) }
-            let feeds = try ([first] + others).map { tap in
-                let feed = try HandFeed(
-                    launch: "fakesink name=in async=false sync=false",
-                    into: "in",
-                    caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
-                )
-                tap.depayload(.vp8)
-                tap.attach(to: feed.pad)
-                return feed
-            }
-            defer { for feed in feeds { feed.stop() } }
-            func push(_ feed: HandFeed, _ number: UInt16, _ payload: [UInt8], isMarked: Bool = false) {
-                var packet = PacketFeed.packet(number, 0, payload: payload, isMarked: isMarked)
-                packet[1] |= 96
-                feed.push(packet)
-            }
-            let part = [UInt8](repeating: 6, count: 60_000)
-            for feed in feeds {
-                // 9 MB.
-                for number in UInt16(0)..<150 { push(feed, number, [number == 0 ? 0x10 : 0x00] + part) }
-            }
-            for feed in feeds { push(feed, 150, [0x00, 6], isMarked: true) }
-            #expect(queue.drain().map(\.unit.tap) == [1, 2, 3])
+            let first = try OwnFeed()
+            let feeds = [first] + (try (0..<3).map { _ in try OwnFeed(with: first) })
+            // 9 MB each.
+            for feed in feeds { feed.begin(0..<150) }
+            for feed in feeds { feed.end(150) }
+            #expect(feeds.map { $0.queue.drain().count } == [1, 1, 1, 0])
         }
 
         /// GStreamer's depayloader of H.264 keeps what it has of a picture, however much that is.

@@ -100,7 +100,7 @@ extension AllGStreamer {
             defer { receiver.feed.stop() }
             let began = Runtime.monotonicNanoseconds
             for source in 1...40 as ClosedRange<UInt8> {
-                for sequence in [0, 1, 600] as [UInt16] { receiver.push(sequence, source: source) }
+                for sequence in [0, 1, 500] as [UInt16] { receiver.push(sequence, source: source) }
             }
             #expect(await eventually { receiver.requests >= 1024 })
             let requests = Int64(receiver.requests)

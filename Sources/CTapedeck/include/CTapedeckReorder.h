@@ -81,6 +81,8 @@ CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window,
 CTapedeckNext CTapedeck_reorder_window_take(CTapedeckReorderWindow *window, int64_t now);
 /// The next packet to ask for now. False if there is none.
 bool CTapedeck_reorder_window_request(CTapedeckReorderWindow *window, int64_t now, CTapedeckRequest *request);
+/// When it is worth while to look for a packet to ask for; INT64_MAX if never.
+int64_t CTapedeck_reorder_window_request_at(const CTapedeckReorderWindow *window);
 /// When there is something to take or to ask for though no packet comes; INT64_MAX if never.
 int64_t CTapedeck_reorder_window_deadline(const CTapedeckReorderWindow *window, bool asks);
 CTapedeckReorderCounters CTapedeck_reorder_window_counters(const CTapedeckReorderWindow *window);

@@ -48,7 +48,7 @@ uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
 bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard);
 /// Packets that went around srtpdec. Any thread.
 uint64_t CTapedeck_source_guard_decrypted(CTapedeckSourceGuard *guard);
-/// Packets of media that were not made with the key that the handshake gave. Those of a source that srtpdec has let in and
+/// Packets of media that were not made with the key that the handshake gave (CTapedeck_srtp_receiver_forged). Those of a source that srtpdec has let in and
 /// decrypts are not among them: it drops them without a word. Any thread.
 uint64_t CTapedeck_source_guard_forged(CTapedeckSourceGuard *guard);
 /// The same of all guards that this process ever had. Any thread.

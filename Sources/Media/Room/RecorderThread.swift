@@ -119,7 +119,8 @@ public final class RecorderThread: Sendable {
 
     // MARK: People
 
-    /// Notes that a participant left the room, when what came of him is written; one that was never recorded is not noted.
+    /// Notes that a participant left the room, when what had come until then is written; one that was never recorded is not
+    /// noted.
     public func left(participant: String, reason: String) {
         self.exchange.tellBehindUnits { $0.participantLeft(participant, reason: reason) }
     }
@@ -139,8 +140,10 @@ public final class RecorderThread: Sendable {
     }
 
     /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
+    ///
+    /// Told behind the units, so that a recording does not end before what came of the last one is written.
     public func presenceChanged(isEmpty: Bool) {
-        self.exchange.tell { $0.presenceChanged(isEmpty: isEmpty) }
+        self.exchange.tellBehindUnits { $0.presenceChanged(isEmpty: isEmpty) }
     }
 
     // MARK: Orders

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
-import GStreamer
 import Logging
 import Media
 import PipelineCatalogue
@@ -11,6 +10,8 @@ import SDP
 import Session
 import Signalling
 import Synchronization
+
+@testable import GStreamer
 
 /// One end of a room of two that lives in this process.
 final class LoopbackSignaller: Signaller {

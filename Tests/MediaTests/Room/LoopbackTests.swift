@@ -262,7 +262,9 @@ extension WebRTCBin {
                 g_object_get_property(source.assumingMemoryBound(to: GObject.self), name, &value)
                 return UInt64(g_value_get_uint64(&value))
             }
-            return (counter("looks"), counter("packets"))
+            // In this order: a look may come between.
+            let packets = counter("packets")
+            return (counter("looks"), packets)
         }
     }
 
