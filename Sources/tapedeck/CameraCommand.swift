@@ -189,7 +189,7 @@ struct CameraCommand: AsyncParsableCommand {
             try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
         }
         let (outcomes, made) = await self.run(sessions, camera, Interrupts())
-        try await control.run("stopping the camera") { camera.stop() }
+        await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
         }

@@ -114,7 +114,7 @@ struct CapacityJob: Sendable {
             }
             for session in sessions { session.stop() }
             try await group.waitForAll()
-            for camera in cameras { try await control.run("stopping a camera") { camera.stop() } }
+            for camera in cameras { await control.end("stopping a camera", logger: self.logger) { camera.stop() } }
             return try outcome.get()
         }
     }

@@ -117,7 +117,7 @@ struct DemoCommand: AsyncParsableCommand {
             let result = await Result { try await job.run(interrupts: interrupts) }
             for session in sessions { session.stop() }
             try await group.waitForAll()
-            for (_, camera) in cameras { try await control.run("stopping a camera") { camera.stop() } }
+            for (_, camera) in cameras { await control.end("stopping a camera", logger: logger) { camera.stop() } }
             return try result.get()
         }
     }

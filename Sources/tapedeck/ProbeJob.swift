@@ -64,7 +64,7 @@ struct ProbeJob: Sendable {
             var stage = try await self.stage(in: folder)
             let outcome = await self.call(&stage, interrupts)
             let (camera, recorder) = (stage.camera, stage.recorder)
-            try await stage.control.run("stopping the camera") { camera.stop() }
+            await stage.control.end("stopping the camera", logger: self.stay.logger) { camera.stop() }
             try await stage.control.run("finishing the recording", deadline: .seconds(60)) {
                 recorder.finish(reason: "probed")
             }

@@ -155,9 +155,9 @@ struct RecordJob: Sendable {
             recordsChat: self.recordsChat
         )
         let (end, outcome) = await self.watch(session, recorder, interrupts)
-        try await control.run("stopping the camera") { camera?.stop() }
+        await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
         let sentOn = outputs?.status.map { OutputResult($0) }
-        try await control.run("ending the outputs") { outputs?.finish() }
+        await control.end("ending the outputs", logger: self.stay.logger) { outputs?.finish() }
         try await self.finish(recorder, reason: "\(end)")
         feed.finish()
         let earlierProblems = try await earlier

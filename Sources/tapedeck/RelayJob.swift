@@ -44,8 +44,8 @@ struct RelayJob: Sendable {
         let results = outputs.status.map { OutputResult($0) }
         session.stop()
         let outcome = await running
-        try await control.run("stopping the camera") { camera?.stop() }
-        try await control.run("ending the outputs") { outputs.finish() }
+        await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
+        await control.end("ending the outputs", logger: self.stay.logger) { outputs.finish() }
         guard hadMedia else {
             if case .failed(let error) = outcome { throw CommandFailure(error) }
             if end == .interrupted { throw CommandFailure(.interrupted, "interrupted before anything was sent on") }
