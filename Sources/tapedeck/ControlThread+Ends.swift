@@ -8,8 +8,9 @@ extension ControlThread {
     /// How long something at the end of a command may take: a busy machine stops a camera in more than five seconds.
     private static let longestEnd = Duration.seconds(30)
 
-    /// Stops something at the end of a command. What does not stop is told in the log, and costs the command nothing of what it
-    /// has done.
+    /// Stops something at the end of a command.
+    ///
+    /// What does not stop is told in the log, and costs the command nothing of what it has done.
     func end(_ what: String, logger: Logger, _ body: @escaping @Sendable () -> Void) async {
         do {
             try await self.run(what, deadline: Self.longestEnd, body)
