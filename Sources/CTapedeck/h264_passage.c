@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 #include <gst/rtp/rtp.h>
+#include <string.h>
 
 #include "CTapedeckReceive.h"
 
@@ -29,15 +30,28 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     return passes ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }
 
-static void protect(const GValue *item, gpointer user) {
-    (void)user;
-    GstPad *sink = gst_element_get_static_pad(g_value_get_object(item), "sink");
+static void protect(GstElement *element) {
+    GstElementFactory *factory = gst_element_get_factory(element);
+    if (factory == NULL || strcmp(GST_OBJECT_NAME(factory), "rtph264depay") != 0) return;
+    GstPad *sink = gst_element_get_static_pad(element, "sink");
     gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_BUFFER, on_packet, g_new0(H264Passage, 1), g_free);
     gst_object_unref(sink);
 }
 
+static void on_item(const GValue *item, gpointer user) {
+    (void)user;
+    protect(g_value_get_object(item));
+}
+
+// Any thread.
+static void on_element_added(GstBin *bin, GstBin *holder, GstElement *element, gpointer user) {
+    (void)bin, (void)holder, (void)user;
+    protect(element);
+}
+
 void CTapedeck_protect_h264_depayloaders(GstElement *bin) {
-    GstIterator *iterator = gst_bin_iterate_all_by_element_factory_name(GST_BIN(bin), "rtph264depay");
-    gst_iterator_foreach(iterator, protect, NULL);
+    g_signal_connect(bin, "deep-element-added", G_CALLBACK(on_element_added), NULL);
+    GstIterator *iterator = gst_bin_iterate_recurse(GST_BIN(bin));
+    gst_iterator_foreach(iterator, on_item, NULL);
     gst_iterator_free(iterator);
 }

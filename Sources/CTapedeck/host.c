@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/videodev2.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -26,6 +27,8 @@ bool CTapedeck_use_idle_disk_time(void) {
     if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, value) != 0) return false;
     return syscall(SYS_ioprio_get, WHO_PROCESS, 0) == value;
 }
+
+void CTapedeck_release_free_memory(void) { malloc_trim(0); }
 
 int CTapedeck_video_device_open(const char *path, CTapedeckVideoDevice *device) {
     int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);

@@ -64,9 +64,8 @@ typedef struct {
     // Whether the kernel told the arrival of everything that the last look brought.
     bool knows_arrivals;
     guint brought;
-    // Nothing more is read before the next look, which does not wait.
+    // The last look was ended with packets left; the next one does not wait.
     bool is_paused;
-    bool was_paused;
     int64_t looked;
     int64_t window_start;
     guint window_packets;
@@ -142,7 +141,7 @@ static void take_packet(NiceAgent *agent, guint stream, guint component, guint l
 
 // Whether the last look found media that flow steadily.
 static bool is_steady(TapedeckPacketSource *self) {
-    return self->brought <= BURST && !self->was_paused && self->knows_arrivals && self->rate >= MINIMUM_RATE &&
+    return self->brought <= BURST && !self->is_paused && self->knows_arrivals && self->rate >= MINIMUM_RATE &&
            self->rate <= MAXIMUM_RATE;
 }
 
@@ -164,10 +163,9 @@ static bool gather(TapedeckPacketSource *self) {
 static void look(TapedeckPacketSource *self, bool waits) {
     self->brought = 0;
     self->knows_arrivals = true;
+    self->is_paused = false;
     g_main_context_iteration(self->context, waits);
-    self->was_paused = self->is_paused;
     if (self->is_paused) {
-        self->is_paused = false;
         nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, take_packet, self);
     }
     self->looked = CTapedeck_monotonic_nanoseconds();

@@ -73,6 +73,11 @@ class Daemon:
         assert status == 200, f"{path}: {status} {body.decode(errors='replace')}\n{self.process.story()}"
         return json.loads(body)
 
+    def metrics(self):
+        status, _, body = self.request("GET", "/metrics")
+        assert status == 200, f"/metrics: {status} {body.decode(errors='replace')}\n{self.process.story()}"
+        return body.decode()
+
     def post(self, path, body=None):
         status, _, answer = self.request("POST", path, body)
         assert status < 300, f"{path}: {status} {answer.decode(errors='replace')}\n{self.process.story()}"

@@ -146,7 +146,7 @@ def test_a_camera_that_hangs_while_it_is_opened_holds_up_nothing(stage):
     wait_for_slate(True)
     notes.wait_for("slate", "video", is_slate)
     assert any(str(pipe) in line for line in daemon.log("a source does not open")), daemon.process.story()
-    metrics = daemon.request("GET", "/metrics")[2].decode()
+    metrics = daemon.metrics()
     assert 'tapedeck_room_camera_failures_total{room="standup"} 1' in metrics.splitlines(), metrics
     # Orders are followed meanwhile.
     order("mute", "--audio")

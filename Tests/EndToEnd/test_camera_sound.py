@@ -114,5 +114,5 @@ def test_how_loud_tracks_are_is_told(stage):
     # A peer that does not get the processor is silent meanwhile.
     daemon.wait_for("metrics", lambda: {
         'tapedeck_room_silent_tracks{room="standup"} 0', 'tapedeck_room_camera_sound_decibels{room="standup"} -127',
-    } <= set(daemon.request("GET", "/metrics")[2].decode().splitlines()), LIMIT)
+    } <= set(daemon.metrics().splitlines()), LIMIT)
     daemon.wait_for("a warning", lambda: daemon.log("our own audio is silent"), LIMIT)

@@ -137,7 +137,7 @@ def test_the_round_trip_of_a_call_is_told(stage):
         return next((each["roundTripMilliseconds"] for each in participants if each.get("roundTripMilliseconds")), None)
 
     def shown_seconds():
-        text = daemon.request("GET", "/metrics")[2].decode()
+        text = daemon.metrics()
         found = re.search(r'^tapedeck_room_round_trip_seconds\{room="standup"\} (\S+)$', text, re.MULTILINE)
         return found and float(found[1])
     trip = daemon.wait_for("a round trip", told)
@@ -166,11 +166,7 @@ def test_what_the_daemon_tells_of_itself(stage):
     rooms = {"standup": {"url": room_url(server, "standup"), "join": "always",
                          "record": {"video": True, "audio": True, "empty_after": "1s"}}}
     daemon = Daemon(stage, rooms)
-
-    def metrics():
-        status, _, body = daemon.request("GET", "/metrics")
-        assert status == 200, body
-        return body.decode()
+    metrics = daemon.metrics
 
     def wait_until(name, wanted, **labels):
         def is_so():
@@ -258,7 +254,7 @@ def test_the_whole_way_records_the_same(stage, monkeypatch):
     peer = stage.aiortc(server, "standup", "--send", "synthetic", "--size", "320x180")
     daemon.wait_for_recording("standup")
     daemon.wait_for("both tracks in the metric", lambda: value(
-        daemon.request("GET", "/metrics")[2].decode(), "tapedeck_worker_long_way_tracks_total") == 2)
+        daemon.metrics(), "tapedeck_worker_long_way_tracks_total") == 2)
     assert len(daemon.log("take the whole way")) == 2, daemon.process.story()
     daemon.wait_for("pictures and sound", lambda: [
         track["units"] > 100 for track in daemon.room("standup")["status"]["tracks"]] == [True, True])
@@ -282,7 +278,7 @@ def test_forged_media_are_counted(stage):
     daemon.wait_for_recording("standup")
 
     def forged():
-        return value(daemon.request("GET", "/metrics")[2].decode(), "tapedeck_worker_forged_packets_total")
+        return value(daemon.metrics(), "tapedeck_worker_forged_packets_total")
 
     def pictures():
         return next(track["units"] for track in daemon.room("standup")["status"]["tracks"] if track["kind"] == "video")

@@ -90,7 +90,7 @@ def test_pipelines_of_a_room(stage):
     assert {stream["kind"] for stream in shown[0]["sessions"][0]["streams"]} == {"video", "audio"}
     assert [stream["kind"] for stream in shown[2]["sessions"][0]["streams"]] == ["video"]
     assert len({line for line in daemon.log("output.failed")}) >= 2, daemon.process.story()
-    metrics = daemon.request("GET", "/metrics")[2].decode()
+    metrics = daemon.metrics()
     assert 'tapedeck_room_outputs_failing{room="standup"} 2' in metrics
     # The recording goes on in the same worker, whatever becomes of outputs.
     daemon.wait_for_recording("standup", LIMIT)

@@ -114,7 +114,7 @@ def test_outputs_of_the_daemon(stage):
     assert f"m=video {closed} RTP/AVP 100" in shown[1]["sessions"][0]["sdp"]
     assert daemon.log("output.failed"), daemon.process.story()
     assert foreign.read_text() == "not ours"
-    metrics = daemon.request("GET", "/metrics")[2].decode()
+    metrics = daemon.metrics()
     assert 'tapedeck_room_outputs_failing{room="standup"} 1' in metrics
     counts = {what: float(re.search(rf'^tapedeck_room_output_{what}_total{{room="standup"}} (\S+)$', metrics, re.MULTILINE)[1])
               for what in ("packets", "bytes", "dropped_packets")}

@@ -211,7 +211,7 @@ def test_what_an_encoder_has_no_time_for_is_counted_and_told(stage, folder):
     stage.aiortc(server, ROOM, "--receive")
 
     def counted():
-        metrics = daemon.request("GET", "/metrics")[2].decode()
+        metrics = daemon.metrics()
         found = re.search(r'^tapedeck_room_camera_dropped_total\{room="standup"\} (\d+)$', metrics, re.M)
         return found and int(found[1]) > 0 and daemon.room("standup")["status"]["cameraDropped"] > 0
     daemon.wait_for("what was left out", counted, LIMIT)

@@ -79,7 +79,7 @@ def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
         recording["state"] for recording in recordings(daemon, "first")] not in ([], ["recording"]))
     assert len(recordings(daemon, "first")) == 1
     daemon.wait_for("the metric", lambda: (
-        'tapedeck_rooms{phase="queued"} 2\n' in daemon.request("GET", "/metrics")[2].decode()))
+        'tapedeck_rooms{phase="queued"} 2\n' in daemon.metrics()))
 
     # When it is over, whoever has waited the longest is next.
     define(daemon, {"first": first, "second": second})

@@ -36,7 +36,7 @@ def add_room(daemon, name):
 
 def figure(daemon, name):
     """The value of a metric without labels; None if it is not there."""
-    text = daemon.request("GET", "/metrics")[2].decode()
+    text = daemon.metrics()
     return next((float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " ")), None)
 
 

@@ -292,7 +292,7 @@ class Soak:
 
     def metric(self, name):
         """The sum over a metric's series."""
-        text = self.daemon.request("GET", "/metrics")[2].decode()
+        text = self.daemon.metrics()
         values = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name + "{")]
         return sum(values) if values else None
 

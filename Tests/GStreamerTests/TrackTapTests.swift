@@ -349,7 +349,6 @@ extension AllGStreamer {
                 caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
             )
             defer { output.stop() }
-            output.pipeline.protectDepayloaders()
             var random = SeededRandom(state: seed)
             for number in 0..<4000 as Range<Int> where Int.random(in: 0..<30, using: &random) > 0 {
                 let size = Int.random(in: 0...6, using: &random)
@@ -374,6 +373,23 @@ extension AllGStreamer {
                 feed.push(PacketFeed.packet(sequence, time, payload: slice, isH264: true, isMarked: true))
             }
             #expect(queue.drain().contains { $0.unit.rtpTime == 3_603_000 })
+        }
+
+        /// decodebin makes its depayloaders itself, as in captures of RTP and RTSP.
+        @Test
+        func aDepayloaderThatComesLaterGetsNothingThatItCannotTake() throws {
+            let capture = try HandFeed(
+                launch: "identity name=in ! decodebin ! fakesink async=false sync=false",
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { capture.stop() }
+            var sequence: UInt16 = 0
+            for payload in Self.impossible.joined() {
+                sequence += 1
+                capture.push(PacketFeed.packet(sequence, 0, payload: payload, isH264: true, isMarked: false))
+            }
+            #expect(capture.pipeline.graph.contains("rtph264depay"))
         }
 
         /// Two packets of sound that have one time are two units.

@@ -13,6 +13,9 @@ int CTapedeck_clock_is_synchronised(void);
 /// The calling thread, and those that it starts, get disk time that nobody else wants, where the disk's scheduler knows
 /// classes. False if the kernel did not take it.
 bool CTapedeck_use_idle_disk_time(void);
+/// Gives the system the pages of malloc's heaps in which nothing is in use (malloc_trim(3)). Holds the lock of one heap
+/// after the other.
+void CTapedeck_release_free_memory(void);
 
 /// What a video device is.
 typedef struct {

@@ -56,6 +56,7 @@ public final class WebRTCBin: Sendable {
         self.watcher = RTCPWatcher(id: id, queue: queue, baseTimeNanoseconds: baseTimeNanoseconds)
         self.gathersPackets = queue != nil && !settings.takesWholeWay
         self.usesRelays = !settings.turnServers.isEmpty
+        FreeMemory.shared.connectionBegan()
         try self.element.set("bundle-policy", "max-bundle")
         try self.element.set("latency", "\(settings.latency.milliseconds)")
         self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
@@ -69,6 +70,8 @@ public final class WebRTCBin: Sendable {
             throw error
         }
     }
+
+    deinit { FreeMemory.shared.connectionEnded() }
 
     /// The pipeline in the DOT language.
     public var graph: String { self.pipeline.graph }

@@ -170,7 +170,6 @@ struct PipelineReceiver: Sendable, Hashable {
         let hasFFmpeg = Runtime.missingElements(["avdec_h264"]).isEmpty
         let receiver = try PipelineReceiver(source, plan.file, decodesWithFFmpeg: hasFFmpeg)
         let pipeline = try Pipeline(plan, beside: receiver.launch, onBus: onBus)
-        pipeline.protectDepayloaders()
         for setting in receiver.settings {
             try pipeline.element(named: setting.element).set(setting.property, setting.text)
         }

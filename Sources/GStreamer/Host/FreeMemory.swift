@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CTapedeck
+internal import Dispatch
+internal import Synchronization
+
+/// Gives the system what connections that ended have left free: malloc keeps it, in pieces that other sizes do not fit
+/// into, and it counts as this process's (docs/decisions/0105).
+final class FreeMemory: Sendable {
+    /// That of this process.
+    static let shared = FreeMemory()
+
+    /// Of its own: the locks of malloc's arenas are held meanwhile, some milliseconds each.
+    private let queue = DispatchQueue(label: "free memory", qos: .utility)
+    private let schedule = Mutex(MemorySchedule(now: .now))
+
+    /// A connection begins.
+    ///
+    /// Any thread.
+    func connectionBegan() { self.schedule.withLock { $0.connectionBegan() } }
+
+    /// A connection is freed.
+    ///
+    /// Any thread.
+    func connectionEnded() {
+        self.schedule.withLock { $0.connectionEnded() }
+        self.queue.asyncAfter(deadline: .now() + .seconds(MemorySchedule.settlingSeconds)) {
+            guard self.schedule.withLock({ $0.isDue(now: .now) }) else { return }
+            Runtime.releaseFreeMemory()
+        }
+    }
+}
+
+extension Runtime {
+    /// Gives the system every page of malloc's heaps in which nothing is in use (malloc_trim(3)).
+    ///
+    /// Takes up to some ten milliseconds, in which threads that allocate may wait.
+    public static func releaseFreeMemory() { CTapedeck_release_free_memory() }
+}
