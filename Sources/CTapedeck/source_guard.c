@@ -20,6 +20,10 @@ enum {
     // Of a source: four codecs and what repairs them. rtpbin has a row of elements for each that comes, whatever was agreed on.
     MAXIMUM_PAYLOAD_TYPES = 8,
     MAXIMUM_STEPS = 16,
+    // Before the key is there: more than a camera sends until a lost end of a handshake comes again, after a second (RFC 6347
+    // section 4.2.4.1).
+    MAXIMUM_EARLY_PACKETS = 1024,
+    MAXIMUM_EARLY_BYTES = 1 << 20,
 };
 
 G_STATIC_ASSERT((int)KEY_SIZE == (int)CTAPEDECK_SRTP_KEY_SIZE);
@@ -54,6 +58,9 @@ struct CTapedeckSourceGuard {
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
     bool knows_key;
+    // What came before it, oldest first.
+    GQueue early;
+    size_t early_bytes;
     // Knows the key and no source: for RTCP that comes first.
     srtp_t verifier;
     // Decrypts media in srtpdec's place.
@@ -79,6 +86,7 @@ static CTapedeckSourceGuard *guard_ref(CTapedeckSourceGuard *guard) {
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard) {
     if (!g_atomic_ref_count_dec(&guard->references)) return;
     if (guard->release != NULL) guard->release(guard->user);
+    g_queue_clear_full(&guard->early, (GDestroyNotify)gst_buffer_unref);
     if (guard->verifier != NULL) srtp_dealloc(guard->verifier);
     if (guard->receiver != NULL) CTapedeck_srtp_receiver_free(guard->receiver);
     gst_clear_object(&guard->session_sink);
@@ -345,6 +353,27 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
     return GST_PAD_PROBE_HANDLED;
 }
 
+// A peer whose side of the handshake is done sends media: they may overtake the end of the handshake, and go on while that has
+// to be sent again. What does not fit is missed by its sequence number.
+static GstPadProbeReturn keep_early(CTapedeckSourceGuard *guard, GstBuffer *packet) {
+    size_t size = gst_buffer_get_size(packet);
+    if (guard->early.length < MAXIMUM_EARLY_PACKETS && guard->early_bytes + size <= MAXIMUM_EARLY_BYTES) {
+        g_queue_push_tail(&guard->early, packet);
+        guard->early_bytes += size;
+    } else {
+        gst_buffer_unref(packet);
+    }
+    return GST_PAD_PROBE_HANDLED;
+}
+
+// With the key: each of them comes by the probe once more.
+static void pass_early(CTapedeckSourceGuard *guard, GstPad *pad) {
+    GQueue early = guard->early;
+    g_queue_init(&guard->early);
+    GstBuffer *packet;
+    while ((packet = g_queue_pop_head(&early)) != NULL) gst_pad_chain(pad, packet);
+}
+
 // Streaming thread, before decryption.
 static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     CTapedeckSourceGuard *guard = user;
@@ -358,7 +387,11 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     }
     // The element of a pad that is given a packet lives.
     GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
-    if (!has_key(guard, srtpdec, header.ssrc)) return GST_PAD_PROBE_DROP;
+    if (!has_key(guard, srtpdec, header.ssrc)) return keep_early(guard, packet);
+    if (!g_queue_is_empty(&guard->early)) {
+        pass_early(guard, pad);
+        known = known_of(guard, header.ssrc);
+    }
     if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
     // With a key of another kind it is still bounded.
     if (known == NULL && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
@@ -493,6 +526,7 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
     guard->callback = callback;
     guard->user = user;
     guard->release = release;
+    g_queue_init(&guard->early);
     guard->known = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     // RTCP comes by the pad of RTP: they share a transport.
     watch(guard, srtpdec, "rtp_sink", on_protected);

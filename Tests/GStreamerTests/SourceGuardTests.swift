@@ -2,6 +2,7 @@
 
 import CGStreamer
 import CTapedeck
+import Synchronization
 import Testing
 
 @testable import GStreamer
@@ -47,7 +48,7 @@ extension AllGStreamer {
             let media = Log<SeenBuffer>()
             let control = Log<SeenBuffer>()
             private let reasons = Log<SourceGuard.Refusal>()
-            private let requests = Log<UInt32>()
+            let requests = KeyRequests()
 
             /// - Parameters:
             ///   - hasSession: whether an `rtpsession` follows, so that media may go around the element.
@@ -71,9 +72,9 @@ extension AllGStreamer {
                     caps: "application/x-srtp"
                 )
                 let receiver = try self.feed.pipeline.element(named: "receiver")
-                let box = CallbackBox<UInt32> { [requests] in requests.append($0) }
                 let function = unsafeBitCast(answer, to: UnsafeMutableRawPointer.self)
-                _ = CGst_connect(receiver.pointer, "request-key", function, box.retained(), releaseClosure)
+                let user = Unmanaged.passRetained(self.requests).toOpaque()
+                _ = CGst_connect(receiver.pointer, "request-key", function, user, releaseClosure)
                 self.sources = SourceGuard(of: receiver, maximumSources: maximumSources, decrypts: decrypts) {
                     [reasons] in
                     reasons.append($0)
@@ -102,9 +103,10 @@ extension AllGStreamer {
         }
 
         /// A packet whose payload tells its source.
-        private static func packet(of source: UInt32, sequence: UInt8 = 0, contributors: [UInt32] = []) -> [UInt8] {
-            [0x80 | UInt8(contributors.count), 96, 0, sequence, 0, 0, 0, 0] + Self.bytes(source)
-                + contributors.flatMap(Self.bytes) + Self.bytes(source)
+        private static func packet(of source: UInt32, sequence: UInt16 = 0, contributors: [UInt32] = []) -> [UInt8] {
+            let number = [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)]
+            let beginning = [0x80 | UInt8(contributors.count), 96] + number + [0, 0, 0, 0] + Self.bytes(source)
+            return beginning + contributors.flatMap(Self.bytes) + Self.bytes(source)
         }
 
         private static func report(of source: UInt32) -> [UInt8] { [0x80, 201, 0, 1] + Self.bytes(source) }
@@ -135,22 +137,19 @@ extension AllGStreamer {
         @Test func mediaGoAroundTheDecoderWhereASessionFollows() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true)
             defer { receiver.feed.stop() }
-            let packets = (0..<400).map { step in
+            let packets = (0..<400).map { step -> [UInt8] in
                 let sequence = UInt16(truncatingIfNeeded: 65_535 + step / 4 * 700)
-                var packet = Self.packet(of: UInt32(step % 4 + 1), contributors: step % 3 == 0 ? [7, 8] : [])
-                packet.replaceSubrange(2..<4, with: [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)])
-                return packet
+                let contributors: [UInt32] = step % 3 == 0 ? [7, 8] : []
+                return Self.packet(of: UInt32(step % 4 + 1), sequence: sequence, contributors: contributors)
             }
             let protected = try Self.protected(packets)
             receiver.push(protected)
             // Once more.
             receiver.push(protected)
             // What others made goes on with the numbers of a source.
-            let forged = (1...20).map { step in
+            let forged = (1...20).map { step -> [UInt8] in
                 let sequence = UInt16(truncatingIfNeeded: 65_535 + 99 * 700 + step)
-                var packet = Self.packet(of: 1)
-                packet.replaceSubrange(2..<4, with: [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)])
-                return packet
+                return Self.packet(of: 1, sequence: sequence)
             }
             let before = receiver.sources.forgedPackets
             receiver.push(try Self.protected(forged, key: Self.otherKey))
@@ -174,13 +173,49 @@ extension AllGStreamer {
                 answer: hasOtherKey ? handleLongRequest : handleRequest
             )
             defer { receiver.feed.stop() }
-            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt8($0 / 4)) }
+            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
             let key = hasOtherKey ? longKey : Self.key
             let options = hasOtherKey ? "rtp-cipher=aes-256-icm rtcp-cipher=aes-256-icm" : ""
             receiver.push(try Self.protected(packets, key: key, options: options))
             #expect(receiver.media.all.map(\.bytes) == packets)
             #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
             #expect(receiver.sources.sources == 4 && receiver.streams == 4)
+        }
+
+        /// Media may overtake the end of the handshake.
+        @Test(arguments: [false, true])
+        func whatComesBeforeTheKeyIsKept(hasSession: Bool) throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
+            defer { receiver.feed.stop() }
+            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
+            let protected = try Self.protected(packets)
+            let report = try Self.protected([Self.report(of: 2)], isControl: true)
+            receiver.requests.hasKey.store(false, ordering: .relaxed)
+            receiver.push(Array(protected[..<20]) + report + Array(protected[20..<30]))
+            #expect(receiver.media.count == 0 && receiver.control.count == 0 && receiver.sources.sources == 0)
+            receiver.requests.hasKey.store(true, ordering: .relaxed)
+            receiver.push(Array(protected[30...]))
+            #expect(receiver.media.all.map(\.bytes) == packets)
+            #expect(receiver.control.count == 1)
+            #expect(receiver.sources.sources == 4 && receiver.sources.refusedPackets == 0)
+            #expect(receiver.sources.forgedPackets == 0)
+        }
+
+        /// Whoever never ends his handshake fills no memory.
+        @Test(arguments: [(payload: 4, kept: 1024), (payload: 2000, kept: (1 << 20) / (12 + 2000 + 10))])
+        func ofWhatComesBeforeTheKeySoMuchIsKept(payload: Int, kept: Int) throws {
+            let receiver = try Receiver(maximumSources: 4)
+            defer { receiver.feed.stop() }
+            let packets = (0..<1100).map { number -> [UInt8] in
+                let filling = [UInt8](repeating: 7, count: payload - 4)
+                return Self.packet(of: 1, sequence: UInt16(number)) + filling
+            }
+            let protected = try Self.protected(packets)
+            receiver.requests.hasKey.store(false, ordering: .relaxed)
+            receiver.push(Array(protected.dropLast()))
+            receiver.requests.hasKey.store(true, ordering: .relaxed)
+            receiver.push([protected[1099]])
+            #expect(receiver.media.all.map(\.bytes) == Array(packets.prefix(kept)) + [packets[1099]])
         }
 
         /// Losses, delays of more than the window, what comes twice, and bits that were changed, over a wrap of each source.
@@ -215,7 +250,7 @@ extension AllGStreamer {
         @Test func shortTagsGoAroundTheDecoderAsWell() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true, answer: handleShortRequest)
             defer { receiver.feed.stop() }
-            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt8($0 / 4)) }
+            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
             let protected = try Self.protected(packets, options: "rtp-auth=hmac-sha1-32 rtcp-auth=hmac-sha1-80")
             #expect(protected.allSatisfy { $0.count == packets[0].count + 4 })
             receiver.push(protected)
@@ -229,7 +264,7 @@ extension AllGStreamer {
             let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
             defer { receiver.feed.stop() }
             let packets = (0..<13).map { step -> [UInt8] in
-                var packet = Self.packet(of: 1, sequence: UInt8(step))
+                var packet = Self.packet(of: 1, sequence: UInt16(step))
                 packet[1] = step == 12 ? 103 : UInt8(96 + step)
                 return packet
             }
@@ -246,7 +281,7 @@ extension AllGStreamer {
             let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
             defer { receiver.feed.stop() }
             let packets = (0..<21).map { step -> [UInt8] in
-                var packet = Self.packet(of: 1, sequence: UInt8(step))
+                var packet = Self.packet(of: 1, sequence: UInt16(step))
                 packet[1] = UInt8(96 + step)
                 return packet
             }
@@ -306,10 +341,10 @@ extension AllGStreamer {
             let receiver = try Receiver(maximumSources: 4)
             defer { receiver.feed.stop() }
             let packets = (0..<100).map { number in
-                Self.packet(of: 1, sequence: UInt8(number), contributors: (0..<15).map { 15 * UInt32(number) + $0 })
+                Self.packet(of: 1, sequence: UInt16(number), contributors: (0..<15).map { 15 * UInt32(number) + $0 })
             }
             receiver.push(try Self.protected(packets))
-            #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt8($0)) })
+            #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt16($0)) })
             #expect(receiver.sources.sources == 1 && receiver.streams == 1)
             #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
             // Whoever sends later has a place.
@@ -386,22 +421,38 @@ extension AllGStreamer {
 private typealias KeyRequestHandler =
     @convention(c) (UnsafeMutableRawPointer?, guint, gpointer?) -> UnsafeMutablePointer<GstCaps>?
 
-private let handleRequest: KeyRequestHandler = { _, ssrc, user in
-    CallbackBox<UInt32>.from(user)?.call(ssrc)
-    return keyCaps(String(repeating: "0123456789", count: 6))
+/// How often a key was asked for, and whether there is one.
+private final class KeyRequests: Sendable {
+    private let asked = Atomic(0)
+    let hasKey = Atomic(true)
+
+    var count: Int { self.asked.load(ordering: .relaxed) }
+
+    /// Whoever is given to a handler answers what `caps` makes, once there is a key.
+    static func answer(
+        _ user: gpointer?,
+        _ caps: () -> UnsafeMutablePointer<GstCaps>?
+    ) -> UnsafeMutablePointer<GstCaps>? {
+        guard let user else { return nil }
+        let requests = Unmanaged<KeyRequests>.fromOpaque(user).takeUnretainedValue()
+        requests.asked.add(1, ordering: .relaxed)
+        return requests.hasKey.load(ordering: .relaxed) ? caps() : nil
+    }
+}
+
+private let handleRequest: KeyRequestHandler = { _, _, user in
+    KeyRequests.answer(user) { keyCaps(String(repeating: "0123456789", count: 6)) }
 }
 
 /// AES-256 (RFC 6188), which DTLS-SRTP has no profile of.
 private let longKey = String(repeating: "0123456789ab", count: 7) + "01234567"
 
-private let handleLongRequest: KeyRequestHandler = { _, ssrc, user in
-    CallbackBox<UInt32>.from(user)?.call(ssrc)
-    return keyCaps(longKey, cipher: "aes-256-icm")
+private let handleLongRequest: KeyRequestHandler = { _, _, user in
+    KeyRequests.answer(user) { keyCaps(longKey, cipher: "aes-256-icm") }
 }
 
-private let handleShortRequest: KeyRequestHandler = { _, ssrc, user in
-    CallbackBox<UInt32>.from(user)?.call(ssrc)
-    return keyCaps(String(repeating: "0123456789", count: 6), tag: "32")
+private let handleShortRequest: KeyRequestHandler = { _, _, user in
+    KeyRequests.answer(user) { keyCaps(String(repeating: "0123456789", count: 6), tag: "32") }
 }
 
 private func keyCaps(_ key: String, cipher: String = "aes-128-icm", tag: String = "80")

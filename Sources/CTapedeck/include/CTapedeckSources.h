@@ -34,8 +34,8 @@ typedef void (*CTapedeckSourceCallback)(void *user, CTapedeckRefusal reason);
 
 /// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass for as
 /// long as it lives; a packet of another source is dropped. What only names sources is taken off and takes no place.
-/// Forged packets take no source's place. Without `decrypts` all media go through srtpdec. `release` is called with `user`
-/// when nobody holds the guard any more.
+/// Forged packets take no source's place. What comes before the key does is kept until then, 1024 packets and 1 MiB of it.
+/// Without `decrypts` all media go through srtpdec. `release` is called with `user` when nobody holds the guard any more.
 CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources, bool decrypts,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
