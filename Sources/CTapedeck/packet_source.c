@@ -33,6 +33,8 @@ enum {
 
 static const int64_t RATE_WINDOW_NANOSECONDS = 500000000;
 static const int64_t SOCKET_CHECK_NANOSECONDS = 1000000000;
+// While ICE has chosen none: its buffer is small.
+static const int64_t FIRST_SOCKET_CHECK_NANOSECONDS = 50000000;
 // A time stamp of the kernel that is older is no time stamp of this packet.
 static const int64_t MAXIMUM_AGE_NANOSECONDS = 1000000000;
 
@@ -95,7 +97,8 @@ static GstStaticPadTemplate source_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
 static void check_socket(TapedeckPacketSource *self, int64_t now) {
-    if (self->socket_checked != 0 && now - self->socket_checked < SOCKET_CHECK_NANOSECONDS) return;
+    int64_t pause = self->socket != NULL ? SOCKET_CHECK_NANOSECONDS : FIRST_SOCKET_CHECK_NANOSECONDS;
+    if (self->socket_checked != 0 && now - self->socket_checked < pause) return;
     self->socket_checked = now;
     // None for a relayed pair, nor for one over TCP.
     GSocket *socket = nice_agent_get_selected_socket(self->agent, self->stream, self->component);
