@@ -6,43 +6,45 @@ import Testing
 @testable import GStreamer
 
 @Suite struct FreeMemoryTests {
-    private let start = ContinuousClock.now
+    private enum Step {
+        case begins
+        case ends
+        /// It is asked so many seconds after the start.
+        case asked(Int)
+    }
+
+    /// What was answered, in order.
+    private func answers(_ steps: [Step]) -> [Bool] {
+        let start = ContinuousClock.now
+        var schedule = MemorySchedule(now: start)
+        var answers: [Bool] = []
+        for step in steps {
+            switch step {
+            case .begins: schedule.connectionBegan()
+            case .ends: schedule.connectionEnded()
+            case .asked(let seconds): answers.append(schedule.isDue(now: start + .seconds(seconds)))
+            }
+        }
+        return answers
+    }
 
     @Test func memoryIsReleasedWhenTheLastConnectionHasEnded() {
-        var schedule = MemorySchedule(now: self.start)
-        #expect(!schedule.isDue(now: self.start))
-        schedule.connectionBegan()
-        schedule.connectionBegan()
-        #expect(!schedule.isDue(now: self.start))
-        schedule.connectionEnded()
-        #expect(!schedule.isDue(now: self.start + .seconds(2)))
-        schedule.connectionEnded()
-        #expect(schedule.isDue(now: self.start + .seconds(2)))
-        #expect(!schedule.isDue(now: self.start + .seconds(3)))
+        let steps: [Step] = [
+            .asked(0), .begins, .begins, .asked(1), .ends, .asked(2), .ends, .asked(3), .asked(4),
+        ]
+        #expect(self.answers(steps) == [false, false, false, true, false])
     }
 
     @Test func anotherConnectionThatBeganPutsItOff() {
-        var schedule = MemorySchedule(now: self.start)
-        schedule.connectionBegan()
-        schedule.connectionEnded()
-        schedule.connectionBegan()
-        #expect(!schedule.isDue(now: self.start + .seconds(2)))
-        schedule.connectionEnded()
-        #expect(schedule.isDue(now: self.start + .seconds(4)))
+        let steps: [Step] = [.begins, .ends, .begins, .asked(2), .ends, .asked(4)]
+        #expect(self.answers(steps) == [false, true])
     }
 
     @Test func whereSomebodyIsAlwaysConnectedItIsReleasedEveryTenMinutes() {
-        var schedule = MemorySchedule(now: self.start)
-        schedule.connectionBegan()
-        schedule.connectionBegan()
-        #expect(!schedule.isDue(now: self.start + .seconds(600)))
-        schedule.connectionEnded()
-        #expect(!schedule.isDue(now: self.start + .seconds(599)))
-        #expect(schedule.isDue(now: self.start + .seconds(600)))
-        schedule.connectionBegan()
-        schedule.connectionEnded()
-        #expect(!schedule.isDue(now: self.start + .seconds(1199)))
-        #expect(schedule.isDue(now: self.start + .seconds(1200)))
+        let steps: [Step] = [
+            .begins, .begins, .asked(600), .ends, .asked(599), .asked(600), .begins, .ends, .asked(1199), .asked(1200),
+        ]
+        #expect(self.answers(steps) == [false, false, true, false, true])
     }
 
     /// Of 64 MB in pieces, one of a hundred stays in use: malloc itself gives nothing of that back.
