@@ -57,16 +57,20 @@ struct DemoCommand: AsyncParsableCommand {
     private func call() async throws -> RecordResult {
         try Runtime.initialise()
         let logger = self.common.logger
+        // What server and cameras tell by the way would hide what the recorder does.
+        var others = logger
+        if others.logLevel == .notice { others.logLevel = .warning }
         let interrupts = Interrupts()
-        return try await LocalRooms.serve(roomCapacity: 3, for: "the call", logger: logger) { server in
-            try await self.record(at: server, interrupts, logger)
+        return try await LocalRooms.serve(roomCapacity: 3, for: "the call", logger: others) { [others] server in
+            try await self.record(at: server, interrupts, logger, others: others)
         }
     }
 
     private func record(
         at server: String,
         _ interrupts: Interrupts,
-        _ logger: Logger
+        _ logger: Logger,
+        others: Logger
     ) async throws -> RecordResult {
         let url = try RoomArgument.parse("socketio+http://\(server)/demo")
         let network = try NetworkOptions.parse(["--host-address", "127.0.0.1"])
@@ -91,10 +95,10 @@ struct DemoCommand: AsyncParsableCommand {
         var settings = SendSpec()
         settings.minimumBitsPerSecond = settings.bitsPerSecond
         let cameras = [PreferredCodec.vp8, .h264].map {
-            ($0, CameraSource(settings: settings, pipelines: pipelines, logger: logger))
+            ($0, CameraSource(settings: settings, pipelines: pipelines, logger: others))
         }
         let sessions = try cameras.map { codec, camera in
-            let logger = logger.forSession()
+            let logger = others.forSession()
             return RoomSession(
                 signaller: Signallers.signaller(
                     for: JoinRequest(url, SignallingOptions(policy: .oneShot, sends: true, receives: false)),
