@@ -48,6 +48,11 @@ static gboolean close_client(gpointer client) {
     return G_SOURCE_REMOVE;
 }
 
+static GstRTSPStatusCode refuse(GstRTSPClient *client, GstRTSPContext *context, gpointer user) {
+    (void)client, (void)context, (void)user;
+    return GST_RTSP_STS_SERVICE_UNAVAILABLE;
+}
+
 static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRTSPServer *server) {
     (void)self;
     bool is_too_many = (unsigned)g_atomic_int_add(&server->clients, 1) >= server->maximum_clients;
@@ -55,6 +60,9 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
     if (!is_too_many) return;
+    // It has a thread of its own, which may have its request before it is closed.
+    g_signal_connect(client, "pre-describe-request", G_CALLBACK(refuse), NULL);
+    g_signal_connect(client, "pre-setup-request", G_CALLBACK(refuse), NULL);
     // It is taken into the books after this signal.
     GSource *source = g_idle_source_new();
     g_source_set_callback(source, close_client, g_object_ref(client), g_object_unref);

@@ -15,7 +15,7 @@ import network
 import pytest
 from figures import assert_count, assert_plays, assert_whole, losses, video_packets
 from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, recording_folder, room_url, wait_for_media,
-                     wait_for_more)
+                     wait_for_more, wait_for_silence)
 
 USER, PASSWORD = "carrot", "p@ss:w/örd%"
 RELAY_NAME = "turn.tapedeck.test"
@@ -272,6 +272,10 @@ def test_a_browser_restarts_ice(stage):
     recorder.wait_for("another path", lambda: remote(paths(recorder)[-1]) not in known, LIMIT)
     # The recording goes on over it.
     wait_for_more(recorder, storage)
+    # What is counted behind it is all that was sent.
+    peer.tell("silence")
+    peer.wait_for_event("silent", LIMIT)
+    wait_for_silence(recorder, storage)
     peer.tell("leave")
     closed = peer.wait_for_event("closed", LIMIT)
     assert peer.wait(LIMIT) == 0

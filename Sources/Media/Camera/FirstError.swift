@@ -12,7 +12,9 @@ final class FirstError: Sendable {
 
     /// Takes an event; any thread.
     func note(_ event: BusEvent) {
-        guard case .error(_, let text, _) = event else { return }
+        guard case .error(_, var text, let debug) = event else { return }
+        // Of a stream that ended only the last line behind it tells why: "streaming stopped, reason not-negotiated (-4)".
+        if text.hasPrefix("Internal data"), let reason = debug?.split(separator: "\n").last { text += " \(reason)" }
         self.message.withLock { $0 = $0 ?? text }
     }
 }
