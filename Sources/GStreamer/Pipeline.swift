@@ -43,9 +43,14 @@ public final class Pipeline: @unchecked Sendable {
         self.init(sinking: pipeline, onBus: onBus)
     }
 
-    /// A pipeline from launch text; an unknown element or property is an error that names it.
+    /// Keeps from the depayloaders of H.264 that are in it, or come into it, what they cannot take of a peer.
     ///
-    /// What depayloaders of H.264 cannot take is kept from them, from those as well that decodebin makes later.
+    /// Once, before the first packet.
+    func protectDepayloaders() {
+        CTapedeck_protect_h264_depayloaders(self.pointer)
+    }
+
+    /// A pipeline from launch text; an unknown element or property is an error that names it.
     public convenience init(
         launch: String,
         onBus: @escaping @Sendable (BusEvent) -> Void
@@ -54,13 +59,11 @@ public final class Pipeline: @unchecked Sendable {
         let instance = UnsafeMutableRawPointer(parsed).assumingMemoryBound(to: GTypeInstance.self)
         guard g_type_check_instance_is_a(instance, gst_pipeline_get_type()) == 0 else {
             self.init(sinking: parsed, onBus: onBus)
-            CTapedeck_protect_h264_depayloaders(self.pointer)
             return
         }
         // One element alone, or a bin in brackets, is parsed without a pipeline around it.
         try self.init(name: "pipeline", onBus: onBus)
         gst_bin_add(self.bin, parsed)
-        CTapedeck_protect_h264_depayloaders(self.pointer)
     }
 
     deinit {

@@ -349,6 +349,7 @@ extension AllGStreamer {
                 caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
             )
             defer { output.stop() }
+            output.pipeline.protectDepayloaders()
             var random = SeededRandom(state: seed)
             for number in 0..<4000 as Range<Int> where Int.random(in: 0..<30, using: &random) > 0 {
                 let size = Int.random(in: 0...6, using: &random)
@@ -384,6 +385,7 @@ extension AllGStreamer {
                 caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
             )
             defer { capture.stop() }
+            capture.pipeline.protectDepayloaders()
             var sequence: UInt16 = 0
             for payload in Self.impossible.joined() {
                 sequence += 1

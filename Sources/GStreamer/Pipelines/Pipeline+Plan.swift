@@ -7,6 +7,8 @@ public import PipelineCatalogue
 extension Pipeline {
     /// A pipeline of a file's launch text with the plan's values set on its elements; its ports are free.
     ///
+    /// Its depayloaders of H.264 get nothing that they cannot take.
+    ///
     /// - Parameter launch: elements of our own, which may be linked to ports by their names.
     /// - Throws: what the text or a value is refused for, with file and key.
     public convenience init(
@@ -21,6 +23,7 @@ extension Pipeline {
             throw GStreamerError(.missingElement, message)
         }
         try self.init(launch: launch.isEmpty ? plan.file.launch : "\(launch)\n\(plan.file.launch)", onBus: onBus)
+        self.protectDepayloaders()
         try self.set(plan)
     }
 
