@@ -232,8 +232,10 @@ struct CaptureTests {
         while output.count < 20, failure.first == nil, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
+        // What decodebin takes apart first is no end that its source expects.
+        let complaint = failure.first
         pipeline.stop()
-        #expect(failure.first == nil, "capture/v4l2")
+        #expect(complaint == nil, "capture/v4l2")
         #expect(output.count >= 20, "capture/v4l2")
     }
 
