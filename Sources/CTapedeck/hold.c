@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CTapedeckReceive.h"
+#include "held_packets.h"
 
 // What a stream may send before somebody takes it: some seconds, or one large keyframe.
 enum { MAXIMUM_HELD_PACKETS = 4096, MAXIMUM_HELD_BYTES = 8 << 20 };
@@ -11,15 +12,14 @@ struct CTapedeckHold {
     GstPad *pad;
 
     // What follows belongs to who holds the stream lock of the pad's inner end, through which all data come.
-    GQueue held;
-    size_t bytes;
+    HeldPackets held;
     bool is_open;
 };
 
 static void unref(gpointer user) {
     CTapedeckHold *hold = user;
     if (!g_atomic_ref_count_dec(&hold->references)) return;
-    g_queue_clear_full(&hold->held, (GDestroyNotify)gst_buffer_unref);
+    held_packets_clear(&hold->held);
     g_free(hold);
 }
 
@@ -27,15 +27,7 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     (void)pad;
     CTapedeckHold *hold = user;
     if (hold->is_open) return GST_PAD_PROBE_REMOVE;
-    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    size_t size = gst_buffer_get_size(packet);
-    // What does not fit is missed by its sequence number.
-    if (hold->held.length < MAXIMUM_HELD_PACKETS && hold->bytes + size <= MAXIMUM_HELD_BYTES) {
-        g_queue_push_tail(&hold->held, packet);
-        hold->bytes += size;
-    } else {
-        gst_buffer_unref(packet);
-    }
+    held_packets_add(&hold->held, GST_PAD_PROBE_INFO_BUFFER(info), MAXIMUM_HELD_PACKETS, MAXIMUM_HELD_BYTES);
     return GST_PAD_PROBE_HANDLED;
 }
 
@@ -56,7 +48,7 @@ GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink) {
     if (result == GST_PAD_LINK_OK) {
         hold->is_open = true;
         GstBuffer *packet;
-        while ((packet = g_queue_pop_head(&hold->held)) != NULL) gst_pad_push(hold->pad, packet);
+        while ((packet = held_packets_take(&hold->held)) != NULL) gst_pad_push(hold->pad, packet);
     }
     GST_PAD_STREAM_UNLOCK(inner);
     gst_object_unref(inner);

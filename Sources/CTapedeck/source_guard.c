@@ -8,6 +8,7 @@
 
 #include "CTapedeckSRTP.h"
 #include "CTapedeckSources.h"
+#include "held_packets.h"
 #include "rtp_header.h"
 
 enum {
@@ -58,9 +59,8 @@ struct CTapedeckSourceGuard {
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
     bool knows_key;
-    // What came before it, oldest first.
-    GQueue early;
-    size_t early_bytes;
+    // What came before it.
+    HeldPackets early;
     // Knows the key and no source: for RTCP that comes first.
     srtp_t verifier;
     // Decrypts media in srtpdec's place.
@@ -86,7 +86,7 @@ static CTapedeckSourceGuard *guard_ref(CTapedeckSourceGuard *guard) {
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard) {
     if (!g_atomic_ref_count_dec(&guard->references)) return;
     if (guard->release != NULL) guard->release(guard->user);
-    g_queue_clear_full(&guard->early, (GDestroyNotify)gst_buffer_unref);
+    held_packets_clear(&guard->early);
     if (guard->verifier != NULL) srtp_dealloc(guard->verifier);
     if (guard->receiver != NULL) CTapedeck_srtp_receiver_free(guard->receiver);
     gst_clear_object(&guard->session_sink);
@@ -353,25 +353,12 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srt
     return GST_PAD_PROBE_HANDLED;
 }
 
-// A peer whose side of the handshake is done sends media: they may overtake the end of the handshake, and go on while that has
-// to be sent again. What does not fit is missed by its sequence number.
-static GstPadProbeReturn keep_early(CTapedeckSourceGuard *guard, GstBuffer *packet) {
-    size_t size = gst_buffer_get_size(packet);
-    if (guard->early.length < MAXIMUM_EARLY_PACKETS && guard->early_bytes + size <= MAXIMUM_EARLY_BYTES) {
-        g_queue_push_tail(&guard->early, packet);
-        guard->early_bytes += size;
-    } else {
-        gst_buffer_unref(packet);
-    }
-    return GST_PAD_PROBE_HANDLED;
-}
-
 // With the key: each of them comes by the probe once more.
 static void pass_early(CTapedeckSourceGuard *guard, GstPad *pad) {
-    GQueue early = guard->early;
-    g_queue_init(&guard->early);
+    HeldPackets early = guard->early;
+    guard->early = (HeldPackets){0};
     GstBuffer *packet;
-    while ((packet = g_queue_pop_head(&early)) != NULL) gst_pad_chain(pad, packet);
+    while ((packet = held_packets_take(&early)) != NULL) gst_pad_chain(pad, packet);
 }
 
 // Streaming thread, before decryption.
@@ -380,17 +367,19 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     Header header;
     if (!read_header(packet, &header)) return GST_PAD_PROBE_DROP;
+    // The element of a pad that is given a packet lives.
+    GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
+    if (!has_key(guard, srtpdec, header.ssrc)) {
+        // A peer whose side of the handshake is done sends media: they may overtake the end of the handshake, and go on while
+        // that has to be sent again.
+        held_packets_add(&guard->early, packet, MAXIMUM_EARLY_PACKETS, MAXIMUM_EARLY_BYTES);
+        return GST_PAD_PROBE_HANDLED;
+    }
+    pass_early(guard, pad);
     Known *known = known_of(guard, header.ssrc);
     if (known == NULL && !has_room(guard)) {
         note_refused(guard);
         return GST_PAD_PROBE_DROP;
-    }
-    // The element of a pad that is given a packet lives.
-    GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
-    if (!has_key(guard, srtpdec, header.ssrc)) return keep_early(guard, packet);
-    if (!g_queue_is_empty(&guard->early)) {
-        pass_early(guard, pad);
-        known = known_of(guard, header.ssrc);
     }
     if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
     // With a key of another kind it is still bounded.
@@ -526,7 +515,6 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
     guard->callback = callback;
     guard->user = user;
     guard->release = release;
-    g_queue_init(&guard->early);
     guard->known = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     // RTCP comes by the pad of RTP: they share a transport.
     watch(guard, srtpdec, "rtp_sink", on_protected);

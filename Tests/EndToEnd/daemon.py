@@ -68,15 +68,16 @@ class Daemon:
             with error:
                 return error.code, error.headers, error.read()
 
-    def get(self, path, **headers):
+    def text(self, path, **headers):
         status, _, body = self.request("GET", path, headers=headers)
         assert status == 200, f"{path}: {status} {body.decode(errors='replace')}\n{self.process.story()}"
-        return json.loads(body)
+        return body.decode()
+
+    def get(self, path, **headers):
+        return json.loads(self.text(path, **headers))
 
     def metrics(self):
-        status, _, body = self.request("GET", "/metrics")
-        assert status == 200, f"/metrics: {status} {body.decode(errors='replace')}\n{self.process.story()}"
-        return body.decode()
+        return self.text("/metrics")
 
     def post(self, path, body=None):
         status, _, answer = self.request("POST", path, body)

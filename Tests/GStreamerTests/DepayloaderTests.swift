@@ -218,12 +218,10 @@ extension AllGStreamer {
         @Test
         func aPictureThatDoesNotEndIsKeptFromADepayloader() throws {
             let feed = try HandFeed(
-                launch: """
+                ofH264: """
                     identity name=in ! rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au \
                     ! appsink name=units async=false sync=false
-                    """,
-                into: "in",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+                    """
             )
             defer { feed.stop() }
             let queue = UnitQueue()

@@ -56,7 +56,7 @@ import Testing
         }
         for (place, piece) in pieces.enumerated() where place % 100 != 0 { piece.deallocate() }
         let before = try Self.residentPages()
-        Runtime.releaseFreeMemory()
+        FreeMemory.release()
         let released = before - (try Self.residentPages())
         for (place, piece) in pieces.enumerated() where place % 100 == 0 { piece.deallocate() }
         #expect(released * sysconf(Int32(_SC_PAGESIZE)) > 32_000_000)

@@ -147,7 +147,16 @@ final class HandFeed: Sendable {
         )
     }
 
-    /// The same with a pipeline that does not run yet.
+    /// Feeds packets of H.264 to the element named `in`.
+    convenience init(ofH264 launch: String) throws {
+        try self.init(
+            launch: launch,
+            into: "in",
+            caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+        )
+    }
+
+    /// The first one with a pipeline that does not run yet.
     init(
         feeding pipeline: Pipeline,
         into element: String,

@@ -109,6 +109,11 @@ extension AllGStreamer {
             return beginning + contributors.flatMap(Self.bytes) + Self.bytes(source)
         }
 
+        /// Of four sources in turn.
+        private static let fortyPackets = (0..<40).map { step -> [UInt8] in
+            Self.packet(of: UInt32(step % 4 + 1), sequence: UInt16(step / 4))
+        }
+
         private static func report(of source: UInt32) -> [UInt8] { [0x80, 201, 0, 1] + Self.bytes(source) }
 
         /// A description of as many sources as are given, each with a canonical name (RFC 3550 section 6.5).
@@ -173,7 +178,7 @@ extension AllGStreamer {
                 answer: hasOtherKey ? handleLongRequest : handleRequest
             )
             defer { receiver.feed.stop() }
-            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
+            let packets = Self.fortyPackets
             let key = hasOtherKey ? longKey : Self.key
             let options = hasOtherKey ? "rtp-cipher=aes-256-icm rtcp-cipher=aes-256-icm" : ""
             receiver.push(try Self.protected(packets, key: key, options: options))
@@ -187,7 +192,7 @@ extension AllGStreamer {
         func whatComesBeforeTheKeyIsKept(hasSession: Bool) throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)
             defer { receiver.feed.stop() }
-            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
+            let packets = Self.fortyPackets
             let protected = try Self.protected(packets)
             let report = try Self.protected([Self.report(of: 2)], isControl: true)
             receiver.requests.hasKey.store(false, ordering: .relaxed)
@@ -250,7 +255,7 @@ extension AllGStreamer {
         @Test func shortTagsGoAroundTheDecoderAsWell() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true, answer: handleShortRequest)
             defer { receiver.feed.stop() }
-            let packets = (0..<40).map { Self.packet(of: UInt32($0 % 4 + 1), sequence: UInt16($0 / 4)) }
+            let packets = Self.fortyPackets
             let protected = try Self.protected(packets, options: "rtp-auth=hmac-sha1-32 rtcp-auth=hmac-sha1-80")
             #expect(protected.allSatisfy { $0.count == packets[0].count + 4 })
             receiver.push(protected)
@@ -441,7 +446,7 @@ private final class KeyRequests: Sendable {
 }
 
 private let handleRequest: KeyRequestHandler = { _, _, user in
-    KeyRequests.answer(user) { keyCaps(String(repeating: "0123456789", count: 6)) }
+    KeyRequests.answer(user) { keyCaps(AllGStreamer.SourceGuardTests.key) }
 }
 
 /// AES-256 (RFC 6188), which DTLS-SRTP has no profile of.
@@ -452,7 +457,7 @@ private let handleLongRequest: KeyRequestHandler = { _, _, user in
 }
 
 private let handleShortRequest: KeyRequestHandler = { _, _, user in
-    KeyRequests.answer(user) { keyCaps(String(repeating: "0123456789", count: 6), tag: "32") }
+    KeyRequests.answer(user) { keyCaps(AllGStreamer.SourceGuardTests.key, tag: "32") }
 }
 
 private func keyCaps(_ key: String, cipher: String = "aes-128-icm", tag: String = "80")

@@ -215,12 +215,7 @@ extension AllGStreamer {
         @Test
         func slicesThatAllHaveTheMarkerAreOnePicture() throws {
             let queue = UnitQueue()
-            let feed = try HandFeed(
-                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
-                    + "appsink name=units sync=false max-buffers=8",
-                into: "depay",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
-            )
+            let feed = try HandFeed(ofH264: Self.h264Branch)
             defer { feed.stop() }
             let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
             tap.attach(to: feed.pad)
@@ -260,12 +255,7 @@ extension AllGStreamer {
         @Test
         func slicesBehindALostBeginningAreWritten() throws {
             let queue = UnitQueue()
-            let feed = try HandFeed(
-                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
-                    + "appsink name=units sync=false max-buffers=8",
-                into: "depay",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
-            )
+            let feed = try HandFeed(ofH264: Self.h264Branch)
             defer { feed.stop() }
             let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
             tap.attach(to: feed.pad)
@@ -287,13 +277,14 @@ extension AllGStreamer {
             #expect(units.map(\.unit.isTruncated) == [false, true, false])
         }
 
+        /// What makes units of a track of H.264.
+        private static let h264Branch = """
+            rtph264depay name=in ! video/x-h264,stream-format=byte-stream,alignment=au \
+            ! appsink name=units sync=false max-buffers=8
+            """
+
         private func h264(_ tap: TrackTap) throws -> HandFeed {
-            let feed = try HandFeed(
-                launch: "rtph264depay name=depay ! video/x-h264,stream-format=byte-stream,alignment=au ! "
-                    + "appsink name=units sync=false max-buffers=8",
-                into: "depay",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
-            )
+            let feed = try HandFeed(ofH264: Self.h264Branch)
             tap.depayload(.h264)
             tap.attach(to: feed.pad)
             tap.attach(toSink: try feed.pipeline.element(named: "units"))
@@ -344,9 +335,7 @@ extension AllGStreamer {
             defer { feed.stop() }
             // Of an output: without a tap.
             let output = try HandFeed(
-                launch: "rtph264depay name=depay wait-for-keyframe=true ! h264parse ! fakesink async=false sync=false",
-                into: "depay",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+                ofH264: "rtph264depay name=in wait-for-keyframe=true ! h264parse ! fakesink async=false sync=false"
             )
             defer { output.stop() }
             output.pipeline.protectDepayloaders()
@@ -379,11 +368,7 @@ extension AllGStreamer {
         /// decodebin makes its depayloaders itself, as in captures of RTP and RTSP.
         @Test
         func aDepayloaderThatComesLaterGetsNothingThatItCannotTake() throws {
-            let capture = try HandFeed(
-                launch: "identity name=in ! decodebin ! fakesink async=false sync=false",
-                into: "in",
-                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
-            )
+            let capture = try HandFeed(ofH264: "identity name=in ! decodebin ! fakesink async=false sync=false")
             defer { capture.stop() }
             capture.pipeline.protectDepayloaders()
             var sequence: UInt16 = 0

@@ -26,14 +26,12 @@ final class FreeMemory: Sendable {
         self.schedule.withLock { $0.connectionEnded() }
         self.queue.asyncAfter(deadline: .now() + .seconds(MemorySchedule.settlingSeconds)) {
             guard self.schedule.withLock({ $0.isDue(now: .now) }) else { return }
-            Runtime.releaseFreeMemory()
+            Self.release()
         }
     }
-}
 
-extension Runtime {
     /// Gives the system every page of malloc's heaps in which nothing is in use (malloc_trim(3)).
     ///
     /// Takes up to some ten milliseconds, in which threads that allocate may wait.
-    public static func releaseFreeMemory() { CTapedeck_release_free_memory() }
+    static func release() { CTapedeck_release_free_memory() }
 }
