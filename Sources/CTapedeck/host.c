@@ -7,9 +7,11 @@
 #include <linux/videodev2.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -26,6 +28,15 @@ bool CTapedeck_use_idle_disk_time(void) {
     const long value = CLASS_IDLE << CLASS_SHIFT;
     if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, value) != 0) return false;
     return syscall(SYS_ioprio_get, WHO_PROCESS, 0) == value;
+}
+
+// Four times what malloc begins with; it would be up to 64 MB.
+enum { FREE_AT_THE_END_OF_A_HEAP = 512 * 1024 };
+
+void CTapedeck_bound_heaps(void) {
+    if (getenv("MALLOC_ARENA_MAX") || getenv("GLIBC_TUNABLES")) return;
+    mallopt(M_ARENA_MAX, get_nprocs());
+    mallopt(M_TRIM_THRESHOLD, FREE_AT_THE_END_OF_A_HEAP);
 }
 
 void CTapedeck_release_free_memory(void) { malloc_trim(0); }

@@ -9,6 +9,7 @@
 #include "CTapedeckSRTP.h"
 #include "CTapedeckSources.h"
 #include "held_packets.h"
+#include "rtcp_filter.h"
 #include "rtp_header.h"
 
 enum {
@@ -409,90 +410,24 @@ static GstPadProbeReturn on_media(GstPad *pad, GstPadProbeInfo *info, gpointer u
     return GST_PAD_PROBE_OK;
 }
 
-// The size of a chunk of SDES with what fills its last word; 0 if it does not end (RFC 3550 section 6.5).
-static gsize chunk_size(const uint8_t *chunk, gsize size) {
-    gsize end = 4;
-    while (end < size && chunk[end] != 0) {
-        if (size - end < 2) return 0;
-        end += 2u + chunk[end + 1];
-    }
-    // At least one zero, and as many as the word has room for.
-    end = (end / 4 + 1) * 4;
-    return end <= size ? end : 0;
+static bool may_report(void *guard, uint32_t ssrc) {
+    bool may = may_be_named(guard, ssrc);
+    if (!may) note_refused(guard);
+    return may;
 }
 
-// Whether a whole chunk has a PRIV item (RFC 3550 section 6.5.8): rtpsession makes a GQuark of its name, which is never freed.
-static bool has_private_item(const uint8_t *chunk, gsize size) {
-    for (gsize at = 4; at + 1 < size && chunk[at] != 0; at += 2u + chunk[at + 1]) {
-        if (chunk[at] == GST_RTCP_SDES_PRIV) return true;
-    }
-    return false;
-}
+static bool may_be_described(void *guard, uint32_t ssrc) { return is_known(guard, ssrc); }
 
-// Takes off an SDES packet whom the guard does not know, who has private items, and its padding; returns its new size, 0 if
-// nobody is left.
-static gsize keep_known_chunks(CTapedeckSourceGuard *guard, uint8_t *packet, gsize size) {
-    unsigned left = packet[0] & 0x1F;
-    unsigned kept = 0;
-    gsize written = 4;
-    for (gsize read = 4; left > 0 && size - read >= 8; left -= 1) {
-        gsize chunk = chunk_size(packet + read, size - read);
-        if (chunk == 0) break;
-        if (is_known(guard, GST_READ_UINT32_BE(packet + read)) && !has_private_item(packet + read, chunk)) {
-            memmove(packet + written, packet + read, chunk);
-            written += chunk;
-            kept += 1;
-        }
-        read += chunk;
-    }
-    if (kept == 0) return 0;
-    packet[0] = (uint8_t)(0x80 | kept);
-    GST_WRITE_UINT16_BE(packet + 2, (uint16_t)(written / 4 - 1));
-    return written;
-}
-
-static bool names_known(CTapedeckSourceGuard *guard, const uint8_t *packet, gsize size) {
-    switch (packet[1]) {
-        case GST_RTCP_TYPE_SR:
-        case GST_RTCP_TYPE_RR:
-            return size >= 8 && may_be_named(guard, GST_READ_UINT32_BE(packet + 4));
-        default:
-            // Of what these name, rtpsession only looks for what it has.
-            return true;
-    }
-}
-
-// Leaves of a compound packet what does not describe unknown sources; returns its new size. 0 if nothing is left, if it is
-// damaged, or if it reports for a source beyond.
-static gsize keep_known(CTapedeckSourceGuard *guard, uint8_t *bytes, gsize size) {
-    gsize written = 0;
-    for (gsize read = 0; size - read >= 4;) {
-        uint8_t *packet = bytes + read;
-        gsize length = (GST_READ_UINT16_BE(packet + 2) + 1u) * 4;
-        if (length > size - read) return 0;
-        if (!names_known(guard, packet, length)) {
-            note_refused(guard);
-            return 0;
-        }
-        read += length;
-        if (packet[1] == GST_RTCP_TYPE_SDES) length = keep_known_chunks(guard, packet, length);
-        memmove(bytes + written, packet, length);
-        written += length;
-    }
-    return written;
-}
-
-// Streaming thread, behind decryption: one datagram has room for two hundred sources, and rtpsession makes one of each that is
-// described. Who sends is known by then: what describes others is of no use here.
+// Streaming thread, behind decryption.
 static GstPadProbeReturn on_control(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
-    CTapedeckSourceGuard *guard = user;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     GstMapInfo map;
     packet = gst_buffer_make_writable(packet);
     GST_PAD_PROBE_INFO_DATA(info) = packet;
     if (!gst_buffer_map(packet, &map, GST_MAP_READWRITE)) return GST_PAD_PROBE_DROP;
-    gsize size = keep_known(guard, map.data, map.size);
+    const RTCPFilter filter = {.may_report = may_report, .is_known = may_be_described, .user = user};
+    gsize size = rtcp_filter_keep(&filter, map.data, map.size);
     gst_buffer_unmap(packet, &map);
     if (size == 0) return GST_PAD_PROBE_DROP;
     gst_buffer_set_size(packet, (gssize)size);

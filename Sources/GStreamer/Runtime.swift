@@ -28,6 +28,12 @@ public enum Runtime {
         try self.outcome.get()
     }
 
+    /// malloc keeps less of what is free than it would by itself: no more heaps than processors, and half a megabyte at
+    /// the end of each (docs/decisions/0105).
+    ///
+    /// At the start of a process, before there are threads. An environment that has settings for malloc is left alone.
+    public static func boundHeaps() { CTapedeck_bound_heaps() }
+
     /// The elements of `names` that this host does not have: what to tell a person to install.
     public static func missingElements(_ names: [String]) -> [String] {
         names.filter { name in

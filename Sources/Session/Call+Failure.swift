@@ -80,6 +80,8 @@ extension Call {
         self.returnTimer = nil
         guard self.isReplaceable, self.isAnnounced else { return }
         self.isAnnounced = false
+        // Large, and of no use to a peer that is gone; the rest is small, and its failures count on.
+        self.lastAppliedAnswer = nil
         context.report(.peerLeft(self.peer))
     }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import GStreamer
 
 /// The command tree.
 struct Tapedeck: AsyncParsableCommand {
@@ -35,6 +36,7 @@ enum Main {
     static func main() async {
         // A closed pipe or socket is an error of the write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        Runtime.boundHeaps()
         do {
             var command = try Tapedeck.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -88,6 +88,17 @@ def holdings(pid):
         return None
 
 
+def heaps(pid):
+    """How many heaps glibc's malloc has in a process: the main one, and each that begins at a multiple of 64 MB of which
+    the rest is reserved (HEAP_MAX_SIZE, glibc's malloc/arena.c)."""
+    found, largest = 1, 64 << 20
+    lines = [line.split() for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    for used, reserved in zip(lines, lines[1:], strict=False):
+        start, end = (int(bound, 16) for bound in (used[0].split("-")[0], reserved[0].split("-")[1]))
+        found += used[1] == "rw-p" and reserved[1] == "---p" and start % largest == 0 and end - start == largest
+    return found
+
+
 def thread_names(pid):
     """How many threads of a process have which name."""
     return count(pathlib.Path(f"/proc/{pid}/task").glob("*/comm"), lambda path: path.read_text().strip())

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Benchmarks"))
-from process import children, entries, resident_bytes as resident  # noqa: E402, F401
+from process import children, entries, family, heaps, resident_bytes as resident  # noqa: E402, F401
 
 from harness import LIMIT
 

@@ -10,7 +10,7 @@ import time
 
 import media
 import pytest
-from daemon import WHOLE, Daemon
+from daemon import WHOLE, Daemon, family, heaps
 from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
 from harness import LIMIT, dropped_datagrams, json_objects, lateness, room_url
 
@@ -56,6 +56,9 @@ def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
         daemon.wait_for_recording(name)
     for sender in (browser, peer):
         sender.wait_for_figure("framesSent", 60)
+    # malloc keeps what was freed for each heap, and would have eight for each processor.
+    counts = [heaps(pid) for pid in family(daemon.process.process.pid)]
+    assert len(counts) >= 3 and max(counts) <= os.cpu_count(), counts
     browser.end()
     peer.end()
     for name in ("standup", "retro"):

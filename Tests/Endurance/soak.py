@@ -41,6 +41,9 @@ RECORDED_WITHIN = 25
 WARM_UP_JOINS = 350
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
+# A connection of who was killed ends when nothing was heard of it for 20 s; it is about a hundred objects.
+VANISHED_WITHIN = 30
+HALF_A_CONNECTION = 50
 # glibc's caches of threads and GLib's slices count as allocated though nobody uses them.
 EXACT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "G_SLICE": "always-malloc"}
 
@@ -56,6 +59,7 @@ class Soak:
         self.is_over = threading.Event()
         self.joins, self.missed, self.complaints, self.tally = {}, [], [], {}
         self.samples = {}
+        self.fewest_objects = 0
         self.steady = stage.serve("--room-size", "4")
         self.shaky_port = harness.free_port()
         self.shaky = self.serve_again()
@@ -286,9 +290,23 @@ class Soak:
             unquiet = {name: (room["phase"], len(room["status"]["participants"]), room["status"]["recordingState"])
                        for name, room in self.snapshot.items()}
             self.complaints.append(f"not quiet after 90 s: {unquiet}")
+        self.outlast_the_vanished()
         deadline = time.monotonic() + 300
         while self.daemon.get("/v1/overview")["pendingExports"] and time.monotonic() < deadline:
             time.sleep(0.2)
+
+    def live_objects(self):
+        """GStreamer's objects in the workers and in the process that sends."""
+        sending = (self.crowd.vitals or {}).get("objects") or 0
+        return (self.metric("tapedeck_worker_gstreamer_objects") or 0) + sending
+
+    def outlast_the_vanished(self):
+        """Waits until no connection is left that another count did not have either; the first count waits longest."""
+        deadline = time.monotonic() + VANISHED_WITHIN
+        while ((found := self.live_objects()) > self.fewest_objects + HALF_A_CONNECTION
+               and time.monotonic() < deadline):
+            time.sleep(0.5)
+        self.fewest_objects = min(self.fewest_objects or found, found)
 
     def metric(self, name):
         """The sum over a metric's series."""

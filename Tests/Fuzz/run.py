@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the fuzz targets: everything that parses what comes from the network, or from a recording, with libFuzzer.
 
-Builds the package of this folder in a folder of its own, then runs each target on its seeds (`Corpus/TARGET`), on the
+Builds the package of this folder in a folder of its own, and what the C module does with each packet with the sanitizers of
+addresses and of undefined behaviour (`Media/media.c`), then runs each target on its seeds (`Corpus/TARGET`), on the
 inputs that once were findings (`Crashers/TARGET`), and on what libFuzzer makes of them. A trap, an input that takes
 longer than 20 s, more than 1 GiB of memory and a broken promise of a target are findings: the input is kept in
 `.build/fuzz/findings`, and the exit code is 1. What libFuzzer learns stays in `.build/fuzz/corpus`.
@@ -25,6 +26,11 @@ TOP = HERE.parent.parent
 BUILD = TOP / ".build" / "fuzz"
 PACKAGE = BUILD / "package"
 PROGRAM = BUILD / "release" / "Fuzz"
+MEDIA = BUILD / "media"
+# What of the C module is fed.
+MEDIA_SOURCES = ("congestion", "depayloader", "h264_passage", "reorder_window", "rtcp", "rtcp_filter", "rtp_clock",
+                 "srtp_receiver")
+MEDIA_LIBRARIES = ("gstreamer-1.0", "gstreamer-rtp-1.0", "libcrypto", "libsrtp2")
 # Seeds that are kept where the unit tests have them.
 FIXTURES = {"sdp": [TOP / "Tests" / "SDPTests" / "Fixtures"]}
 # Longest time for one input, and most memory.
@@ -58,19 +64,37 @@ def build():
     )
 
 
+def build_media():
+    module = TOP / "Sources" / "CTapedeck"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", *MEDIA_LIBRARIES], check=True, stdout=subprocess.PIPE,
+                           text=True).stdout.split()
+    subprocess.run(
+        # GStreamer's macros read numbers from any address, as packets have them.
+        ["clang", "-std=gnu11", "-g", "-O1", "-fuse-ld=lld", "-fsanitize=fuzzer,address,undefined",
+         "-fno-sanitize-recover=undefined", "-fno-sanitize=alignment", f"-I{module}", f"-I{module / 'include'}",
+         HERE / "Media" / "media.c", *(module / f"{name}.c" for name in MEDIA_SOURCES), *flags, "-o", MEDIA],
+        check=True,
+    )
+
+
 def environment(target):
-    # Swift's own crash handler would come before libFuzzer's, which keeps the input.
-    return os.environ | {"FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no"}
+    # Swift's own crash handler would come before libFuzzer's, which keeps the input. What GLib would keep for the next one
+    # hides who uses it too long.
+    return os.environ | {"FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no", "G_SLICE": "always-malloc"}
 
 
 def targets():
-    listing = subprocess.run([PROGRAM], env=environment("list"), stdout=subprocess.PIPE, text=True)
-    if listing.returncode:
-        sys.exit("fuzz: the table of targets is not complete")
-    return listing.stdout.split()
+    """The program of each target."""
+    found = {}
+    for program in (PROGRAM, MEDIA):
+        listing = subprocess.run([program], env=environment("list"), stdout=subprocess.PIPE, text=True)
+        if listing.returncode:
+            sys.exit("fuzz: the table of targets is not complete")
+        found |= dict.fromkeys(listing.stdout.split(), program)
+    return found
 
 
-def run(target, seconds, seed):
+def run(target, program, seconds, seed):
     """Runs one target; returns whether it is clean, and one line about it."""
     learnt = BUILD / "corpus" / target
     findings = BUILD / "findings"
@@ -79,7 +103,7 @@ def run(target, seconds, seed):
     seeds = [HERE / "Corpus" / target, HERE / "Crashers" / target] + FIXTURES.get(target, [])
     dictionary = HERE / "Dictionaries" / ("sdp" if target == "sdp" else "messages")
     command = [
-        PROGRAM, f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
+        program, f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
         f"-artifact_prefix={findings}/{target}-", f"-dict={dictionary}", f"-seed={seed}", "-print_final_stats=1",
         learnt, *(folder for folder in seeds if folder.is_dir()),
     ]
@@ -104,7 +128,7 @@ def run(target, seconds, seed):
             f"{figure('peak_rss_mb'):>5} MB, slowest {figure('slowest_unit_time_sec')} s")
     if code == 0:
         return True, f"{line}  clean"
-    fault = re.findall(r"Fatal error: .*|ERROR: libFuzzer: .*", text)
+    fault = re.findall(r"Fatal error: .*|ERROR: (?:libFuzzer|AddressSanitizer|LeakSanitizer): .*|.*: runtime error: .*", text)
     inputs = re.findall(r"Test unit written to (.*)", text)
     return False, "\n    ".join([f"{line}  FINDING (exit code {code}), see {log}", *fault[:1], *inputs])
 
@@ -118,11 +142,12 @@ def main():
     parser.add_argument("target", nargs="*", help="run these only")
     options = parser.parse_args()
     build()
+    build_media()
     known = targets()
     unknown = set(options.target) - set(known)
     if unknown:
         sys.exit(f"fuzz: no target {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    chosen = options.target or known
+    chosen = options.target or list(known)
     seconds = options.seconds
     if options.total:
         seconds = max(1, min(seconds, options.total * options.jobs // len(chosen)))
@@ -130,7 +155,7 @@ def main():
     start = time.monotonic()
     dirty = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = {pool.submit(run, target, seconds, options.seed): target for target in chosen}
+        runs = {pool.submit(run, target, known[target], seconds, options.seed): target for target in chosen}
         for done in concurrent.futures.as_completed(runs):
             is_clean, line = done.result()
             print(line, flush=True)

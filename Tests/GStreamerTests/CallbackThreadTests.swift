@@ -207,6 +207,18 @@ extension AllGStreamer {
             }
         }
 
+        /// What it leaves free goes back to the system when the last one has ended.
+        @Test
+        func aConnectionCountsUntilItIsFreed() async throws {
+            let memory = FreeMemory()
+            var ends = try FreeMemory.$current.withValue(memory) { try [End(id: 1), End(id: 2)] }
+            #expect(memory.connections == 2)
+            for end in ends { end.bin.stop() }
+            #expect(memory.connections == 2)
+            ends = []
+            #expect(await eventually { memory.connections == 0 })
+        }
+
         @Test
         func theBusSpeaksFromAStreamingThread() async throws {
             try Runtime.initialise()

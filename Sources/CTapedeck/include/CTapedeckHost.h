@@ -13,6 +13,10 @@ int CTapedeck_clock_is_synchronised(void);
 /// The calling thread, and those that it starts, get disk time that nobody else wants, where the disk's scheduler knows
 /// classes. False if the kernel did not take it.
 bool CTapedeck_use_idle_disk_time(void);
+/// malloc has no more heaps than there are processors, and gives what is free at the end of one back as soon as it is half
+/// a megabyte, which no longer grows with what is allocated (mallopt(3)). Does nothing where MALLOC_ARENA_MAX or
+/// GLIBC_TUNABLES say what malloc is to do. Before threads are started.
+void CTapedeck_bound_heaps(void);
 /// Gives the system the pages of malloc's heaps in which nothing is in use (malloc_trim(3)). Holds the lock of one heap
 /// after the other.
 void CTapedeck_release_free_memory(void);

@@ -7,12 +7,15 @@ internal import Synchronization
 /// Gives the system what connections that ended have left free: malloc keeps it, in pieces that other sizes do not fit
 /// into, and it counts as this process's (docs/decisions/0105).
 final class FreeMemory: Sendable {
-    /// That of this process.
-    static let shared = FreeMemory()
+    /// That of this process; a test of connections has its own.
+    @TaskLocal static var current = FreeMemory()
 
     /// Of its own: the locks of malloc's arenas are held meanwhile, some milliseconds each.
     private let queue = DispatchQueue(label: "free memory", qos: .utility)
     private let schedule = Mutex(MemorySchedule(now: .now))
+
+    /// Connections that began and were not freed.
+    var connections: Int { self.schedule.withLock { $0.connections } }
 
     /// A connection begins.
     ///

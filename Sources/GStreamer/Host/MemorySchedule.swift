@@ -8,7 +8,7 @@ struct MemorySchedule: Sendable {
     /// As long may memory stay while there are connections, whose threads would wait for the locks of malloc.
     static let longestWait = Duration.seconds(600)
 
-    private var connections = 0
+    private(set) var connections = 0
     private var hasEnded = false
     private var released: ContinuousClock.Instant
 

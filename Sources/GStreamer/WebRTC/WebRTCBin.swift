@@ -22,6 +22,7 @@ public final class WebRTCBin: Sendable {
     let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
     private let guards: Mutex<[SourceGuard]> = Mutex([])
+    private let memory = FreeMemory.current
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
     private let gathersPackets: Bool
@@ -56,7 +57,7 @@ public final class WebRTCBin: Sendable {
         self.watcher = RTCPWatcher(id: id, queue: queue, baseTimeNanoseconds: baseTimeNanoseconds)
         self.gathersPackets = queue != nil && !settings.takesWholeWay
         self.usesRelays = !settings.turnServers.isEmpty
-        FreeMemory.shared.connectionBegan()
+        self.memory.connectionBegan()
         try self.element.set("bundle-policy", "max-bundle")
         try self.element.set("latency", "\(settings.latency.milliseconds)")
         self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
@@ -71,7 +72,7 @@ public final class WebRTCBin: Sendable {
         }
     }
 
-    deinit { FreeMemory.shared.connectionEnded() }
+    deinit { self.memory.connectionEnded() }
 
     /// The pipeline in the DOT language.
     public var graph: String { self.pipeline.graph }
