@@ -18,6 +18,8 @@
 #   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in seven
 #                hours; BENCH_SECONDS=20 BENCH_ROOMS="1 10" BENCH_ROUNDS=1 BENCH_MEDIA=vp8-720p30
 #                BENCH_RECEIVERS="tapedeck janus" BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
+#   make bench-compare  whether results in docs/benchmarks say what the committed ones say, within 20 %;
+#                BENCH_ARGUMENTS="/tmp/results.json --within 30" changes it
 #   make soak    what the daemon holds after many calls, ten minutes; SOAK_SECONDS=120, SOAK_ARGUMENTS=--worker-per-room and
 #                TAPEDECK=.build/debug/tapedeck change it
 #   make overload  what the daemon does with half of the CPU time that it needs, in three minutes; OVERLOAD_ARGUMENTS="--factor 4"
@@ -31,7 +33,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak overload
+.PHONY: bench bench-compare demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak overload
 
 # Without an index, which takes a quarter of the time and only the tests need (decision 77).
 demo:
@@ -100,6 +102,9 @@ bench: venvs
 		$(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(BENCH_ROOMS),--rooms $(BENCH_ROOMS)) \
 		$(if $(BENCH_ROUNDS),--rounds $(BENCH_ROUNDS)) $(if $(BENCH_MEDIA),--media $(BENCH_MEDIA)) \
 		$(if $(BENCH_RECEIVERS),--receivers $(BENCH_RECEIVERS)) $(BENCH_ARGUMENTS)
+
+bench-compare:
+	python3 Tests/Benchmarks/bench_compare.py $(BENCH_ARGUMENTS)
 
 soak: venvs
 	$(if $(TAPEDECK),,$(MAKE) --no-print-directory build)

@@ -79,8 +79,9 @@ public final class Catalogue: Sendable {
         configuration.label = "catalogue"
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 3
+        // In each of four connections 200 kB: what is read again is in the system's cache as well.
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -1000")
+            try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -200")
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.write { database in

@@ -42,6 +42,15 @@ def whole_share(run):
     return call_share(run) + after_share(run)
 
 
+# What is wanted of CPU time: what it is of, which receiver against which, and how many times as much at most.
+COMPARED = (
+    ("CPU of a recorded room against Janus, both with what makes files playable", "tapedeck", "janus", whole_share, "1.0 ×"),
+    ("CPU of receiving alone against Janus that records, during the call", "tapedeck-receiving", "janus", call_share, "0.7 ×"),
+    ("CPU of a recorded room against bare webrtcbin with fakesinks, during the call", "tapedeck", "webrtcbin", call_share,
+     "0.8 ×"),
+)
+
+
 def memory(run):
     """Proportional memory in MB."""
     return total(run, "proportional") / 1000
@@ -176,13 +185,7 @@ def targets(results):
     for media in sorted({run["media"] for run in results["runs"]}):
         groups = grouped(results["runs"], media)
         shared, apart = groups.get("tapedeck", {}), groups.get("tapedeck-workers", {})
-        for what, name, other, share, wanted in (
-                ("CPU of a recorded room against Janus, both with what makes files playable", "tapedeck", "janus", whole_share,
-                 "1.0 ×"),
-                ("CPU of receiving alone against Janus that records, during the call", "tapedeck-receiving", "janus", call_share,
-                 "0.7 ×"),
-                ("CPU of a recorded room against bare webrtcbin with fakesinks, during the call", "tapedeck", "webrtcbin",
-                 call_share, "0.8 ×")):
+        for what, name, other, share, wanted in COMPARED:
             if found := ratios(groups, name, other, share):
                 rows.append([media, what, wanted, by_rooms_text(found)])
         if shared and (more := added(shared, memory)) is not None:

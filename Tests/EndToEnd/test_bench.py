@@ -11,6 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Benchmarks"))
 import bench  # noqa: E402
+import bench_compare  # noqa: E402
 import bench_report  # noqa: E402
 import charts  # noqa: E402
 
@@ -60,6 +61,32 @@ def test_only_results_of_the_same_binary_and_host_are_gone_on_with():
     for key, other in (("binary", "2e"), ("host", {"cores": 4}), ("seconds", 60), ("tapedeck", "0.2.0")):
         with pytest.raises(ValueError, match=key):
             bench.resumed({**now, key: other}, now)
+
+
+def test_results_are_compared_where_both_have_a_figure():
+    calls = {"beginnings": {"calls": [{"total": 100}, {"total": 120}]}}
+    old = {"runs": RUNS, **calls}
+    new = {"runs": [run("tapedeck", 1, 1, 0.2, after=0.2, proportional=20_000), run("janus", 1, 1, 0.2)],
+           "beginnings": {"calls": [{"total": 60}]}}
+    assert bench_compare.compared(old, new) == [
+        ("vp8-720p30, CPU of a recorded room against Janus, both with what makes files playable, 1 rooms",
+         pytest.approx(0.75), pytest.approx(1.5), pytest.approx(2)),
+        ("offer to the first keyframe in the file, p95, ms", 120, 60, 0.5)]
+    assert bench_compare.figures(old)["vp8-720p30, memory of an added room, MB"] == pytest.approx(2)
+    assert [bench_compare.is_off(times, 20) for times in (0.8, 0.84, 1, 1.2, 1.21)] == [True, False, False, False, True]
+
+
+def test_the_command_that_compares_ends_with_what_it_found(tmp_path, stage):
+    def compare(runs):
+        (tmp_path / "new.json").write_text(json.dumps({"runs": runs}))
+        (tmp_path / "old.json").write_text(json.dumps({"runs": RUNS}))
+        command = stage.start("compare", sys.executable, ROOT / "Tests/Benchmarks/bench_compare.py", tmp_path / "new.json",
+                              "--against", tmp_path / "old.json")
+        return command.wait()
+
+    assert compare(RUNS) == 0
+    assert compare([run("tapedeck", 1, 1, 0.2), run("janus", 1, 1, 0.2)]) == 1
+    assert compare([run("aiortc", 1, 1, 0.2)]) == 2
 
 
 @pytest.mark.parametrize("share, expected", [(50, 5), (95, 10), (0, 1), (100, 10)])

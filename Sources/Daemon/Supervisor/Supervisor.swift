@@ -240,6 +240,8 @@ actor Supervisor: Service {
     private func note(_ event: WorkerEvent) {
         switch event {
         case .status(let room, let status):
+            // Of one that was left meanwhile nothing is kept.
+            guard self.fleet.rooms[room] != nil else { return }
             self.metrics.update(room: room, RoomMeasurement(status))
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
