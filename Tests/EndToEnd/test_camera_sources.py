@@ -26,9 +26,8 @@ NOBODY = "socketio+http://127.0.0.1:9/1"
 pytestmark = pytest.mark.xdist_group("clips")
 
 
-def run_ffmpeg(*arguments, pictures=None):
-    subprocess.run(["ffmpeg", "-nostdin" if pictures is None else "-y", "-v", "error", "-y",
-                    *map(str, arguments)], input=pictures, check=True, timeout=120)
+def run_ffmpeg(*arguments):
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-y", *map(str, arguments)], check=True, timeout=240)
 
 
 def pattern_pictures(seconds):
@@ -47,18 +46,19 @@ def clips(tmp_path_factory):
     """Media files by name: four seconds of the test pattern with its beep, in several containers, and parts of it."""
     folder = tmp_path_factory.mktemp("clips")
     seconds = CLIP_SECONDS
-    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{WIDTH}x{HEIGHT}", "-r", RATE, "-i", "-"]
+    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{WIDTH}x{HEIGHT}", "-r", RATE, "-i", folder / "pictures.yuv"]
     # One beep a second for as long as the flash frame is shown; 44.1 kHz mono has to be resampled.
     beep = ["-f", "lavfi", "-i", f"aevalsrc=0.5*sin(2*PI*1000*t)*lt(mod(t\\,1)\\,1/{RATE}):s=44100:d={seconds}"]
     h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "18", "-pix_fmt", "yuv420p"]
-    pictures = pattern_pictures(seconds)
+    # From a file: through a pipe of 64 kB a busy machine takes minutes for them.
+    (folder / "pictures.yuv").write_bytes(pattern_pictures(seconds))
     paths = {name: folder / file for name, file in {
         "mp4": "a clip's \"best\" \\ part\nwith 100% (of) ! it.mp4", "webm": "\"quoted\".webm", "silent": "silent.mkv",
         "sound": "sound.ogg", "portrait": "portrait.mp4"}.items()}
-    run_ffmpeg(*raw, *beep, *h264, "-c:a", "aac", "-f", "mp4", paths["mp4"], pictures=pictures)
+    run_ffmpeg(*raw, *beep, *h264, "-c:a", "aac", "-f", "mp4", paths["mp4"])
     run_ffmpeg(*raw, *beep, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", 8, "-b:v", "4M", "-c:a", "libopus",
-               "-f", "webm", paths["webm"], pictures=pictures)
-    run_ffmpeg(*raw, *h264, paths["silent"], pictures=pictures)
+               "-f", "webm", paths["webm"])
+    run_ffmpeg(*raw, *h264, paths["silent"])
     run_ffmpeg(*beep, "-c:a", "libvorbis", "-ac", 2, paths["sound"])
     run_ffmpeg("-f", "lavfi", "-i", "color=white:s=360x640:r=25:d=3", *h264, paths["portrait"])
     return paths

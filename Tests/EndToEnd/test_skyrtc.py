@@ -2,13 +2,12 @@
 """SkyRTC rooms with aiortc: the mesh, the call dialect, restarts of their servers, and rooms shared with Socket.IO."""
 
 import json
-import signal
 
 import media
 import pytest
 from figures import assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, losses
-from harness import (LIMIT, PEERS, SEND, SOME, json_objects, python, recording_folder, tracks, wait_for_both_ways,
-                     wait_for_media, wait_for_more, wait_until_seen)
+from harness import (LIMIT, PEERS, SEND, SOME, interrupted, json_objects, python, recording_folder, tracks,
+                     wait_for_both_ways, wait_for_media, wait_for_more, wait_until_seen)
 from proxy import Proxy
 
 ROOM = "100"
@@ -46,8 +45,7 @@ def recorder_of(stage, url, *flags):
 
 def finish(recorder):
     """Ends a recording as Ctrl-C does, and waits for its export."""
-    recorder.signal(signal.SIGINT)
-    assert recorder.wait(LIMIT) == 0, recorder.story()
+    interrupted(recorder)
     assert_plays(recorder.exported)
     return f"{media.describe(recorder.exported)}\n{recorder.story()}"
 
