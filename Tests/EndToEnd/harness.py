@@ -417,7 +417,7 @@ def start_recorder(stage, url, *flags, secrets=None):
 def record(stage, url, seconds, *flags):
     """Records for so many seconds; the exported file and the process."""
     exported, recorder = start_recorder(stage, url, "--duration", f"{seconds}s", *flags)
-    assert recorder.wait() == 0, recorder.story()
+    recorded(recorder)
     return exported, recorder
 
 
@@ -444,15 +444,20 @@ def lateness(process):
     return max((fact["seconds"] for each in process.beside for fact in each.facts if fact.get("event") == "late"), default=0)
 
 
-def interrupted(recorder, *codes):
-    """Ends a recording as Ctrl-C does, and waits for its export; 0 is the exit code, or one of `codes`.
+def recorded(recorder, *codes):
+    """Waits for the end of a recording and its export; 0 is the exit code, or one of `codes`.
 
     Or 5, where a sender was late: its clock is off that of the wall.
     """
-    recorder.signal(signal.SIGINT)
     code = recorder.wait()
     assert code in (codes or (0,)) or code == 5 and lateness(recorder) > 1, recorder.story()
     return recorder
+
+
+def interrupted(recorder, *codes):
+    """Ends a recording as Ctrl-C does, and waits as `recorded` does."""
+    recorder.signal(signal.SIGINT)
+    return recorded(recorder, *codes)
 
 
 def wait_for_media(process, storage, files=2):

@@ -4,8 +4,8 @@
 import media
 import pytest
 from figures import SLACK, assert_few_lost, assert_numbered, assert_plays, assert_whole
-from harness import (PEERS, caught_up, interrupted, media_files, python, recording_folder, room_url, start_recorder,
-                     wait_for_media)
+from harness import (PEERS, caught_up, interrupted, media_files, python, recorded, recording_folder, room_url,
+                     start_recorder, wait_for_media)
 
 ROOM = "123123"
 CASES = ["garbage-sdp", "wrong-types", "unknown-types", "early-candidates", "bad-candidates", "unasked-answer",
@@ -121,7 +121,7 @@ def test_a_room_server_that_puts_the_recorder_out_ends_the_recording(stage):
     exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4))
     wait_for_media(recorder, stage.folder / "storage")
     proxy.tell("inject")
-    assert recorder.wait() == 0, recorder.story()
+    recorded(recorder)
     assert "put us out" in recorder.messages, recorder.story()
     assert_plays(exported)
     video, = media.streams(exported, "video")
@@ -162,7 +162,7 @@ def test_a_peer_that_vanishes_is_noticed(stage):
     server = stage.room_server(5)
     exported, recorder = vanish(stage, server, "--until-empty")
     # After ten seconds of silence, as the tests of the liveness policy show.
-    assert recorder.wait() == 0, recorder.story()
+    recorded(recorder)
     assert_plays(exported)
     journal = (recording_folder(stage.folder / "storage") / "journal.jsonl").read_text()
     assert '"participant-left"' in journal, journal

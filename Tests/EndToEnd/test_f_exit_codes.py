@@ -12,7 +12,7 @@ import threading
 
 import media
 import pytest
-from harness import free_port, room_url, wait_for_media
+from harness import free_port, recorded, room_url, wait_for_media
 
 ROOM = "123123"
 # A busy machine joins within this time; whoever waits for media that do not come waits so long.
@@ -232,6 +232,6 @@ def test_an_interrupt_ends_a_recording_cleanly(stage, numbers):
     wait_for_media(recorder, stage.folder / "storage")
     for number in numbers:
         recorder.signal(number)
-    assert recorder.wait() == 0, recorder.story()
+    recorded(recorder)
     assert media.decoder_messages(exported) == ""
     assert len(media.streams(exported)) == 2, media.describe(exported)

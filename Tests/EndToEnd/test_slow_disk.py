@@ -9,7 +9,7 @@ import media
 import pytest
 from daemon import WHOLE, Daemon
 from figures import AUDIO_PACKET, assert_whole
-from harness import LIMIT, caught_up, interrupted, room_url, start_recorder, wait_for_media, wait_for_more
+from harness import LIMIT, caught_up, interrupted, recorded, room_url, start_recorder, wait_for_media, wait_for_more
 
 ROOM = "123123"
 
@@ -41,7 +41,7 @@ def test_a_recording_is_exported_when_the_disk_is_done_with_it(stage, slow_disk)
     recorder.wait_for("what it waits for", lambda: "still completing the recording's files" in recorder.messages)
     assert not exported.exists()
     hold.unlink()
-    assert recorder.wait() == 0, recorder.story()
+    recorded(recorder)
     assert_whole(exported, recorder, sent)
 
 
