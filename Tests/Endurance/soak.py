@@ -449,6 +449,8 @@ class Soak:
                     line += f"  at most {allowed}: the run is too short to tell"
                 elif allowed is not None:
                     grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
+                    if name not in UNITS:
+                        grows = min(grows, max((self.floor_growth(values, name) for values in series), default=0))
                     good = slope - 2 * error <= allowed or grows <= NOISE[name]
                     holds = holds and good
                     line += f"  at most {allowed}: {'yes' if good else 'NO'}"
@@ -460,6 +462,16 @@ class Soak:
         for complaint in self.complaints + self.crowd.complaints:
             print("complaint:", complaint)
         return holds and not self.complaints and len(self.missed) <= total / 50
+
+    @staticmethod
+    def floor_growth(samples, name):
+        """By how much the least of the second half of a process's samples is above that of the first.
+
+        What comes and goes, such as connections to a server that was away, is in neither.
+        """
+        values = [sample[name] for sample in samples if sample.get(name) is not None]
+        middle = len(values) // 2
+        return min(values[middle:]) - min(values[:middle]) if middle else 0
 
     @staticmethod
     def filled(samples):
