@@ -9,11 +9,18 @@ extension Call {
         guard let id = self.connection?.id else { return }
         self.end(reason: reason, isClosed: isClosed, &context)
         context.report(.callFailed(self.peer, id, reason: reason))
+        self.awaitReturn(&context)
+    }
+
+    /// Out of the room nobody tells that a peer leaves: one without a connection has some time to come back.
+    mutating func awaitReturn(_ context: inout CallContext) {
+        guard !context.isJoined, self.isReplaceable, self.isAnnounced, self.returnTimer == nil else { return }
+        self.returnTimer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
     }
 
     /// Closes the connection and resets the call, or gives the peer up.
     ///
-    /// While we are not in the room nothing is reset: our re-join makes the peer offer again. A reset ends every call of
+    /// While we are not in the room nothing is reset: our re-join makes the peer offer again, if it is still there. A reset ends every call of
     /// the room, so in a room with other calls we offer to this one peer instead.
     mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
         let role = self.connection?.role ?? .answerer
@@ -40,6 +47,7 @@ extension Call {
     mutating func askForReset(_ context: inout CallContext) {
         guard context.isJoined else { return }
         context.emit(.send(.resetCall(self.peer)))
+        self.isReset = true
         self.returnTimer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
     }
 
@@ -75,9 +83,10 @@ extension Call {
         self.open(.offer, &context)
     }
 
-    /// A peer did not come back after a reset: it is gone, but its failures stay counted.
+    /// A peer did not come back: it is gone, but its failures stay counted.
     private mutating func returnMissed(_ context: inout CallContext) {
         self.returnTimer = nil
+        self.isReset = false
         guard self.isReplaceable, self.isAnnounced else { return }
         self.isAnnounced = false
         // Large, and of no use to a peer that is gone; the rest is small, and its failures count on.

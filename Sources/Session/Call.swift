@@ -96,8 +96,10 @@ struct Call {
     /// Call resets in the running window.
     var resets = 0
     var resetsTimer: TimerID?
-    /// Runs from a call reset until the peer comes back.
+    /// Runs from a call reset, or from the loss of a connection while we are out of the room, until the peer comes back.
     var returnTimer: TimerID?
+    /// Whether it runs because of a reset of ours, of which the signaller may say that the peer left.
+    var isReset = false
 
     init(with peer: PeerID, candidateLimit: Int, isPublishPoint: Bool) {
         self.peer = peer
@@ -158,12 +160,16 @@ struct Call {
     ///
     /// Out of the room nothing is opened, because no description could be sent: our re-join makes the peer offer again.
     mutating func open(_ plan: Plan, _ context: inout CallContext) {
-        guard context.isJoined else { return context.ignore(.notJoined, self.peer, "no new connection") }
+        guard context.isJoined else {
+            context.ignore(.notJoined, self.peer, "no new connection")
+            return self.awaitReturn(&context)
+        }
         guard self.openings < context.configuration.maximumConnections else {
             return self.wait(context.configuration.throttledWait, plan, &context)
         }
         context.cancel(self.returnTimer)
         self.returnTimer = nil
+        self.isReset = false
         self.startBurst(&context)
         self.openings += 1
         let isStanding = plan == .standingOffer

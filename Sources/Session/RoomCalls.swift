@@ -107,6 +107,7 @@ struct RoomCalls {
         self.dropOffers(reason: reason)
         self.context.isJoined = false
         if closesUnconnected { self.removeUnconnected(reason: reason) }
+        for peer in self.arrivals { self.withCall(peer) { $0.awaitReturn(&$1) } }
     }
 
     /// Closes everything.
@@ -183,7 +184,7 @@ struct RoomCalls {
     /// A signaller says so too when it resets a call; then the peer has some time to come back.
     mutating func peerLeft(_ peer: PeerID) {
         guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it left") }
-        guard call.returnTimer == nil else { return }
+        guard !call.isReset else { return }
         self.remove(peer, reason: "the peer left", when: .quiet)
     }
 

@@ -529,7 +529,7 @@ import Testing
     @Test func aCallThatDiesWhileTheServerIsAwayIsNotReset() {
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))
-        #expect(harness.connection(1, .iceFailed) == "close 1, failed")
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed, start returning")
         harness.room(.joined(ownID: nil))
         #expect(harness.room(.peerArrived(self.peer)).contains("open 2 offerer"))
     }
@@ -539,9 +539,39 @@ import Testing
         harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
         harness.connection(1, .negotiationFailed(reason: "test"))
         harness.room(.signallingLost(reason: "restart"))
-        #expect(harness.fire(.backOff) == "ignored notJoined")
+        #expect(harness.fire(.backOff) == "ignored notJoined, start returning")
         harness.room(.joined(ownID: nil))
-        #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).hasPrefix("open 2"))
+        #expect(
+            harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp())).hasPrefix("cancel returning, open 2")
+        )
+    }
+
+    /// Nobody tells of its leaving: not while we are away, and not afterwards.
+    @Test(arguments: [true, false]) func aPeerThatWentWhileTheServerWasAwayIsGone(weAreBack: Bool) {
+        var harness = self.joined()
+        harness.room(.peerArrived(self.peer))
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.fire(.connect) == "close 1, failed, start returning")
+        if weAreBack { harness.room(.joined(ownID: nil)) }
+        #expect(harness.fire(.returning) == "peerLeft")
+        #expect(harness.room(.peerArrived(self.peer)).hasPrefix("peerJoined"))
+    }
+
+    @Test func aPeerWithoutAConnectionHasSomeTimeWhenTheServerGoes() {
+        var harness = self.joined()
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        harness.connection(1, .descriptionRefused(reason: "test"))
+        #expect(harness.room(.signallingLost(reason: "restart")).hasSuffix("start returning"))
+        #expect(harness.fire(.returning) == "peerLeft")
+    }
+
+    /// Of a reset the signaller says so itself; of this it does not.
+    @Test func aPeerThatLeavesWhileItIsWaitedForIsGoneAtOnce() {
+        var harness = self.connected()
+        harness.room(.signallingLost(reason: "restart"))
+        harness.connection(1, .iceFailed)
+        harness.room(.joined(ownID: nil))
+        #expect(harness.room(.peerLeft(self.peer)) == "cancel burst, cancel returning, peerLeft")
     }
 
     @Test func aRebuildWaitsWhileTheServerIsAway() {
@@ -556,7 +586,10 @@ import Testing
         let error = Harness.down
         var harness = self.connected()
         #expect(harness.feed(.signallerEnded(error)) == [.report(.signallingLost(reason: "down"))])
-        #expect(harness.connection(1, .iceFailed) == "close 1, failed, cancel burst, peerLeft, start stop")
+        #expect(
+            harness.connection(1, .iceFailed)
+                == "close 1, failed, start returning, cancel burst, cancel returning, peerLeft, start stop"
+        )
         #expect(harness.connection(1, .closed) == "cancel stop, finished failed")
         #expect(harness.machine.isFinished == true)
         #expect(harness.feed(.stop) == [])
@@ -570,7 +603,8 @@ import Testing
         #expect(harness.room(.joinFailed(reason: "down")) == "joinFailed")
         #expect(harness.room(.attemptsSpent(error)) == "")
         #expect(
-            harness.connection(1, .iceFailed) == "close 1, failed, cancel burst, peerLeft, send leave, start stop"
+            harness.connection(1, .iceFailed)
+                == "close 1, failed, start returning, cancel burst, cancel returning, peerLeft, send leave, start stop"
         )
         #expect(harness.connection(1, .closed) == "")
         #expect(harness.room(.left) == "cancel stop, finished failed")
