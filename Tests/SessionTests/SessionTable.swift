@@ -428,15 +428,15 @@ let sessionTable = """
        signallerEnded: lost
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: close 1, failed
+       rebuildNeeded: close 1, failed, start returning
        offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: close 1, failed
+       negotiationFailed: close 1, failed, start returning
        iceDisconnected: start disconnected, disconnected
-       iceFailed: close 1, failed
+       iceFailed: close 1, failed, start returning
        mediaSilent: start stale, stale
-       authenticityFailed: close 1, failed, refused
-       closed: failed
+       authenticityFailed: close 1, failed, start returning, refused
+       closed: failed, start returning
        stop: close 1, cancel burst, peerLeft, send leave, start stop
     orphaned
        joined: ignored notJoined
@@ -457,15 +457,15 @@ let sessionTable = """
        ignored: ignored signalling
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: close 1, failed, cancel burst, peerLeft, start stop
+       rebuildNeeded: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, start stop
        offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: close 1, failed, cancel burst, peerLeft, start stop
+       negotiationFailed: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, start stop
        iceDisconnected: start disconnected, disconnected
-       iceFailed: close 1, failed, cancel burst, peerLeft, start stop
+       iceFailed: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, start stop
        mediaSilent: start stale, stale
-       authenticityFailed: close 1, failed, refused, cancel burst, peerLeft, start stop
-       closed: failed, cancel burst, peerLeft, start stop, cancel stop, finished left
+       authenticityFailed: close 1, failed, start returning, refused, cancel burst, cancel returning, peerLeft, start stop
+       closed: failed, start returning, cancel burst, cancel returning, peerLeft, start stop, cancel stop, finished left
        stop: close 1, cancel burst, peerLeft, start stop
     orphanedTrying
        joined: joined
@@ -486,15 +486,15 @@ let sessionTable = """
        ignored: ignored signalling
        offerCreated: ignored unexpectedConnectionEvent
        answerCreated: ignored unexpectedConnectionEvent
-       rebuildNeeded: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       rebuildNeeded: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, send leave, start stop
        offerDeclined: ignored unexpectedConnectionEvent
        descriptionRefused: ignored unexpectedConnectionEvent
-       negotiationFailed: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       negotiationFailed: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, send leave, start stop
        iceDisconnected: start disconnected, disconnected
-       iceFailed: close 1, failed, cancel burst, peerLeft, send leave, start stop
+       iceFailed: close 1, failed, start returning, cancel burst, cancel returning, peerLeft, send leave, start stop
        mediaSilent: start stale, stale
-       authenticityFailed: close 1, failed, refused, cancel burst, peerLeft, send leave, start stop
-       closed: failed, cancel burst, peerLeft, send leave, start stop
+       authenticityFailed: close 1, failed, start returning, refused, cancel burst, cancel returning, peerLeft, send leave, start stop
+       closed: failed, start returning, cancel burst, cancel returning, peerLeft, send leave, start stop
        stop: close 1, cancel burst, peerLeft, send leave, start stop
     stopping
        timer-stop: finished stopped
