@@ -22,6 +22,17 @@ public final class SHA256Hash {
         for byte in bytes { self.value &+= byte }
     }
 
+    /// Adds bytes.
+    public func update(_ bytes: UnsafeRawBufferPointer) {
+        for byte in bytes { self.value &+= byte }
+    }
+
+    /// The same digit sixteen times; what comes is hashed anew.
+    public func takePrefix() -> UInt64 {
+        defer { self.value = 0 }
+        return 0x1111_1111_1111_1111 * UInt64(self.value & 0x0F)
+    }
+
     /// The digest so far.
     public var digest: SHA256Digest { SHA256Digest(value: self.value & 0x0F) }
 }
