@@ -287,7 +287,7 @@ class Soak:
         """Waits until nobody is in a room and nothing is left to do."""
         self.is_busy.clear()
         if not self.wait_until(self.is_quiet, 90):
-            unquiet = {name: (room["phase"], len(room["status"]["participants"]), room["status"]["recordingState"])
+            unquiet = {name: (room["phase"], room["status"]["participants"], room["status"]["recordingState"])
                        for name, room in self.snapshot.items()}
             self.complaints.append(f"not quiet after 90 s: {unquiet}")
         self.outlast_the_vanished()
