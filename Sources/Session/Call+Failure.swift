@@ -14,14 +14,19 @@ extension Call {
 
     /// Out of the room nobody tells that a peer leaves: one without a connection has some time to come back.
     mutating func awaitReturn(_ context: inout CallContext) {
-        guard !context.isJoined, self.isReplaceable, self.isAnnounced, self.returnTimer == nil else { return }
-        self.returnTimer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
+        guard !context.isJoined, self.isReplaceable, self.isAnnounced, self.comeback == nil else { return }
+        self.startComeback(isReset: false, &context)
+    }
+
+    private mutating func startComeback(isReset: Bool, _ context: inout CallContext) {
+        let timer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
+        self.comeback = Comeback(timer: timer, isReset: isReset)
     }
 
     /// Closes the connection and resets the call, or gives the peer up.
     ///
-    /// While we are not in the room nothing is reset: our re-join makes the peer offer again, if it is still there. A reset ends every call of
-    /// the room, so in a room with other calls we offer to this one peer instead.
+    /// While we are not in the room nothing is reset: our re-join makes the peer offer again, if it is still there. A
+    /// reset ends every call of the room, so in a room with other calls we offer to this one peer instead.
     mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
         let role = self.connection?.role ?? .answerer
         self.endFailed(reason: reason, isClosed: isClosed, &context)
@@ -47,8 +52,7 @@ extension Call {
     mutating func askForReset(_ context: inout CallContext) {
         guard context.isJoined else { return }
         context.emit(.send(.resetCall(self.peer)))
-        self.isReset = true
-        self.returnTimer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
+        self.startComeback(isReset: true, &context)
     }
 
     /// A timer of the call fired.
@@ -85,8 +89,7 @@ extension Call {
 
     /// A peer did not come back: it is gone, but its failures stay counted.
     private mutating func returnMissed(_ context: inout CallContext) {
-        self.returnTimer = nil
-        self.isReset = false
+        self.comeback = nil
         guard self.isReplaceable, self.isAnnounced else { return }
         self.isAnnounced = false
         // Large, and of no use to a peer that is gone; the rest is small, and its failures count on.

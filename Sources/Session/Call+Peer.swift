@@ -28,7 +28,7 @@ extension Call {
 
     /// The server takes our media here again; if it does because we asked for it, the failures stay counted.
     mutating func wantedAgain(_ context: inout CallContext) {
-        if !self.isReset { self.forgetResets(&context) }
+        if self.comeback?.isReset != true { self.forgetResets(&context) }
         _ = self.held.takeAll()
         self.offer(reason: "the server takes our media anew", &context)
     }

@@ -17,6 +17,13 @@ import Signalling
 ///    └── timer, return ─ givenUp ── timer, where we offered: open
 /// ```
 struct Call {
+    /// How long a peer without a connection is waited for.
+    struct Comeback {
+        var timer: TimerID
+        /// Whether a reset of ours was its reason, of which the signaller may say that the peer left.
+        var isReset: Bool
+    }
+
     /// Where the call stands.
     enum Phase {
         /// No connection: the peer has to offer, or the room has to name us the offerer.
@@ -96,10 +103,8 @@ struct Call {
     /// Call resets in the running window.
     var resets = 0
     var resetsTimer: TimerID?
-    /// Runs from a call reset, or from the loss of a connection while we are out of the room, until the peer comes back.
-    var returnTimer: TimerID?
-    /// Whether it runs because of a reset of ours, of which the signaller may say that the peer left.
-    var isReset = false
+    /// While the peer is waited for: from a call reset, or from when it has no connection and we are out of the room.
+    var comeback: Comeback?
 
     init(with peer: PeerID, candidateLimit: Int, isPublishPoint: Bool) {
         self.peer = peer
@@ -149,7 +154,7 @@ struct Call {
         self.end(reason: reason, when: end, &context)
         context.cancel(self.burstTimer)
         context.cancel(self.resetsTimer)
-        context.cancel(self.returnTimer)
+        context.cancel(self.comeback?.timer)
         guard self.isAnnounced else { return }
         context.report(self.isPublishPoint ? .publishPointLeft(self.peer) : .peerLeft(self.peer))
     }
@@ -167,9 +172,8 @@ struct Call {
         guard self.openings < context.configuration.maximumConnections else {
             return self.wait(context.configuration.throttledWait, plan, &context)
         }
-        context.cancel(self.returnTimer)
-        self.returnTimer = nil
-        self.isReset = false
+        context.cancel(self.comeback?.timer)
+        self.comeback = nil
         self.startBurst(&context)
         self.openings += 1
         let isStanding = plan == .standingOffer

@@ -184,7 +184,7 @@ struct RoomCalls {
     /// A signaller says so too when it resets a call; then the peer has some time to come back.
     mutating func peerLeft(_ peer: PeerID) {
         guard let call = self.calls[peer] else { return self.ignore(.unknownPeer, peer, "it left") }
-        guard !call.isReset else { return }
+        guard call.comeback?.isReset != true else { return }
         self.remove(peer, reason: "the peer left", when: .quiet)
     }
 

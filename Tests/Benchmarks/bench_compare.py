@@ -68,8 +68,9 @@ def main():
         return 2
     off = 0
     for name, before, now, times in rows:
-        off += is_off(times, options.within)
-        print(f"{times:6.2f} × {before:8.2f} {now:8.2f}  {name}{'  OFF' if is_off(times, options.within) else ''}")
+        is_one = is_off(times, options.within)
+        off += is_one
+        print(f"{times:6.2f} × {before:8.2f} {now:8.2f}  {name}{'  OFF' if is_one else ''}")
     print(f"{len(rows) - off} of {len(rows)} figures within {options.within:g} %")
     return 1 if off else 0
 

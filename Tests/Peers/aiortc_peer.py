@@ -44,6 +44,7 @@ from aiortc.rtp import RtcpSrPacket
 from aiortc.sdp import candidate_from_sdp
 from av import AudioFrame, VideoFrame
 
+import patient_client
 import pattern
 
 SAMPLE_RATE = 48000
@@ -53,8 +54,6 @@ VIDEO_RATE = 90000
 BITRATE = 1_500_000
 # Longer than any test: nothing of a test that was killed stays.
 LIMIT = 900
-# What a server of a busy machine may take for an answer.
-PATIENCE_SECONDS = 90
 # More than may be under way when a recording ends, also at few a second.
 SOME_FRAMES = 45
 
@@ -497,7 +496,7 @@ class Peer:
         self.sid = None
         self.is_mesh = False
         self.lock = asyncio.Lock()
-        self.sio = socketio_client(options.eio).AsyncClient(reconnection=False, request_timeout=PATIENCE_SECONDS)
+        self.sio = patient_client.make(socketio_client(options.eio))
         for name in ("joined", "otherjoin", "full", "leaved", "bye", "message", "disconnect"):
             self.sio.on(name, getattr(self, "on_" + name))
         self.left = asyncio.Event()
@@ -620,11 +619,9 @@ class Peer:
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.ended.set)
         transports = {"polling": ["polling"], "websocket": ["websocket"], "auto": ["polling", "websocket"]}
-        # For its namespace the newer client waits a second unless it is told otherwise; the older one does not wait.
-        patience = {"wait_timeout": PATIENCE_SECONDS} if self.options.eio == 4 else {}
         try:
-            await self.sio.connect(self.options.url, transports=transports[self.options.transport],
-                                   socketio_path=self.options.path, **patience)
+            await patient_client.connect(self.sio, self.options.url, transports=transports[self.options.transport],
+                                         socketio_path=self.options.path)
         except Exception as error:
             report(event="unreachable", reason=str(error))
             return 3

@@ -10,14 +10,13 @@ Example: .venv/socketio5/bin/python Tests/Peers/hostile_peer.py --url http://127
 
 import argparse
 import asyncio
-import inspect
 import json
 import sys
 
 import socketio
 
-# What a server of a busy machine may take for an answer.
-PATIENCE_SECONDS = 90
+import patient_client
+
 CANDIDATE = "candidate:1 1 udp 2130706431 192.0.2.7 50000 typ host"
 FINGERPRINT = "sha-256 " + ":".join(["AB"] * 32)
 
@@ -77,7 +76,7 @@ CASES = {
 
 
 async def attack(options):
-    client = socketio.AsyncClient(reconnection=False, request_timeout=PATIENCE_SECONDS)
+    client = patient_client.make(socketio)
     someone = asyncio.Event()
     state = {}
 
@@ -96,9 +95,7 @@ async def attack(options):
     client.on("joined", joined)
     client.on("otherjoin", otherjoin)
     client.on("message", lambda room, *rest: someone.set())
-    # For its namespace the newer client waits a second unless it is told otherwise; the older one does not wait.
-    patience = {name: PATIENCE_SECONDS for name in inspect.signature(client.connect).parameters if name == "wait_timeout"}
-    await client.connect(options.url, **patience)
+    await patient_client.connect(client, options.url)
     await client.emit("join", options.room)
     await asyncio.wait_for(someone.wait(), options.limit)
     for case in options.case or CASES:

@@ -44,13 +44,18 @@ static uint16_t take_16(Input *input) {
     return (uint16_t)(high << 8 | take_byte(input));
 }
 
-// The next packet, in memory of its own so that what lies behind it is nobody's: a byte with its size, and that many bytes, as
-// far as there are any. The caller's.
+// Bytes in memory of their own, so that what lies behind them is nobody's. The caller's.
+static uint8_t *copy_of(const uint8_t *bytes, size_t size) {
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    memcpy(copy, bytes, size);
+    return copy;
+}
+
+// The next packet: a byte with its size, and that many bytes, as far as there are any. The caller's.
 static uint8_t *take_packet(Input *input, size_t *size) {
     size_t wanted = take_byte(input);
     *size = MIN(wanted, input->size);
-    uint8_t *packet = malloc(*size > 0 ? *size : 1);
-    memcpy(packet, input->bytes, *size);
+    uint8_t *packet = copy_of(input->bytes, *size);
     input->bytes += *size;
     input->size -= *size;
     return packet;
@@ -117,8 +122,7 @@ static void header(Input input) {
 // A datagram is read to an end, packet after packet.
 static void rtcp(Input input) {
     uint32_t ssrc = (uint32_t)take_16(&input) << 16 | take_16(&input);
-    uint8_t *data = malloc(input.size > 0 ? input.size : 1);
-    memcpy(data, input.bytes, input.size);
+    uint8_t *data = copy_of(input.bytes, input.size);
     RTCPReader reader = {.data = data, .size = input.size};
     RTCPNews news;
     size_t before = 0;
@@ -135,10 +139,34 @@ static bool is_even(void *user, uint32_t ssrc) {
     return ssrc % 2 == 0;
 }
 
+// Nobody unknown is described by a packet, and no item is private.
+static void check_descriptions(GstRTCPPacket *packet) {
+    for (gboolean item = gst_rtcp_packet_sdes_first_item(packet); item; item = gst_rtcp_packet_sdes_next_item(packet)) {
+        require(is_even(NULL, gst_rtcp_packet_sdes_get_ssrc(packet)));
+        for (gboolean entry = gst_rtcp_packet_sdes_first_entry(packet); entry;
+             entry = gst_rtcp_packet_sdes_next_entry(packet)) {
+            GstRTCPSDESType kind;
+            guint8 length;
+            guint8 *text;
+            require(!gst_rtcp_packet_sdes_get_entry(packet, &kind, &length, &text) || kind != GST_RTCP_SDES_PRIV);
+        }
+    }
+}
+
+static void check_packet(GstRTCPPacket *packet) {
+    guint32 ssrc = 0;
+    switch (gst_rtcp_packet_get_type(packet)) {
+        case GST_RTCP_TYPE_SR: gst_rtcp_packet_sr_get_sender_info(packet, &ssrc, NULL, NULL, NULL, NULL); break;
+        case GST_RTCP_TYPE_RR: ssrc = gst_rtcp_packet_rr_get_ssrc(packet); break;
+        case GST_RTCP_TYPE_SDES: check_descriptions(packet); break;
+        default: break;
+    }
+    require(is_even(NULL, ssrc));
+}
+
 // Nobody unknown reports or is described by what is left, as GStreamer reads it.
 static void rtcp_filter(Input input) {
-    uint8_t *bytes = malloc(input.size > 0 ? input.size : 1);
-    memcpy(bytes, input.bytes, input.size);
+    uint8_t *bytes = copy_of(input.bytes, input.size);
     size_t size = rtcp_filter_keep(&(RTCPFilter){.may_report = is_even, .is_known = is_even}, bytes, input.size);
     require(size <= input.size && size % 4 == 0);
     GstBuffer *left = gst_buffer_new_memdup(bytes, size);
@@ -148,24 +176,7 @@ static void rtcp_filter(Input input) {
         GstRTCPPacket packet;
         for (gboolean more = gst_rtcp_buffer_get_first_packet(&rtcp, &packet); more;
              more = gst_rtcp_packet_move_to_next(&packet)) {
-            guint32 ssrc = 0;
-            GstRTCPType type = gst_rtcp_packet_get_type(&packet);
-            if (type == GST_RTCP_TYPE_SR) gst_rtcp_packet_sr_get_sender_info(&packet, &ssrc, NULL, NULL, NULL, NULL);
-            if (type == GST_RTCP_TYPE_RR) ssrc = gst_rtcp_packet_rr_get_ssrc(&packet);
-            require(is_even(NULL, ssrc));
-            if (type != GST_RTCP_TYPE_SDES) continue;
-            for (gboolean item = gst_rtcp_packet_sdes_first_item(&packet); item;
-                 item = gst_rtcp_packet_sdes_next_item(&packet)) {
-                require(is_even(NULL, gst_rtcp_packet_sdes_get_ssrc(&packet)));
-                GstRTCPSDESType kind;
-                for (gboolean entry = gst_rtcp_packet_sdes_first_entry(&packet); entry;
-                     entry = gst_rtcp_packet_sdes_next_entry(&packet)) {
-                    guint8 length;
-                    guint8 *text;
-                    require(!gst_rtcp_packet_sdes_get_entry(&packet, &kind, &length, &text) ||
-                            kind != GST_RTCP_SDES_PRIV);
-                }
-            }
+            check_packet(&packet);
         }
         gst_rtcp_buffer_unmap(&rtcp);
     }
@@ -294,7 +305,7 @@ static void srtp(Input input) {
         uint8_t flags = take_byte(&input);
         size_t size;
         uint8_t *plain = take_packet(&input, &size);
-        uint8_t packet[256 + SRTP_MAX_TRAILER_LEN], before[sizeof packet];
+        uint8_t packet[256 + SRTP_MAX_TRAILER_LEN];
         memcpy(packet, plain, size);
         int length = (int)size;
         bool is_sent = (flags & 1) == 0 && rtp_header_size(plain, size) > 0 &&
@@ -302,16 +313,14 @@ static void srtp(Input input) {
         // One bit of it falls over.
         bool is_changed = is_sent && (flags & 2) != 0;
         if (is_changed) packet[(flags >> 2) % length] ^= 1;
-        memcpy(before, packet, (size_t)length);
-        uint8_t *exact = malloc(length > 0 ? (size_t)length : 1);
-        memcpy(exact, packet, (size_t)length);
+        uint8_t *exact = copy_of(packet, (size_t)length);
         size_t opened = CTapedeck_srtp_receiver_open(receiver, exact, (size_t)length);
         if (opened == 0) {
-            require(memcmp(exact, before, (size_t)length) == 0);
+            require(memcmp(exact, packet, (size_t)length) == 0);
         } else {
             require(is_sent && !is_changed);
             require(opened == size && memcmp(exact, plain, size) == 0);
-            memcpy(exact, before, (size_t)length);
+            memcpy(exact, packet, (size_t)length);
             require(CTapedeck_srtp_receiver_open(receiver, exact, (size_t)length) == 0);
         }
         free(exact);
