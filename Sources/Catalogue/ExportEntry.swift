@@ -50,6 +50,11 @@ public struct ExportEntry: Sendable, Hashable {
     /// When it was done or failed.
     public var finished: UTCTime?
 
+    /// Whether it is of every segment of the recording's series.
+    public var isOfSeries: Bool { self.options["series"] == "true" }
+    /// Whether GStreamer makes its file from another one as large, which is removed then.
+    public var isMadeTwice: Bool { self.layout == "browser" || self.options["container"] == "mp4" }
+
     /// An export that waits, with a new id unless one is given.
     public init(
         id: String = RecordingID.random().rawValue,

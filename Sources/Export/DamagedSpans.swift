@@ -22,11 +22,12 @@ struct DamagedSpans {
     /// Times in files are rounded, so a unit may lie so many ticks before its time in the journal.
     private let tolerance: Int64
 
-    /// The most spans of a track; what comes later counts as part of the last.
-    private static let maximumCount = 100_000
+    /// The most spans of a track that are known; of what comes later every unit counts as whole.
+    private let maximumCount: Int
 
     /// No damage yet; `clockRateHz` is that of the track's RTP clock.
-    init(clockRateHz: Int = 90_000) {
+    init(clockRateHz: Int = 90_000, maximumCount: Int = JournalFacts.maximumDamage) {
+        self.maximumCount = maximumCount
         self.tolerance = RTPClock(rateHz: clockRateHz).ticks(
             nanoseconds: Int64(TrackDescription.timestampScaleNanoseconds)
         )
@@ -38,10 +39,8 @@ struct DamagedSpans {
         if self.isOpen {
             let last = self.spans.count - 1
             self.spans[last].loss = self.spans[last].loss ?? loss
-        } else if self.spans.count < Self.maximumCount {
+        } else if self.spans.count < self.maximumCount {
             self.spans.append(Span(start: rtpTime, loss: loss))
-        } else {
-            self.spans[self.spans.count - 1].end = nil
         }
     }
 

@@ -78,12 +78,15 @@ struct JournalFacts {
 
     /// Enough to see through a second of congestion or more.
     private static let maximumAnchors = 16
-    /// An anchor is written up to a second after its unit came, and a unit may wait for its keyframe.
-    private static let greatestStepBack: UInt64 = 60_000_000_000
+    /// What a unit tells is written with it, and a disk that hangs may hold up as many as the recorder's queue takes, while
+    /// the clock goes on.
+    private static let greatestStepBack: UInt64 = 600_000_000_000
     private static let maximumPauses = 10_000
     private static let maximumStalls = 1_000
-    /// No call has more losses; a journal may.
-    private static let maximumDamage = 100_000
+    /// How many stretches of a track that cannot be decoded are known: those of days on a bad link.
+    ///
+    /// Later ones count as whole.
+    static let maximumDamage = 100_000
 
     /// Takes the next entry.
     mutating func take(_ entry: JournalEntry) {

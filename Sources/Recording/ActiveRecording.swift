@@ -40,6 +40,8 @@ struct ActiveRecording: Sendable {
     /// What was written in it since this process began.
     private var messages = 0
 
+    /// How old the last sender report may be that a file begins with.
+    private static let oldestReport = Duration.seconds(30)
     /// As many messages as an export takes.
     private static let maximumMessages = 10_000
 
@@ -227,7 +229,10 @@ struct ActiveRecording: Sendable {
         self.joins(track.received.participant, name: name, now)
         let description = track.description(number: self.nextNumber, name: name)
         self.nextNumber += 1
-        if let report = track.lastReport { self.note(report, track: description.number) }
+        // One from before a long silence would be older than what the journal says meanwhile.
+        if let report = track.lastReport, now - report.arrivalNanoseconds < Self.oldestReport.nanoseconds {
+            self.note(report, track: description.number)
+        }
         return TrackFileWriter(folder: self.folder, journal: self.journal, track: description)
     }
 

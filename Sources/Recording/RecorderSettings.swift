@@ -34,6 +34,8 @@ public struct RecorderSettings: Sendable, Hashable {
     public var notes: String?
     /// The folder of an unfinished recording that goes on as its next part.
     public var continues: String?
+    /// Whether that one is paused until `resume()`.
+    public var continuesPaused = false
 
     /// Settings for one room: everything, by itself, until `finish`.
     public init(storage: String, room: String, host: String) {
@@ -56,6 +58,7 @@ public struct RecorderSettings: Sendable, Hashable {
         RecordingStateMachine(
             startsByItself: self.isAutomatic,
             goesOn: goesOn,
+            isPaused: self.continuesPaused,
             emptyLimit: self.emptyLimit.map { UInt64(clamping: $0.nanoseconds) },
             now: UInt64(clamping: now)
         )

@@ -12,7 +12,8 @@ extension RecordingSession {
         guard let recording = self.recording, self.machine.phase == .recording else { return }
         let isFull = recording.isNearlyFull
         guard self.segments.isAtWork || isFull else { return }
-        let tracks = self.tracks.filter { ($0.value.writer?.statistics.units ?? 0) > 0 }
+        // Also those whose file is yet to begin: it would be in a recording that is over.
+        let tracks = self.tracks.filter { $0.value.writer != nil }
         let time = UInt64(clamping: now)
         let isDue = self.segments.cutIsDue(
             now: time,
@@ -44,8 +45,9 @@ extension RecordingSession {
         self.endFile(track, reason: "segment", now)
         track.writer = nil
         self.startFile(track, now)
-        guard decision == .crossesDamaged else { return false }
-        if let before { track.writer?.go(on: before) }
+        if let before { track.writer?.knowSets(of: before) }
+        guard decision == .crossesDamaged, let before, before.statistics.units > 0 else { return false }
+        track.writer?.go(on: before)
         return true
     }
 

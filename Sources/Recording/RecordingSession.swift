@@ -226,7 +226,10 @@ public struct RecordingSession: ~Copyable {
     // MARK: Orders
 
     /// Somebody wants a recording from now on, and where the settings have a pre-roll, from before.
-    public mutating func recordOrdered() -> RecordingStateMachine.OnOrder {
+    ///
+    /// - Parameter endsPause: whether one that is paused goes on; else it stays so.
+    public mutating func recordOrdered(endsPause: Bool = true) -> RecordingStateMachine.OnOrder {
+        guard endsPause || self.machine.phase != .paused else { return .alreadySo }
         let wasPaused = self.machine.phase == .paused
         let result = self.machine.recordOrdered()
         if result == .done {

@@ -35,10 +35,11 @@ public struct RecordingStateMachine: ~Copyable {
     /// - Parameters:
     ///   - startsByItself: whether the first media start it.
     ///   - goesOn: whether there is a recording already, which another process began.
+    ///   - isPaused: whether that one is paused.
     ///   - emptyLimit: nanoseconds without anybody after which a recording ends; nil for never.
     ///   - now: the room counts as empty from here until it is said to be otherwise.
-    public init(startsByItself: Bool, goesOn: Bool, emptyLimit: UInt64?, now: UInt64) {
-        self.phase = goesOn ? .recording : startsByItself ? .waiting : .off
+    public init(startsByItself: Bool, goesOn: Bool, isPaused: Bool = false, emptyLimit: UInt64?, now: UInt64) {
+        self.phase = goesOn ? isPaused ? .paused : .recording : startsByItself ? .waiting : .off
         self.emptyLimit = emptyLimit
         self.emptySince = now
     }

@@ -71,8 +71,8 @@ public final class TrackFileWriter {
     private var mayReorder = false
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
-    /// H.264 parameter sets that came in access units of their own, before the keyframe that needs them.
-    private var announced: UnitInspection?
+    /// The newest H.264 parameter sets of any unit, and the size that they say: what a file can begin with.
+    private var newestSets: UnitInspection?
     /// How many units there were at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
@@ -111,6 +111,13 @@ public final class TrackFileWriter {
         self.mayReorder = other.mayReorder
     }
 
+    /// Begins the file with a keyframe of H.264 whose parameter sets came before it, in the file of the same track before it.
+    ///
+    /// Before the first `write`, and only if no unit of the track was left out between the two files.
+    public func knowSets(of other: TrackFileWriter) {
+        self.newestSets = other.newestSets
+    }
+
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
     ///
     /// After an error the file holds whole units only, but no index, and takes no more: the track may go on under another
@@ -134,7 +141,7 @@ public final class TrackFileWriter {
         guard self.track.codec == .h264 else {
             return try self.write(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         }
-        let whole = self.withAnnouncedSets(inspection)
+        let whole = self.withNewestSets(inspection)
         // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
         var payload = self.converted
         self.converted = []
@@ -155,22 +162,18 @@ public final class TrackFileWriter {
     }
 
     /// What a file can begin with: some senders end an access unit behind the parameter sets, before the picture.
-    private func withAnnouncedSets(_ inspection: UnitInspection) -> UnitInspection {
-        guard case .waiting = self.state else { return inspection }
-        if let sets = inspection.parameterSets, !inspection.isKeyframe {
-            var known = self.announced ?? UnitInspection(isKeyframe: false, parameterSets: H264ParameterSets())
+    private func withNewestSets(_ inspection: UnitInspection) -> UnitInspection {
+        if let sets = inspection.parameterSets {
+            var known = self.newestSets ?? UnitInspection(isKeyframe: true, parameterSets: H264ParameterSets())
             if !sets.sequence.isEmpty {
                 known.parameterSets?.sequence = sets.sequence
                 (known.width, known.height) = (inspection.width, inspection.height)
             }
             if !sets.picture.isEmpty { known.parameterSets?.picture = sets.picture }
-            self.announced = known
+            self.newestSets = known
         }
-        guard inspection.isKeyframe, inspection.parameterSets == nil, var whole = self.announced else {
-            return inspection
-        }
-        whole.isKeyframe = true
-        return whole
+        guard case .waiting = self.state, inspection.isKeyframe, let newest = self.newestSets else { return inspection }
+        return newest
     }
 
     /// Writes the payload as it goes into the file.

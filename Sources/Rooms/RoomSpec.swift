@@ -34,6 +34,8 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var storage: String
     /// The folder of an unfinished recording of this room that goes on as its next part.
     public var continues: String?
+    /// What was ordered for the recording since the room is wanted; `nil` leaves it to `record`.
+    public var ordered: RecordingOrder?
     /// How peers reach us.
     public var ice = NetworkSpec()
 
@@ -68,6 +70,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
         try values.read(.afterKickSeconds, into: &self.afterKickSeconds)
         try values.read(.priority, into: &self.priority)
         try values.read(.continues, into: &self.continues)
+        try values.read(.ordered, into: &self.ordered)
         try values.read(.ice, into: &self.ice)
     }
 
@@ -108,7 +111,7 @@ public enum RoomPart: String, Sendable, Hashable, CaseIterable {
     case outputs
     /// What happens after a kick, or when it is full.
     case rejoin
-    /// What the host adds: storage, the recording that goes on, how peers reach us.
+    /// What the host adds: storage, the recording that goes on and what was ordered for it, how peers reach us.
     case host
 }
 
@@ -126,7 +129,11 @@ extension RoomSpec {
         if self.whenFullSeconds != old.whenFullSeconds || self.afterKickSeconds != old.afterKickSeconds {
             parts.insert(.rejoin)
         }
-        if self.storage != old.storage || self.continues != old.continues || self.ice != old.ice { parts.insert(.host) }
+        if self.storage != old.storage || self.continues != old.continues || self.ordered != old.ordered
+            || self.ice != old.ice
+        {
+            parts.insert(.host)
+        }
         return parts
     }
 }

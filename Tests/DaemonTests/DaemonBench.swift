@@ -121,11 +121,24 @@ final class DaemonBench: Sendable {
     }
 
     /// A recording's folder with a journal, and that it is over if it is; nobody holds it.
-    func makeRecording(_ second: Int = 0, room: String = "standup", isFinished: Bool = true) throws -> RecordingFolder {
+    func makeRecording(
+        _ second: Int = 0,
+        room: String = "standup",
+        isFinished: Bool = true,
+        segment: Int? = nil,
+        ofSeriesFrom first: RecordingFolder? = nil
+    ) throws -> RecordingFolder {
         let start = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000 + Int64(second) * 1_000_000_000)
         let folder = try RecordingFolder.create(storage: self.storage, room: room, start: start)
         let journal = try JournalWriter(folder: folder)
-        let started = RecordingStarted(room: room, id: folder.id.rawValue, host: "here", utc: start)
+        let started = RecordingStarted(
+            room: room,
+            id: folder.id.rawValue,
+            host: "here",
+            utc: start,
+            series: segment.map { _ in (first ?? folder).id.rawValue },
+            segment: segment
+        )
         try journal.append(.recordingStarted(started), monotonicNanoseconds: 0)
         if isFinished { try Self.finish(journal) }
         return folder

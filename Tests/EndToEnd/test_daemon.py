@@ -327,14 +327,28 @@ def test_retention_deletes_what_is_exported_and_keeps_what_is_not(stage):
 
 def test_on_demand_rooms_pause_resume_stop(stage):
     server = stage.room_server(5)
-    daemon = Daemon(stage, {"meeting": room(server, "one", join="on-demand")})
+    daemon = Daemon(stage, {"meeting": {"url": room_url(server, "one"), "join": "on-demand",
+                                        "record": {"automatic": False, "empty_after": "10m"}}})
     assert daemon.room("meeting")["phase"] == "idle"
     peer = camera(stage, server, "one", CALL)
+    # Nobody is there yet who could be told.
     daemon.post("/v1/rooms/meeting/record")
     daemon.wait_for_recording("meeting")
-    for order, states in (("pause", ["paused"]), ("resume", ["recording", "waiting"])):
-        daemon.post(f"/v1/rooms/meeting/{order}")
-        daemon.wait_for(order, lambda states=states: daemon.room("meeting")["status"]["recordingState"] in states)
+    daemon.post("/v1/rooms/meeting/pause")
+
+    def is_in(*states):
+        return daemon.room("meeting")["status"]["recordingState"] in states
+    daemon.wait_for("the pause", lambda: is_in("paused"))
+    # The next worker leaves out what comes, too.
+    paused = daemon.room("meeting")
+    os.kill(paused["worker"]["processID"], signal.SIGKILL)
+    daemon.wait_for("the next worker", lambda: daemon.room("meeting")["restarts"] > paused["restarts"])
+    daemon.wait_for_phase("meeting", "joined")
+    daemon.wait_for("its pause", lambda: is_in("paused", "recording", "waiting"))
+    daemon.wait_for("a participant", lambda: daemon.room("meeting")["status"]["participants"])
+    assert is_in("paused"), daemon.room("meeting")
+    daemon.post("/v1/rooms/meeting/resume")
+    daemon.wait_for("the resumption", lambda: is_in("recording", "waiting"))
     daemon.post("/v1/rooms/meeting/mark", {"text": "decision"})
     daemon.post("/v1/rooms/meeting/keyframe", {})
     daemon.wait_for_recording("meeting")

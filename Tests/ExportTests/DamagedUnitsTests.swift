@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Codecs
-import Export
 import Foundation
 import Matroska
 import Storage
 import Testing
 import Timeline
+
+@testable import Export
 
 @Suite struct DamagedUnitsTests {
     /// 120 pictures with a keyframe every 30; that of index 40 never came, and 60 is the next keyframe.
@@ -27,6 +28,16 @@ import Timeline
             )
         }
         return recording
+    }
+
+    @Test func whatIsDamagedBeyondTheLimitIsLeftIn() {
+        var spans = DamagedSpans(clockRateHz: 90_000, maximumCount: 2)
+        for loss in Int64(0)..<4 {
+            spans.damaged(at: loss * 900_000, lostPackets: 1)
+            spans.mended(at: loss * 900_000 + 90_000)
+        }
+        let found = (Int64(0)..<5).map { spans.contains($0 * 900_000 + 45_000) }
+        #expect(found == [true, true, false, false, false])
     }
 
     @Test func leavesOutWhatCannotBeDecoded() throws {

@@ -179,6 +179,58 @@ struct RecordingSessionTests {
         #expect(damage == ["opened 1", "opened 2", "damaged 2 241000", "mended 2 241200 2"])
     }
 
+    /// Pictures that have not begun when the segment ends begin in the next one, also if that is finished without them.
+    @Test(arguments: [50, 21_050] as [Int64])
+    func aTrackThatWaitsForItsKeyframeGoesOverToo(keyframe: Int64) throws {
+        let feed = RecordingFeed { $0.segment = .bytes(1000) }
+        let video = feed.open(.vp8)
+        let sound = feed.open(.opus)
+        let bob = feed.open(.vp8, participant: "bob")
+        feed.push(video, FedUnit.frame(), at: 0)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        feed.push(bob, FedUnit.keyframe(), at: 0)
+        self.cut(feed, with: bob, FedUnit.frame(size: 2000), at: 10, written: 2)
+        feed.push(sound, FedUnit.opus, at: 20, rateHz: 48_000)
+        feed.push(bob, FedUnit.keyframe(), at: 30)
+        feed.tick(at: 30)
+        #expect(feed.finished.isEmpty, "alice's pictures have not gone over")
+        feed.push(video, FedUnit.frame(), at: keyframe - 10)
+        feed.push(video, FedUnit.keyframe(), at: keyframe)
+        feed.push(video, FedUnit.frame(), at: keyframe + 10)
+        feed.tick(at: keyframe + 20)
+        #expect(feed.finished.map(\.reason) == ["segment"])
+        feed.end()
+        let segments = try self.segments(feed)
+        #expect(segments.map { $0.times("alice-video") } == [[], [keyframe, keyframe + 10].map { $0 * 90 }])
+        for segment in segments {
+            guard case .recordingFinished = segment.entries.last?.record else {
+                Issue.record("something was written behind the end")
+                continue
+            }
+            #expect(!segment.entries.contains { if case .trackDamaged = $0.record { true } else { false } })
+        }
+    }
+
+    /// Some senders send parameter sets by themselves, and not with each keyframe.
+    @Test func aSegmentBeginsWithParameterSetsThatCameBefore() throws {
+        let feed = RecordingFeed { $0.segment = .bytes(1000) }
+        let video = feed.open(.h264)
+        let sets = [TestUnits.sequenceParameters, TestUnits.pictureParameters].flatMap { TestUnits.startCode + $0 }
+        let keyframe = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
+        let slice = TestUnits.startCode + TestUnits.h264Slice + [UInt8](repeating: 0x5A, count: 2000)
+        feed.push(video, sets, at: 0)
+        feed.push(video, keyframe, at: 1)
+        self.cut(feed, with: video, slice, at: 10, written: 1)
+        feed.push(video, sets, at: 20)
+        feed.push(video, keyframe, at: 21)
+        feed.tick(at: 30)
+        self.cut(feed, with: video, slice, at: 40, written: 1)
+        feed.push(video, keyframe, at: 50)
+        feed.end()
+        let segments = try self.segments(feed)
+        #expect(segments.map { $0.times("video") } == [[1, 10, 20], [21, 40], [50]].map { $0.map { $0 * 90 } })
+    }
+
     @Test func aPauseEndsTheCut() throws {
         let feed = RecordingFeed { $0.segment = .bytes(1000) }
         let video = feed.open(.vp8)
@@ -200,6 +252,31 @@ struct RecordingSessionTests {
         #expect(segments.map { $0.times("audio") } == [[0], [20 * 48]])
     }
 
+    /// A recording's folder, copied while it is recorded, as a process that dies leaves it.
+    private func copy(of folder: RecordingFolder, in feed: RecordingFeed) throws -> String {
+        let room = feed.storage + "/recordings/other"
+        let copy = room + "/" + (folder.path.split(separator: "/").last.map(String.init) ?? "")
+        try FileManager.default.createDirectory(atPath: room, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
+        return copy
+    }
+
+    @Test func aPauseGoesOnInTheNextProcess() throws {
+        let feed = RecordingFeed()
+        feed.push(feed.open(.opus), FedUnit.opus, at: 0, rateHz: 48_000)
+        #expect(feed.tell { $0.pauseOrdered() } == .done)
+        let copy = try self.copy(of: try #require(feed.status.current?.folder), in: feed)
+        let next = RecordingFeed(storage: feed.storage) { ($0.continues, $0.continuesPaused) = (copy, true) }
+        let sound = next.open(.opus)
+        #expect(next.push(sound, FedUnit.opus, at: 0, rateHz: 48_000) == .leftOut)
+        #expect(next.tell { $0.recordOrdered(endsPause: false) } == .alreadySo)
+        #expect(next.push(sound, FedUnit.opus, at: 20, rateHz: 48_000) == .leftOut)
+        #expect(next.tell { $0.recordOrdered() } == .done)
+        #expect(next.push(sound, FedUnit.opus, at: 40, rateHz: 48_000) == .sound)
+        next.end()
+        feed.end()
+    }
+
     @Test func anotherProcessGoesOnWithTheNewestSegment() throws {
         let feed = RecordingFeed { $0.segment = .bytes(1000) }
         let sound = feed.open(.opus)
@@ -209,13 +286,7 @@ struct RecordingSessionTests {
         feed.push(sound, FedUnit.opus, at: 20, rateHz: 48_000)
         #expect(feed.folders.count == 2)
         let newest = try #require(feed.status.current?.folder)
-        // Copied while it is recorded, as a process that dies leaves it.
-        let copy = feed.storage + "/recordings/other/" + (newest.path.split(separator: "/").last.map(String.init) ?? "")
-        try FileManager.default.createDirectory(
-            atPath: feed.storage + "/recordings/other",
-            withIntermediateDirectories: true
-        )
-        try FileManager.default.copyItem(atPath: newest.path, toPath: copy)
+        let copy = try self.copy(of: newest, in: feed)
         let next = RecordingFeed(storage: feed.storage) {
             $0.segment = .bytes(1000)
             $0.continues = copy

@@ -111,6 +111,20 @@ import Testing
         #expect(result9)
     }
 
+    /// What was paused goes on so; where nothing goes on, nothing is paused.
+    @Test(arguments: [(true, RecordingStateMachine.Phase.paused), (false, .waiting)])
+    func aContinuedPauseIsOne(goesOn: Bool, phase: RecordingStateMachine.Phase) {
+        let machine = RecordingStateMachine(
+            startsByItself: true,
+            goesOn: goesOn,
+            isPaused: true,
+            emptyLimit: nil,
+            now: 0
+        )
+        let found = machine.phase
+        #expect(found == phase)
+    }
+
     @Test func withoutALimitItNeverEndsByItself() {
         var machine = RecordingStateMachine(startsByItself: true, goesOn: true, emptyLimit: nil, now: 0)
         let result10 = machine.endsForEmptiness(now: .max)

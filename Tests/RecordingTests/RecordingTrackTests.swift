@@ -65,21 +65,40 @@ import Timeline
         #expect(counted == [PacketsCounted(track: 1, received: 50, lost: 2, repaired: 1)])
     }
 
+    private static func report(_ feed: RecordingFeed, _ ssrc: UInt32, connection: UInt64 = 1, at milliseconds: Int64) {
+        feed.tell {
+            $0.reportCame(
+                ReceivedReport(
+                    connection: connection,
+                    ssrc: ssrc,
+                    rtpTimestamp: UInt32(milliseconds),
+                    ntpTime: 5,
+                    arrivalNanoseconds: feed.start + milliseconds * 1_000_000
+                )
+            )
+        }
+    }
+
+    /// The journal would go back to when it came.
+    @Test func aReportFromBeforeALongSilenceBeginsNoFile() throws {
+        let feed = RecordingFeed()
+        let (video, sound) = (feed.open(.vp8, ssrc: 1), feed.open(.opus, ssrc: 2))
+        Self.report(feed, 1, at: 1)
+        Self.report(feed, 2, at: 31_000)
+        feed.push(video, FedUnit.keyframe(), at: 31_010)
+        feed.push(sound, FedUnit.opus, at: 31_010, rateHz: 48_000)
+        feed.end()
+        let reports = try Journal.entries(of: try #require(feed.folders.first)).compactMap { entry -> Int? in
+            if case .senderReport(let record) = entry.record { record.track } else { nil }
+        }
+        #expect(reports == [2])
+    }
+
     @Test func reportsGoIntoTheJournalOfTheirTrack() throws {
         let feed = RecordingFeed()
         let (video, sound) = (feed.open(.vp8, ssrc: 1), feed.open(.opus, ssrc: 2))
         func report(_ ssrc: UInt32, connection: UInt64 = 1, at milliseconds: Int64) {
-            feed.tell {
-                $0.reportCame(
-                    ReceivedReport(
-                        connection: connection,
-                        ssrc: ssrc,
-                        rtpTimestamp: UInt32(milliseconds),
-                        ntpTime: 5,
-                        arrivalNanoseconds: feed.start + milliseconds * 1_000_000
-                    )
-                )
-            }
+            Self.report(feed, ssrc, connection: connection, at: milliseconds)
         }
         // The newest before the file begins it.
         report(1, at: 1)

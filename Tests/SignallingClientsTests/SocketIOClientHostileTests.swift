@@ -53,6 +53,7 @@ extension AllSignallingClients {
                 (.http(status: 200, body: "<html>"), .protocolViolation, "wrong path"),
                 (.http(status: 200, body: #"0{"sid":"a"#), .protocolViolation, "no Engine.IO server"),
                 (.http(status: 502, body: "bad"), .unreachable, "HTTP 502"),
+                (.http(status: 429, body: "wait"), .unreachable, "HTTP 429"),
                 (.http(status: 302, body: "", headers: ["Location: /x"]), .protocolViolation, "HTTP 302"),
                 (.http(status: 403, body: #"{"code":4,"message":"Forbidden"}"#), .refused, "Forbidden"),
                 (

@@ -21,7 +21,7 @@ import Testing
     ])
     func leavesWhatRecordingsNeed(recording: Int64, free: Int64, minimum: Int64, missing: Int64) {
         let found = self.policy.missingBytes(
-            recordingBytes: recording,
+            exportBytes: recording,
             freeBytes: free,
             minimumFreeBytes: minimum
         )

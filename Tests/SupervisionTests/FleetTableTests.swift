@@ -27,6 +27,7 @@ import Testing
             "want no more", .want(room: "a", false),
             ["idle", "idle", "leaving", "leaving", "leaving", "idle", "idle", "idle"]
         ),
+        ("order", .order(room: "a", .record), phases),
         (
             "retry", .retry(room: "a"),
             ["idle", "starting", "joining", "joined", "leaving", "starting", "starting", "queued"]

@@ -64,6 +64,47 @@ import Testing
         #expect(driver.ready(3).contains(.send(WorkerID(3), .join(FleetDriver.order("a")))))
     }
 
+    /// Who paused or stopped a recording, or ordered one, need not know of workers.
+    @Test func whatWasOrderedOutlastsTheWorkerThatWasTold() {
+        var driver = FleetDriver()
+        driver.feed(.define(FleetDriver.order("a")))
+        driver.feed(.order(room: "a", .record))
+        driver.feed(.want(room: "a", true))
+        var id = 1
+        /// What the present worker is told of the recording.
+        func told() -> (continues: String?, ordered: RecordingOrder?)? {
+            for case .send(_, .join(let order)) in driver.ready(id) { return (order.continues, order.ordered) }
+            return nil
+        }
+        func nextTold() -> (continues: String?, ordered: RecordingOrder?)? {
+            driver.feed(.exited(WorkerID(id), reason: "killed"))
+            for _ in 0..<600 where driver.fleet.rooms["a"]?.worker == nil { driver.tick(after: 1) }
+            id += 1
+            return told()
+        }
+        func starts(_ recording: String) {
+            let reference = RecordingReference(id: recording, folder: "/srv/recordings/a/" + recording)
+            driver.feed(.event(WorkerID(id), .recordingStarted(room: "a", reference)))
+        }
+        #expect(told() ?? ("", nil) == (nil, .record))
+        starts("r")
+        driver.feed(.order(room: "a", .pause))
+        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/r", .pause))
+        starts("r")
+        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/r", .pause))
+        // It ended, as nobody was there; the next one is none that was paused.
+        starts("s")
+        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/s", .record))
+        driver.feed(.order(room: "a", .stop))
+        #expect(nextTold() ?? ("", nil) == (nil, .stop))
+        driver.feed(.want(room: "a", false))
+        driver.feed(.event(WorkerID(id), .left(room: "a", .ordered)))
+        driver.feed(.exited(WorkerID(id), reason: "ended"))
+        driver.feed(.want(room: "a", true))
+        id += 1
+        #expect(told() ?? ("", .stop) == (nil, nil))
+    }
+
     @Test func aRecordingThatCostsASecondWorkerIsLeftToARepair() {
         var driver = FleetDriver()
         driver.join("a")

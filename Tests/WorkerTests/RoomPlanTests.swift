@@ -33,6 +33,27 @@ import Testing
         #expect(plan.spec.secret?.value == "p w")
     }
 
+    /// What somebody ordered counts more than what the room does by itself.
+    @Test func whatWasOrderedIsGoneOnWith() throws {
+        let records = [nil, RecordSpec()]
+        for (order, starts) in [
+            (nil, [false, true]), (.record, [true, true]), (.pause, [true, true]), (.stop, [false, false]),
+        ]
+            as [(RecordingOrder?, [Bool])]
+        {
+            let found = try records.map { record in
+                try RoomPlan(
+                    Self.order {
+                        $0.record = record
+                        $0.ordered = order
+                    }
+                ).recorder(host: "")
+            }
+            #expect(found.map(\.isAutomatic) == starts)
+            #expect(found.map(\.continuesPaused) == [order == .pause, order == .pause])
+        }
+    }
+
     @Test func filesAreSynchronisedAsOftenAsOrdered() throws {
         func interval(_ milliseconds: Int) throws -> Duration {
             let order = Self.order {

@@ -19,6 +19,7 @@ import Testing
         /// For as long as this is not signalled, the thread that says the first thing stands still.
         let release = DispatchSemaphore(value: 0)
         private let events = Mutex<[WorkerEvent]>([])
+        private let sessions = Mutex(0)
 
         init() throws {
             try FileManager.default.createDirectory(atPath: self.storage, withIntermediateDirectories: true)
@@ -37,8 +38,37 @@ import Testing
             }
         }
 
+        /// Whether a command was performed.
+        func isDone(_ command: String) -> Bool {
+            self.events.withLock { events in
+                events.contains { if case .commandDone(_, command, _) = $0 { true } else { false } }
+            }
+        }
+
+        /// How many sessions the room has begun.
+        var sessionCount: Int { self.sessions.withLock { $0 } }
+
+        /// A file that gives nothing for as long as somebody has it open for writing.
+        func makePipe() throws -> String {
+            let path = self.storage + "/pipe"
+            try #require(mkfifo(path, 0o600) == 0)
+            return path
+        }
+
+        /// Opens a pipe for writing once somebody reads it.
+        func writer(of path: String) async -> Int32 {
+            var writer: Int32 = -1
+            let isRead = await self.eventually {
+                writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return writer >= 0
+            }
+            #expect(isRead)
+            return writer
+        }
+
         func room(
             _ change: (inout RoomSpec) -> Void = { _ in },
+            trialLimit: Duration = .seconds(60),
             onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
         ) throws -> WorkerRoom {
             var spec = RoomSpec(name: "room", url: "socketio+http://127.0.0.1:1/room", storage: self.storage)
@@ -46,7 +76,11 @@ import Testing
             return WorkerRoom(
                 try RoomPlan(spec),
                 host: "here",
-                makeSignaller: { _, _, _ in FakeSignaller() },
+                makeSignaller: { [self] _, _, _ in
+                    self.sessions.withLock { $0 += 1 }
+                    return FakeSignaller()
+                },
+                trialLimit: trialLimit,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 send: { [self] event in
                     self.note(event)
@@ -100,24 +134,61 @@ import Testing
     @Test(arguments: Look.allCases)
     func aLookIntoWhatIsSentHoldsNothingElse(when look: Look) async throws {
         let stage = try Stage()
-        // A file that gives nothing for as long as somebody has it open for writing.
-        let path = stage.storage + "/pipe"
-        try #require(mkfifo(path, 0o600) == 0)
+        let path = try stage.makePipe()
         let slow = SendSpec(video: .file(path), audio: nil)
         let room = try stage.room { if look == .whenJoining { $0.send = slow } }
         async let ended = room.run()
         if look == .whenChanging { #expect(room.perform(NumberedCommand(.camera(room: "room", slow)))) }
-        // It can be opened so when somebody reads it.
-        var writer: Int32 = -1
-        let isRead = await stage.eventually {
-            writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-            return writer >= 0
-        }
-        #expect(isRead)
+        let writer = await stage.writer(of: path)
         #expect(await self.answers(room))
         // A second look finds nothing.
         unlink(path)
         close(writer)
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
+    @Test func aLookThatHangsCostsTheRoomNothingElse() async throws {
+        let stage = try Stage()
+        let path = try stage.makePipe()
+        let room = try stage.room(
+            { $0.send = SendSpec(video: .file(path), audio: nil) },
+            trialLimit: .milliseconds(100)
+        )
+        async let ended = room.run()
+        #expect(await stage.eventually { stage.sessionCount == 1 })
+        #expect(stage.failures(of: "camera").contains { $0.contains("did not return") })
+        close(await stage.writer(of: path))
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
+    @Test func whatChangesWhileASessionIsMadeIsInTheNext() async throws {
+        let stage = try Stage()
+        let path = try stage.makePipe()
+        let room = try stage.room { $0.send = SendSpec(video: .file(path), audio: nil) }
+        async let ended = room.run()
+        let writer = await stage.writer(of: path)
+        var other = RecordSpec()
+        other.preferredCodec = .h264
+        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", other))))
+        #expect(await stage.eventually { stage.isDone("recordOrder") })
+        #expect(stage.sessionCount == 0)
+        unlink(path)
+        close(writer)
+        #expect(await stage.eventually { stage.sessionCount == 2 })
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
+    @Test func otherSettingsDoNotEndAStop() async throws {
+        let stage = try Stage()
+        let room = try stage.room { $0.record = RecordSpec() }
+        async let ended = room.run()
+        #expect(room.perform(NumberedCommand(.stopRecording(room: "room"))))
+        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
+        #expect(await stage.eventually { stage.isDone("recordOrder") })
+        #expect(room.recorder.record() == .done, "it was off")
         room.leave()
         #expect(await ended == .ordered)
     }

@@ -36,8 +36,10 @@ actor RecordingStore: Service {
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it.
     private var waitsForSpace: [String: UTCTime] = [:]
-    /// Exports that run.
-    private var running: Set<String> = []
+    /// More than any disk has; sums of it are numbers.
+    private static let mostBytes: Int64 = 1 << 50
+    /// Exports that run, and how many bytes each may write.
+    private var running: [String: Int64] = [:]
     /// What retention left to a person the last time, and was told of.
     private var heldBack: Set<RetentionPolicy.HeldBack> = []
     private let wakes: AsyncStream<Void>
@@ -248,7 +250,7 @@ actor RecordingStore: Service {
         _ unreadable: Set<RecordingID>
     ) async throws -> (RetentionPolicy.Decision, [RecordingID: RecordingEntry]) {
         let finished = try await self.catalogue.recordings(in: .finished)
-        let exported = Set(try await self.catalogue.pendingExports().map(\.recording))
+        let exported = try await self.recordingsBeingExported()
         let unexported = try await self.catalogue.unexportedRecordings()
         let total = try await self.catalogue.totals().bytes
         let candidates = finished.map { entry in
@@ -264,6 +266,26 @@ actor RecordingStore: Service {
         }
         let decision = policy.decision(on: candidates, totalBytes: total, now: .now())
         return (decision, Dictionary(finished.map { ($0.id, $0) }) { first, _ in first })
+    }
+
+    /// The recordings that exports read which run or are to run.
+    private func recordingsBeingExported() async throws -> Set<RecordingID> {
+        var found: Set<RecordingID> = []
+        for export in try await self.catalogue.pendingExports() {
+            found.insert(export.recording)
+            guard export.isOfSeries else { continue }
+            // A segment whose folder is gone fails the export; the others are none of retention's business.
+            for folder in (try? await self.sources(of: export)) ?? [] { found.insert(folder.id) }
+        }
+        return found
+    }
+
+    /// The folders that an export reads: of a series, those of its segments.
+    private func sources(of export: ExportEntry) async throws -> [RecordingFolder] {
+        let entry = try await self.catalogue.recording(export.recording)
+        let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage)
+        guard export.isOfSeries, let series = try RecordingSeries.find(folder) else { return [folder] }
+        return series.segments.map(\.folder)
     }
 
     /// Whether a recording's folder can be read; in one that is gone is nothing that a person could want.
@@ -449,12 +471,12 @@ actor RecordingStore: Service {
         let ids = Set(pending.map(\.id))
         self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
         var next: [ExportEntry] = []
-        for export in pending where self.mayBegin(export, at: now) && !self.running.contains(export.id) {
+        for export in pending where self.mayBegin(export, at: now) && self.running[export.id] == nil {
             guard self.running.count < self.exportJobs else { break }
             // Before anything is waited for: another turn must not begin it too.
-            self.running.insert(export.id)
+            self.running[export.id] = 0
             if await self.putOff(export, at: now) {
-                self.running.remove(export.id)
+                self.running[export.id] = nil
             } else {
                 next.append(export)
             }
@@ -466,17 +488,13 @@ actor RecordingStore: Service {
 
     /// Puts an export off if there is no space for it.
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
-        guard let disk = self.figures.disk, let recording = try? await self.catalogue.recording(export.recording) else {
-            return false
-        }
-        // The catalogue may not know yet how large it has become.
-        let folder = try? RecordingFolder.open(recording.folder, in: self.catalogue.storage)
-        let tracks = (try? folder?.files())?.filter { $0.name.hasPrefix("tracks/") }
+        guard let disk = self.figures.disk, let bytes = await self.mostBytes(of: export) else { return false }
         let missing = self.policy.missingBytes(
-            recordingBytes: tracks?.reduce(0) { $0 + $1.bytes } ?? recording.bytes,
+            exportBytes: bytes + self.running.values.reduce(0, +),
             freeBytes: disk.freeBytes,
             minimumFreeBytes: disk.minimumFreeBytes
         )
+        self.running[export.id] = bytes
         let hasWaited = self.waitsForSpace.updateValue(now.adding(self.policy.spaceInterval), forKey: export.id) != nil
         guard missing > 0 else {
             self.waitsForSpace[export.id] = nil
@@ -494,9 +512,19 @@ actor RecordingStore: Service {
         return true
     }
 
+    /// How many bytes an export has on the disk at most, as far as can be known before; nil if its recording is not there.
+    private func mostBytes(of export: ExportEntry) async -> Int64? {
+        guard let recording = try? await self.catalogue.recording(export.recording) else { return nil }
+        // The catalogue may not know yet how large it has become.
+        let folders = try? await self.sources(of: export)
+        let files = try? folders?.flatMap { try $0.files() }.filter { $0.name.hasPrefix("tracks/") }
+        let bytes = files?.reduce(0) { $0 + $1.bytes } ?? recording.bytes
+        return min(max(0, bytes), Self.mostBytes) * (export.isMadeTwice ? 2 : 1)
+    }
+
     private func perform(_ queued: ExportEntry) async {
         defer {
-            self.running.remove(queued.id)
+            self.running[queued.id] = nil
             self.wake.yield()
         }
         var export = queued

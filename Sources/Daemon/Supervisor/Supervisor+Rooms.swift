@@ -63,16 +63,20 @@ extension Supervisor {
         guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
         switch action {
         case .record:
+            self.apply(.order(room: name, .record))
             self.book.request(name, true)
             self.updateWish(name)
             self.apply(.retry(room: name))
-            // A room that is being joined records by itself, or once it is joined.
+            // A worker that is yet to join is told when it does.
             try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
         case .pause:
             try await self.tell(name, .pause(room: name), until: .status([.paused]))
+            self.apply(.order(room: name, .pause))
         case .resume:
             try await self.tell(name, .resume(room: name), until: .status([.recording, .waiting]))
+            self.apply(.order(room: name, .record))
         case .stop:
+            self.apply(.order(room: name, .stop))
             try await self.tell(name, .stopRecording(room: name), until: .status([.off]), mustBeThere: false)
             if entry.definition.join != .always {
                 self.book.request(name, false)

@@ -149,9 +149,11 @@ public final class RecorderThread: Sendable {
     // MARK: Orders
 
     /// Records from now on, and where the settings have a pre-roll, from before.
+    ///
+    /// - Parameter endsPause: whether a recording that is paused goes on; else it stays so.
     @discardableResult
-    public func record() -> RecordingStateMachine.OnOrder {
-        self.exchange.ask(or: .nothingRecorded) { $0.recordOrdered() }
+    public func record(endsPause: Bool = true) -> RecordingStateMachine.OnOrder {
+        self.exchange.ask(or: .nothingRecorded) { $0.recordOrdered(endsPause: endsPause) }
     }
 
     /// Finishes the recording; nothing is recorded until `record()`.

@@ -4,6 +4,8 @@ internal import Basics
 
 /// A member's WebSocket, and the servers for ICE that are asked for while it opens.
 extension AppRTCRoomStateMachine {
+    /// What TLS and the first handshake may take beyond the limit for connecting.
+    static let handshakeLimit = Duration.seconds(5)
     /// For so long the collider keeps a client whose WebSocket is gone; a little less than the 10 s that it says.
     static let resumeLimit = Duration.seconds(9)
     /// Wait before the collider is tried again.
@@ -24,6 +26,7 @@ extension AppRTCRoomStateMachine {
             actions.append(Self.ignored("Stored messages could not be read", "\(parameters.unreadableMessages)"))
         }
         actions.append(self.openCollider(member))
+        actions.append(.startTimer(Timer.resume.name, after: self.policy.connectTimeout + Self.handshakeLimit))
         member.serverRequests = self.serverRequests(parameters)
         if let request = member.serverRequests.first {
             actions += [.startTimer(Timer.servers.name, after: Self.serversTimeout), .request(request)]
@@ -69,14 +72,14 @@ extension AppRTCRoomStateMachine {
         member.complaint = nil
         var actions: [SignallingAction] = [
             .sendWebSocket(.text(AppRTCColliderFrame.register(member.membership))),
-            .startTimer(Timer.stable.name, after: Self.stableAfter),
+            .startTimer(Timer.stable.name, after: Self.stableAfter), .cancelTimer(Timer.resume.name),
         ]
         let isFirst = !member.hasRegistered
         member.hasRegistered = true
         if isFirst {
             actions.append(.event(.joined(ownID: PeerID(member.membership.client))))
         } else {
-            actions += [.cancelTimer(Timer.resume.name), .cancelTimer(Timer.reconnect.name)]
+            actions.append(.cancelTimer(Timer.reconnect.name))
         }
         for message in member.unsent { actions.append(.sendWebSocket(.text(AppRTCColliderFrame.send(message)))) }
         member.unsent = []
@@ -146,15 +149,11 @@ extension AppRTCRoomStateMachine {
             return [self.openCollider(member)]
         case .resume:
             if case .registered = member.collider { return [] }
-            return self.leave(
-                .failure(
-                    self.error(
-                        .unreachable,
-                        "The collider at \(member.webSocketURL.address) did not come back"
-                            + (member.complaint.map { ": " + $0 } ?? ".")
-                    )
-                )
-            )
+            let what = member.hasRegistered ? "did not come back" : "did not answer in time"
+            let code: SignallingError.Code = member.hasRegistered ? .unreachable : .timedOut
+            let message = "The collider at \(member.webSocketURL.address) \(what)"
+            let complaint = member.complaint.map { ": " + $0 } ?? "."
+            return self.leave(.failure(self.error(code, message + complaint)))
         case .servers:
             var member = member
             member.serverRequests = []

@@ -40,7 +40,7 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
     enum Timer: String, CaseIterable {
         /// The next join of a full room.
         case full
-        /// The collider has to take us again before it forgets us.
+        /// The collider has to take us, or to take us again before it forgets us.
         case resume
         /// The next try to reach the collider.
         case reconnect
@@ -211,7 +211,7 @@ extension AppRTCRoomStateMachine {
             let message = "The room server at \(self.room.serverAddress) answered with HTTP status \(answer.status)."
             switch answer.status {
             case 401, 403: throw self.error(.refused, message)
-            case 500...599, 429: throw self.error(.unreachable, message)
+            case let status where HTTPAnswer.isTransient(status: status): throw self.error(.unreachable, message)
             default: throw self.error(.protocolViolation, message + " Is it an AppRTC server?")
             }
         }

@@ -158,6 +158,8 @@ public struct JanusRoomStateMachine: SignallingMachine {
         case .received(let message):
             guard let text = message.text else { return self.ignore("message that is no text", "") }
             self.received(text)
+        case .refused(let status, _) where HTTPAnswer.isTransient(status: status):
+            self.fail(.unreachable, "\(self.address.serverAddress) answered \(status).", .peer)
         case .refused(let status, _):
             self.fail(
                 .refused,
@@ -187,7 +189,8 @@ public struct JanusRoomStateMachine: SignallingMachine {
         case 404 where request == JanusLink.poll:
             self.forgetSession()
             self.fail(.unreachable, "Janus at \(server) does not know our session any more.", .peer)
-        case 400...499: self.fail(.refused, "\(server) answered \(status): is Janus at \(self.address.url)?", .peer)
+        case 400...499 where !HTTPAnswer.isTransient(status: status):
+            self.fail(.refused, "\(server) answered \(status): is Janus at \(self.address.url)?", .peer)
         default: self.fail(.unreachable, "\(server) answered \(status).", .peer)
         }
     }

@@ -53,7 +53,7 @@ struct SkyRTCFailures: Sendable {
 
     /// The handshake was answered with another status.
     func refused(status: Int) -> SignallingError {
-        if status >= 500 || status == 408 || status == 429 {
+        if HTTPAnswer.isTransient(status: status) {
             return SignallingError(
                 .unreachable,
                 "The server at \(self.address) answered HTTP \(status): check that the room server behind it runs.",

@@ -52,7 +52,7 @@ struct SocketIOFailures: Sendable {
             SignallingError(.unreachable, "The server at \(self.address) closed the connection.", blame: .peer)
         case .transportFailed:
             SignallingError(.unreachable, "The connection to the server at \(self.address) broke.", blame: .network)
-        case .notEngineIO(let status) where status >= 500:
+        case .notEngineIO(let status) where HTTPAnswer.isTransient(status: status):
             SignallingError(
                 .unreachable,
                 "The server at \(self.address) answered HTTP \(status): check that the room server behind it runs.",

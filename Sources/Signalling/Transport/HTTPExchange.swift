@@ -90,4 +90,7 @@ public struct HTTPAnswer: Sendable, Hashable {
 
     /// Whether the status says success.
     public var isSuccess: Bool { (200...299).contains(self.status) }
+
+    /// Whether a status says "not now" instead of "no", as that of a proxy does whose server restarts.
+    static func isTransient(status: Int) -> Bool { status >= 500 || status == 408 || status == 429 }
 }

@@ -55,7 +55,10 @@ extension XMPPRoomStateMachine {
     mutating func absenceEnded(_ timer: SignallingTimer) -> [SignallingAction] {
         guard timer.rawValue.hasPrefix(Self.absencePrefix) else { return [] }
         let peer = PeerID(String(timer.rawValue.dropFirst(Self.absencePrefix.count)))
-        guard self.calls[peer]?.isPresent == false else { return [] }
-        return self.forget(peer)
+        guard let call = self.calls[peer], !call.isPresent else { return [] }
+        let actions = self.forget(peer)
+        // Another client of the one we call may have come meanwhile: its call had to wait for the end of this one.
+        guard call.jid.bare == self.address.peer?.bare, !self.clients.isEmpty else { return actions }
+        return actions + self.callIfWanted()
     }
 }

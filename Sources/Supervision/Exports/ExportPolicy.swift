@@ -29,10 +29,12 @@ public struct ExportPolicy: Sendable, Hashable {
 
     /// The bytes that have to become free before an export begins; 0 if it may.
     ///
-    /// An export is about as large as what it is made of, and must not take the space with which recordings go on: half of
-    /// `minimumFreeBytes`, below which they end, stays free.
-    public func missingBytes(recordingBytes: Int64, freeBytes: Int64, minimumFreeBytes: Int64) -> Int64 {
-        let (needed, overflows) = max(0, recordingBytes).addingReportingOverflow(max(0, minimumFreeBytes) / 2)
+    /// An export must not take the space with which recordings go on: half of `minimumFreeBytes`, below which they end,
+    /// stays free.
+    ///
+    /// - Parameter exportBytes: what it and those that run may write: each about as much as it is made of, or twice that.
+    public func missingBytes(exportBytes: Int64, freeBytes: Int64, minimumFreeBytes: Int64) -> Int64 {
+        let (needed, overflows) = max(0, exportBytes).addingReportingOverflow(max(0, minimumFreeBytes) / 2)
         return max(0, (overflows ? .max : needed) - max(0, freeBytes))
     }
 }

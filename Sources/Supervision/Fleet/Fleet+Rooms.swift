@@ -50,6 +50,7 @@ extension Fleet {
     mutating func want(_ name: String, _ isWanted: Bool, _ now: Duration) {
         guard var room = self.rooms[name], room.isWanted != isWanted, !room.isRemoved else { return }
         room.isWanted = isWanted
+        if !isWanted { room.ordered = nil }
         self.rooms[name] = room
         if isWanted {
             if room.worker == nil { self.assign(name, now) }
@@ -104,6 +105,9 @@ extension Fleet {
     mutating func sendJoin(_ name: String, to id: WorkerID, _ now: Duration) {
         guard var room = self.rooms[name] else { return }
         var order = room.order
+        order.ordered = room.ordered
+        // One that was to be finished and is not, is left to a repair.
+        if room.ordered == .stop { room.unfinished = nil }
         order.continues = room.unfinished?.folder
         room.isContinuing = order.continues != nil
         room.enter(.joining, now: now)

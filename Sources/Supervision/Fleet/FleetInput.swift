@@ -10,6 +10,9 @@ public enum FleetInput: Sendable, Hashable {
     case remove(room: String)
     /// Whether we should be in a room.
     case want(room: String, Bool)
+    /// What somebody orders for the room's recording, `nil` nothing any more; workers that are there have been told, or are
+    /// told by others. It is forgotten when the room is not wanted any more.
+    case order(room: String, RecordingOrder?)
     /// Somebody asks for the room now: what failed before is forgotten.
     case retry(room: String)
     /// A line of a worker.

@@ -51,6 +51,8 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var status = RoomStatus()
     /// The recording that goes on, or that the next worker goes on with.
     public internal(set) var unfinished: RecordingReference?
+    /// What somebody ordered for the recording since the room is wanted: the next worker is told, too.
+    public internal(set) var ordered: RecordingOrder?
     /// Workers that were told to go on with `unfinished`, and ended before they said that they do.
     var failedContinuations = 0
     /// Whether its worker was told to go on with `unfinished`, and has not said that it does.
@@ -86,6 +88,8 @@ public struct FleetRoom: Sendable, Hashable {
 
     /// The worker records.
     mutating func recordingStarted(_ reference: RecordingReference) {
+        // A pause is one of its recording.
+        if self.ordered == .pause, self.unfinished?.id != reference.id { self.ordered = .record }
         self.unfinished = reference
         self.isContinuing = false
         self.failedContinuations = 0

@@ -62,7 +62,12 @@ struct RoomPlan: Sendable {
         settings.displayName = self.spec.displayName
         settings.continues = self.spec.continues
         settings.take(record)
-        settings.isAutomatic = self.spec.record != nil && record.isAutomatic
+        switch self.spec.ordered {
+        case nil: settings.isAutomatic = self.spec.record != nil && record.isAutomatic
+        case .record: settings.isAutomatic = true
+        case .pause: (settings.isAutomatic, settings.continuesPaused) = (true, true)
+        case .stop: settings.isAutomatic = false
+        }
         return settings
     }
 }

@@ -24,8 +24,6 @@ final class WorkerRoom: Sendable {
     private static let maximumStills = 4
     /// Longest time for what the recorder's thread does between two units.
     private static let orderLimit = Duration.seconds(60)
-    /// Longest time for a look into files that are to be sent.
-    private static let trialLimit = Duration.seconds(25)
 
     let plan: RoomPlan
     private let recorderSettings: RecorderSettings
@@ -38,8 +36,8 @@ final class WorkerRoom: Sendable {
     let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
     private let files: ControlThread
-    /// Looks into what is to be sent, which may be on a slow disk: nothing of a call waits for it.
-    private let trials: ControlThread
+    /// Longest time for a look into files that are to be sent.
+    private let trialLimit: Duration
     private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
@@ -57,6 +55,8 @@ final class WorkerRoom: Sendable {
         var preferred: PreferredCodec?
         /// Whether data channels are taken.
         var recordsChat: Bool
+        /// Somebody ordered that nothing is recorded; other settings do not change that.
+        var isStopped: Bool
         /// What the next session sends is not what this one does.
         var isRejoining = false
         var isLeaving = false
@@ -76,12 +76,14 @@ final class WorkerRoom: Sendable {
     /// - Parameters:
     ///   - host: this host's name, for journals.
     ///   - filesLimit: how long its files may take to be completed.
+    ///   - trialLimit: how long a look into what is sent may take.
     init(
         _ plan: RoomPlan,
         host: String,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
         traces: TraceSettings? = nil,
         filesLimit: Duration = StopLimits().files,
+        trialLimit: Duration = .seconds(25),
         logger: Logger,
         send: @escaping @Sendable (WorkerEvent) -> Void
     ) {
@@ -94,7 +96,7 @@ final class WorkerRoom: Sendable {
         self.stills = ControlThread(name: "stills")
         self.orders = ControlThread(name: "orders")
         self.files = ControlThread(name: "files")
-        self.trials = ControlThread(name: "trials")
+        self.trialLimit = trialLimit
         self.filesLimit = filesLimit
         let (spec, name) = (plan.spec, plan.spec.name)
         self.recorderSettings = plan.recorder(host: host)
@@ -111,7 +113,8 @@ final class WorkerRoom: Sendable {
             State(
                 sends: spec.send,
                 preferred: spec.record?.preferredCodec,
-                recordsChat: self.recorderSettings.recordsChat
+                recordsChat: self.recorderSettings.recordsChat,
+                isStopped: spec.ordered == .stop
             )
         )
     }
@@ -191,21 +194,25 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let (sends, preferred, recordsChat) = self.state.withLock { ($0.sends, $0.preferred, $0.recordsChat) }
+        let (sends, preferred, recordsChat) = self.state.withLock { state in
+            // What changed until now is in this session already.
+            state.isRejoining = false
+            return (state.sends, state.preferred, state.recordsChat)
+        }
         var camera: CameraSource?
         if let sends {
             let logger = self.logger
             let name = self.plan.spec.displayName
             do {
                 // Nobody else has it yet.
-                camera = try await self.trials.run("looking into what is sent", deadline: Self.trialLimit) {
+                camera = try await self.looking {
                     let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
                     let usable = try sends.reconciled(from: pipelines, logger: logger)
                     let camera = CameraSource(settings: usable, name: name, pipelines: pipelines, logger: logger)
                     try camera.open()
                     return camera
                 }
-            } catch let error where error is ConfigurationError || error is CaptureError {
+            } catch let error where Self.leavesOthers(error) {
                 // Who only listens is better than nobody.
                 self.fail("camera", "nothing is sent: \(error)")
                 logger.error("nothing is sent", metadata: .tagged([.errorMessage: "\(error)"]))
@@ -235,8 +242,21 @@ final class WorkerRoom: Sendable {
         return self.state.withLock { state in
             guard !state.isLeaving else { return nil }
             (state.session, state.camera, state.isChanged) = (session, camera, true)
+            // A change came meanwhile: it ends as soon as it begins, for one that has it.
+            if state.isRejoining { session.stop() }
             return session
         }
+    }
+
+    /// Looks into what is to be sent, which may be on a slow disk: nothing of a call waits for it, and one that hangs keeps
+    /// its thread.
+    private func looking<Found: Sendable>(_ look: @escaping @Sendable () throws -> Found) async throws -> Found {
+        try await ControlThread(name: "trial").run("looking into what is sent", deadline: self.trialLimit, look)
+    }
+
+    /// Whether an error is about what is sent, and the room can be joined without that.
+    private static func leavesOthers(_ error: any Error) -> Bool {
+        error is ConfigurationError || error is CaptureError || (error as? GStreamerError)?.code == .timedOut
     }
 
     private var environment: SignallerEnvironment {
@@ -350,8 +370,10 @@ final class WorkerRoom: Sendable {
         do {
             switch command {
             case .record:
+                self.state.withLock { $0.isStopped = false }
                 return try await self.order { $0.record() }
             case .stopRecording:
+                self.state.withLock { $0.isStopped = true }
                 return try await self.order { $0.stopRecording() }
             case .pause:
                 return try await self.order { $0.pause() }
@@ -404,9 +426,10 @@ final class WorkerRoom: Sendable {
             (state.preferred, state.recordsChat) = (order.preferredCodec, order.chat)
             return isNew
         }
+        let startsByItself = order.isAutomatic && !self.state.withLock { $0.isStopped }
         return try await self.order { [settings] recorder in
             recorder.take(settings)
-            return order.isAutomatic ? recorder.record() : .alreadySo
+            return startsByItself ? recorder.record(endsPause: false) : .alreadySo
         }
     }
 
@@ -427,7 +450,7 @@ final class WorkerRoom: Sendable {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
             let logger = self.logger
             // What cannot be sent at all changes nothing.
-            let usable = try await self.trials.run("looking into what is to be sent", deadline: Self.trialLimit) {
+            let usable = try await self.looking {
                 try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
             }
             // A camera for a camera: nobody has to be told.
@@ -435,7 +458,7 @@ final class WorkerRoom: Sendable {
             if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
                 old.pipelines == order.pipelines
             {
-                isSwitched = try await self.control.run("changing what is sent", deadline: Self.trialLimit) {
+                isSwitched = try await self.control.run("changing what is sent", deadline: self.trialLimit) {
                     try camera.capture(usable)
                 }
             }

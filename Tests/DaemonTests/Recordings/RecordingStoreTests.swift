@@ -85,6 +85,60 @@ import Timeline
         }
     }
 
+    /// A recording of a million bytes.
+    private func large(segment: Int? = nil, ofSeriesFrom first: RecordingFolder? = nil) async throws -> RecordingFolder
+    {
+        let folder = try self.bench.makeRecording(segment ?? 0, segment: segment, ofSeriesFrom: first)
+        try FileManager.default.createDirectory(atPath: folder.tracksPath, withIntermediateDirectories: true)
+        try Data(count: 1_000_000).write(to: URL(filePath: folder.tracksPath + "/001-alice-audio.mka"))
+        try await self.bench.catalogue.refresh(folder)
+        return folder
+    }
+
+    /// Space for one and a half recordings.
+    @Test(
+        arguments: [([:], false), (["container": "mp4"], true), (["series": "true"], true)]
+            as [([String: String], Bool)]
+    )
+    func anExportWaitsForAllTheSpaceThatItNeeds(options: [String: String], waits: Bool) async throws {
+        let first = try await self.large(segment: 1)
+        _ = try await self.large(segment: 2, ofSeriesFrom: first)
+        let store = try self.bench.store()
+        store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
+        var export = ExportEntry(recording: first.id, layout: "tracks", created: .now())
+        export.options = options
+        #expect(await store.enqueue(export))
+        let found = try await store.running { [export] in
+            guard waits else {
+                _ = try #require(await self.bench.next(.exportFinished))
+                return try await self.bench.catalogue.export(export.id)
+            }
+            while try await self.bench.catalogue.export(export.id).error == nil { await Task.yield() }
+            return try await self.bench.catalogue.export(export.id)
+        }
+        #expect(found.state == (waits ? .queued : .done))
+        #expect(found.error == (waits ? "it waits for free space: 500000 bytes more are needed" : nil))
+    }
+
+    @Test func anExportLeavesSpaceForThoseThatRun() async throws {
+        let recordings = try await [self.large(), self.large()]
+        let script = #"while [ ! -e "$storage/go" ]; do sleep 0.05; done"#
+        let store = try self.bench.store(exports: script, exportJobs: 2)
+        store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
+        for recording in recordings { _ = await store.enqueue(recording.id, ExportSpec(layout: "tracks")) }
+        try await store.running {
+            let catalogue = self.bench.catalogue
+            var pending: [ExportEntry] = []
+            while !pending.contains(where: { $0.error != nil }) || !pending.contains(where: { $0.state == .running }) {
+                pending = try await catalogue.pendingExports()
+            }
+            #expect(pending.map { $0.error == nil ? .running : .queued } == pending.map(\.state), "\(pending)")
+            // The one that waited begins when the other one is done.
+            try Data().write(to: URL(filePath: self.bench.storage + "/go"))
+            for _ in 0..<2 { _ = try #require(await self.bench.next(.exportFinished)) }
+        }
+    }
+
     @Test func theLastProgressIsToldBeforeTheEnd() async throws {
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
@@ -196,8 +250,13 @@ import Timeline
     }
 
     /// A finished recording in the catalogue, with exports of the layout `tracks` in these states.
-    private func recording(_ second: Int, _ exports: ExportEntry.State...) async throws -> RecordingFolder {
-        let folder = try self.bench.makeRecording(second)
+    private func recording(
+        _ second: Int,
+        segment: Int? = nil,
+        ofSeriesFrom first: RecordingFolder? = nil,
+        _ exports: ExportEntry.State...
+    ) async throws -> RecordingFolder {
+        let folder = try self.bench.makeRecording(second, segment: segment, ofSeriesFrom: first)
         var entry = try await self.bench.catalogue.refresh(folder)
         entry.tracks = [
             .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
@@ -247,6 +306,21 @@ import Timeline
             await #expect(throws: CatalogueError.self) { try await self.bench.catalogue.recording(folder.id) }
         }
         for id in kept { #expect(try await self.bench.catalogue.recording(id).id == id) }
+    }
+
+    @Test func noSegmentOfASeriesThatIsExportedIsDeleted() async throws {
+        let first = try await self.recording(1, segment: 1, .done)
+        let second = try await self.recording(2, segment: 2, ofSeriesFrom: first, .done)
+        _ = try await self.recording(3, .done)
+        var series = ExportEntry(recording: first.id, layout: "tracks", created: .now())
+        series.options["series"] = "true"
+        try await self.bench.catalogue.save(series)
+        await self.store.apply(Self.everything)
+        #expect(try self.left == [first.id, second.id])
+        series.state = .done
+        try await self.bench.catalogue.save(series)
+        await self.store.apply(Self.everything)
+        #expect(try self.left.isEmpty)
     }
 
     @Test func whatIsLeftOutIsToldOnce() async throws {

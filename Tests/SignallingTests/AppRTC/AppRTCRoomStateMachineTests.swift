@@ -155,7 +155,7 @@ import Testing
         (#"{"result":"ERROR","params":{"messages":[]}}"#, 200, .unreachable),
         (#"{"result":"MAYBE"}"#, 200, .protocolViolation), ("<html>", 200, .protocolViolation),
         (#"{"result":"SUCCESS"}"#, 200, .protocolViolation), ("", 404, .protocolViolation), ("", 403, .refused),
-        ("", 502, .unreachable),
+        ("", 502, .unreachable), ("", 408, .unreachable), ("", 429, .unreachable),
         (#"{"result":"SUCCESS","params":{"client_id":"../x","wss_url":"wss://h/ws"}}"#, 200, .protocolViolation),
         (#"{"result":"SUCCESS","params":{"client_id":"1","wss_url":"https://h/ws"}}"#, 200, .protocolViolation),
         (
@@ -189,6 +189,26 @@ import Testing
             return
         }
         #expect(error.message.contains("403"))
+    }
+
+    @Test func aColliderThatNeverAnswersIsNotWaitedForForEver() throws {
+        var room = try AppRTCBench()
+        room.bench.feed(.attempt(note: nil))
+        room.answer("join", AppRTCBench.joined(isInitiator: true))
+        #expect(room.bench.sent.contains(.startTimer(Timer.resume.name, after: .seconds(15))))
+        room.bench.feed(.timerFired(Timer.resume.name))
+        room.answer("leave")
+        #expect(room.bench.sent.contains(.closeWebSocket))
+        room.answer("removal")
+        guard case .attemptFailed(let error) = room.bench.end else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.code == .timedOut && error.message.contains("ws.example.org"))
+        #expect(room.bench.machine.phase == .idle && room.bench.timers.isEmpty)
+        // Once it answered there is nothing to wait for.
+        let other = try AppRTCBench.member(isInitiator: true)
+        #expect(!other.bench.timers.contains(Timer.resume.name))
     }
 
     // Messages

@@ -133,6 +133,23 @@ import Testing
         #expect(bench.failure?.message.contains("is it Janus?") == true)
     }
 
+    @Test(arguments: [
+        (403, SignallingError.Code.refused), (404, .refused), (408, .unreachable), (429, .unreachable),
+        (500, .unreachable), (502, .unreachable), (503, .unreachable),
+    ])
+    func refusedHandshakesSayWhatIsWrong(status: Int, code: SignallingError.Code) throws {
+        var bench = try JanusBench()
+        bench.call.feed(.attempt(note: nil))
+        bench.call.feed(.webSocket(.refused(status: status, body: [])))
+        #expect(bench.failure?.code == code)
+        #expect(bench.failure?.message.contains("h:8188 answered \(status)") == true)
+        // Nobody tries again after a refusal.
+        guard code == .unreachable else { return }
+        bench.call.reconnect(note: nil)
+        bench.call.feed(.webSocket(.opened))
+        #expect(bench.words == ["create"])
+    }
+
     // MARK: Being there
 
     @Test func theSessionIsKept() throws {
@@ -316,6 +333,8 @@ import Testing
     @Test(arguments: [
         (JanusLink.poll, 404, SignallingError.Code.unreachable, "create"), (JanusLink.poll, 403, .refused, ""),
         (JanusLink.post, 404, .refused, ""), (JanusLink.post, 502, .unreachable, "claim"),
+        (JanusLink.post, 408, .unreachable, "claim"), (JanusLink.post, 429, .unreachable, "claim"),
+        (JanusLink.poll, 429, .unreachable, "claim"),
     ])
     func statusesSayWhatIsWrong(
         _ request: HTTPRequest.ID,

@@ -198,6 +198,33 @@ import Testing
         #expect(XMPPBench.kinds(bench) == ["answer"], "nobody is there to be told")
     }
 
+    @Test func anotherClientThatCameMeanwhileIsCalledThen() throws {
+        let other = "alice@example.org/other"
+        var bench = try #require(XMPPBench.calling())
+        bench.feed(XMPPBench.answer)
+        bench.feed(XMPPBench.presence("unavailable"))
+        bench.feed(XMPPBench.presence(from: other))
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer"], "the first one may come back")
+        bench.feed(.timerFired(Machine.absenceTimer(XMPPBench.peer)))
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer", "roomId", "offer"])
+        #expect(XMPPBench.said(bench.sent).suffix(2).allSatisfy { $0.to == other })
+        #expect(Array(bench.connections.keys) == [PeerID(other)])
+    }
+
+    @Test func anotherClientThatCameAndWentIsNotCalled() throws {
+        let other = "alice@example.org/other"
+        var bench = try #require(XMPPBench.calling())
+        bench.feed(XMPPBench.answer)
+        bench.feed(XMPPBench.presence("unavailable"))
+        bench.feed(XMPPBench.presence(from: other))
+        bench.feed(XMPPBench.presence("unavailable", from: other))
+        bench.feed(.timerFired(Machine.absenceTimer(XMPPBench.peer)))
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer"] && bench.connections.isEmpty)
+        bench.feed(XMPPBench.presence())
+        #expect(XMPPBench.said(bench.sent).map(\.to).suffix(2) == [XMPPBench.alice, XMPPBench.alice])
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer", "roomId", "offer"])
+    }
+
     @Test func leavingSaysByeToEverybody() throws {
         var bench = try #require(XMPPBench.online("allow=*"))
         bench.feed(XMPPBench.offer)

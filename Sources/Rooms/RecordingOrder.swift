@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What somebody last ordered for a room's recording, by hand; it outlasts the worker that was told.
+public enum RecordingOrder: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Record from now on, whatever the room's definition says.
+    case record
+    /// Leave out what comes for as long as this recording goes on.
+    case pause
+    /// Record nothing until `record`.
+    case stop
+}
