@@ -253,10 +253,14 @@ actor RecordingStore: Service {
         let exported = try await self.recordingsBeingExported()
         let unexported = try await self.catalogue.unexportedRecordings()
         let total = try await self.catalogue.totals().bytes
+        let now = UTCTime.now()
         let candidates = finished.map { entry in
-            RetentionPolicy.Candidate(
+            var end = entry.end ?? entry.start
+            // The clock may have been set after the recording had begun, as on machines that keep none.
+            if let keep = policy.keep, end < now.adding(.zero - keep) { end = max(end, self.lastWrite(entry) ?? end) }
+            return RetentionPolicy.Candidate(
                 id: entry.id,
-                end: entry.end ?? entry.start,
+                end: end,
                 bytes: entry.bytes,
                 isFinished: self.active[entry.id] == nil,
                 isBeingExported: exported.contains(entry.id),
@@ -264,8 +268,17 @@ actor RecordingStore: Service {
                 isReadable: !unreadable.contains(entry.id)
             )
         }
-        let decision = policy.decision(on: candidates, totalBytes: total, now: .now())
+        let decision = policy.decision(on: candidates, totalBytes: total, now: now)
         return (decision, Dictionary(finished.map { ($0.id, $0) }) { first, _ in first })
+    }
+
+    /// When the journal of a recording was last written, by the disk's clock.
+    private func lastWrite(_ entry: RecordingEntry) -> UTCTime? {
+        guard let folder = try? RecordingFolder.open(entry.folder, in: self.catalogue.storage),
+            let attributes = try? FileManager.default.attributesOfItem(atPath: folder.journalPath),
+            let date = attributes[.modificationDate] as? Date
+        else { return nil }
+        return UTCTime(nanosecondsSince1970: 0).adding(.seconds(min(max(0, date.timeIntervalSince1970), 9e9)))
     }
 
     /// The recordings that exports read which run or are to run.

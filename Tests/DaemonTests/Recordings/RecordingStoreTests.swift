@@ -308,6 +308,18 @@ import Timeline
         for id in kept { #expect(try await self.bench.catalogue.recording(id).id == id) }
     }
 
+    /// Of days ago, its journal says, but it was written just now.
+    @Test func whatBeganBeforeTheClockWasSetIsKept() async throws {
+        let folder = try await self.recording(1, .done)
+        let policy = RetentionPolicy(keep: .seconds(3600))
+        await self.store.apply(policy)
+        #expect(try self.left == [folder.id])
+        let date = Date(timeIntervalSinceNow: -7200)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: folder.journalPath)
+        await self.store.apply(policy)
+        #expect(try self.left.isEmpty)
+    }
+
     @Test func noSegmentOfASeriesThatIsExportedIsDeleted() async throws {
         let first = try await self.recording(1, segment: 1, .done)
         let second = try await self.recording(2, segment: 2, ofSeriesFrom: first, .done)
