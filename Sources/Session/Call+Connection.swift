@@ -118,7 +118,7 @@ extension Call {
         case .answering(_, let next):
             guard connection.acceptedRemote != nil else {
                 self.endFailed(reason: reason, &context)
-                if let next { self.open(.answer(next), &context) }
+                if let next { self.open(.answer(next), &context) } else { self.tryLater(&context) }
                 return
             }
             self.keepWithoutOffer(reason: reason, &context)
@@ -128,11 +128,9 @@ extension Call {
 
     /// The answer to our offer cannot be taken.
     mutating func answerRefused(_ connection: Connection, reason: String, _ context: inout CallContext) {
-        if connection.role == .publisher {
-            self.fail(reason: reason, &context)
-        } else {
-            self.endFailed(reason: reason, &context)
-        }
+        guard connection.role != .publisher else { return self.fail(reason: reason, &context) }
+        self.endFailed(reason: reason, &context)
+        self.tryLater(&context)
     }
 
     private mutating func negotiationFailed(_ connection: Connection, reason: String, _ context: inout CallContext) {

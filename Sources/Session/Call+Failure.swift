@@ -18,20 +18,39 @@ extension Call {
         self.startComeback(isReset: false, &context)
     }
 
-    private mutating func startComeback(isReset: Bool, _ context: inout CallContext) {
-        let timer = context.startTimer(.returning, self.peer, context.configuration.returnLimit)
+    private mutating func startComeback(isReset: Bool, after wait: Duration? = nil, _ context: inout CallContext) {
+        let timer = context.startTimer(.returning, self.peer, wait ?? context.configuration.returnLimit)
         self.comeback = Comeback(timer: timer, isReset: isReset)
+    }
+
+    /// We are in the room again: whoever sees it has some time to begin the call anew, before we do.
+    mutating func joinedAgain(_ context: inout CallContext) {
+        guard self.beginsAnew, case .idle = self.phase else { return }
+        context.cancel(self.comeback?.timer)
+        self.startComeback(isReset: false, &context)
+    }
+
+    /// Where nobody but us begins a call, one whose description could not be taken begins anew after a while.
+    mutating func tryLater(_ context: inout CallContext) {
+        guard context.isTakenByAnswer, context.isJoined else { return }
+        // The same answer again would be one to another offer.
+        self.lastAppliedAnswer = nil
+        self.beginsAnew = true
+        self.startComeback(isReset: false, after: context.configuration.refusedWait, &context)
     }
 
     /// Closes the connection and resets the call, or gives the peer up.
     ///
-    /// While we are not in the room nothing is reset: our re-join makes the peer offer again, if it is still there. A
-    /// reset ends every call of the room, so in a room with other calls we offer to this one peer instead.
+    /// While we are not in the room nothing is reset: in most rooms our re-join makes the peer offer again, if it is still
+    /// there. Where it does not, we begin anew after it.
     mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
         let role = self.connection?.role ?? .answerer
         self.endFailed(reason: reason, isClosed: isClosed, &context)
         _ = self.held.takeAll()
-        guard context.isJoined else { return }
+        guard context.isJoined else {
+            self.beginsAnew = true
+            return
+        }
         guard self.resets < context.configuration.maximumResets else {
             self.phase = .givenUp(role)
             return context.report(
@@ -39,6 +58,13 @@ extension Call {
                     ? .publishingFailed(self.peer, reason: reason) : .peerGivenUp(self.peer, reason: reason)
             )
         }
+        self.beginAnew(reason: reason, &context)
+    }
+
+    /// Resets the call.
+    ///
+    /// A reset ends every call of the room, so in a room with other calls we offer to this one peer instead.
+    private mutating func beginAnew(reason: String, _ context: inout CallContext) {
         self.countReset(&context)
         context.report(.callReset(self.peer, reason: reason))
         if !self.isPublishPoint, context.hasOtherCalls(than: self.peer) {
@@ -50,7 +76,10 @@ extension Call {
 
     /// Asks the room for a new beginning, and gives the peer or the publish point some time to come back.
     mutating func askForReset(_ context: inout CallContext) {
-        guard context.isJoined else { return }
+        guard context.isJoined else {
+            self.beginsAnew = true
+            return
+        }
         context.emit(.send(.resetCall(self.peer)))
         self.startComeback(isReset: true, &context)
     }
@@ -88,8 +117,19 @@ extension Call {
     }
 
     /// A peer did not come back: it is gone, but its failures stay counted.
+    ///
+    /// What is ours to begin anew begins now.
     private mutating func returnMissed(_ context: inout CallContext) {
         self.comeback = nil
+        let isOurTurn = if case .idle = self.phase { self.beginsAnew && context.isJoined } else { false }
+        // A server that took us is there, whatever it says.
+        if !isOurTurn || !context.isTakenByAnswer { self.noteGone(&context) }
+        guard isOurTurn else { return }
+        self.beginsAnew = false
+        self.beginAnew(reason: "nobody else began it anew", &context)
+    }
+
+    private mutating func noteGone(_ context: inout CallContext) {
         guard self.isReplaceable, self.isAnnounced else { return }
         self.isAnnounced = false
         // Large, and of no use to a peer that is gone; the rest is small, and its failures count on.

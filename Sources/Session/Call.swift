@@ -103,8 +103,14 @@ struct Call {
     /// Call resets in the running window.
     var resets = 0
     var resetsTimer: TimerID?
-    /// While the peer is waited for: from a call reset, or from when it has no connection and we are out of the room.
+    /// While the peer is waited for: from a call reset, from when it has no connection and we are out of the room or back
+    /// in it, or from an answer of a server that we could not take.
     var comeback: Comeback?
+    /// Whether we begin the call anew if nothing comes of the wait.
+    ///
+    /// So where it ended while we were out of the room, because not every room then makes the peer offer, and where the
+    /// room leaves it to us.
+    var beginsAnew = false
 
     init(with peer: PeerID, candidateLimit: Int, isPublishPoint: Bool) {
         self.peer = peer
@@ -163,12 +169,14 @@ struct Call {
 
     /// Opens the next connection of an idle call, or lets it wait if there were too many.
     ///
-    /// Out of the room nothing is opened, because no description could be sent: our re-join makes the peer offer again.
+    /// Out of the room nothing is opened, because no description could be sent: the call begins anew when we are back.
     mutating func open(_ plan: Plan, _ context: inout CallContext) {
         guard context.isJoined else {
             context.ignore(.notJoined, self.peer, "no new connection")
+            self.beginsAnew = true
             return self.awaitReturn(&context)
         }
+        self.beginsAnew = false
         guard self.openings < context.configuration.maximumConnections else {
             return self.wait(context.configuration.throttledWait, plan, &context)
         }

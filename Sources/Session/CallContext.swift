@@ -13,6 +13,8 @@ struct CallContext {
     var isJoined = false
     /// Whether our offer goes out before we are a member, because the server takes us by answering it.
     var isAhead = false
+    /// Whether the server of this room takes us so at all: nobody but us begins a call there.
+    var isTakenByAnswer = false
     /// What we said ourselves.
     var ownMessages = OwnMessages()
 

@@ -88,7 +88,8 @@ struct RoomCalls {
 
     // Membership
 
-    /// We are a member, perhaps again: candidates that could not be sent meanwhile are sent now.
+    /// We are a member, perhaps again: candidates that could not be sent meanwhile are sent now, and calls that ended
+    /// meanwhile have some time to begin anew.
     mutating func joined(ownID: PeerID?) {
         self.context.isJoined = true
         self.isFull = false
@@ -98,6 +99,7 @@ struct RoomCalls {
         for peer in self.arrivals {
             self.withCall(peer) { call, context in
                 if call.connection?.hasSentDescription == true { call.sendCandidates(&context) }
+                call.joinedAgain(&context)
             }
         }
     }
@@ -136,6 +138,7 @@ struct RoomCalls {
     /// The server wants our offer before it takes us.
     mutating func offerWanted(_ arrival: RoomEvent) {
         self.context.isAhead = true
+        self.context.isTakenByAnswer = true
         self.context.isJoined = true
         switch arrival {
         case .peerArrived(let peer): self.peerArrived(peer)
@@ -303,6 +306,7 @@ extension RoomCalls {
         }
         self.withCall(peer) { call, context in
             call.end(reason: reason, &context)
+            call.beginsAnew = false
             context.report(.publishingFailed(peer, reason: reason))
         }
     }

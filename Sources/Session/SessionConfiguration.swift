@@ -28,6 +28,8 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var maximumConnections = 60
     /// Wait of a peer that makes us open too many connections; its newest offer wins.
     public var throttledWait: Duration = .seconds(1)
+    /// Wait before a server that takes us by answering is asked again, after an answer that we cannot take.
+    public var refusedWait: Duration = .seconds(30)
     /// Window of `maximumRebuilds` and `maximumConnections`.
     public var burstWindow: Duration = .seconds(60)
     /// Call resets of one peer in one `resetWindow` before it is given up.

@@ -35,7 +35,7 @@ public struct TimerID: Hashable, Sendable {
         case burst
         /// The window in which call resets of one peer are counted.
         case resets
-        /// A peer whose call was reset has to come back.
+        /// A peer without a connection has to come back.
         case returning
         /// The session has to be over.
         case stop

@@ -97,6 +97,41 @@ import Testing
         #expect(harness.room(.publishPointArrived(Self.place)).contains("open 5 publisher"))
     }
 
+    /// A Janus session that is claimed does not name the place anew.
+    @Test func isAskedForAgainIfItEndedWhileTheServerWasAway() {
+        var harness = Self.publishing()
+        harness.room(.signallingLost(reason: "test"))
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed")
+        #expect(harness.room(.joined(ownID: PeerID("me"))) == "joined, start returning")
+        #expect(harness.fire(.returning) == "start resets, reset, send reset, start returning")
+        #expect(
+            harness.room(.publishPointArrived(Self.place))
+                == "cancel returning, open 2 publisher, start connect, createOffer 2"
+        )
+    }
+
+    /// A refusal says that the signaller comes back to it by itself.
+    @Test func isNotAskedForAgainAfterARefusalThatCameWithTheRoom() {
+        var harness = Self.publishing()
+        harness.room(.signallingLost(reason: "test"))
+        harness.connection(1, .iceFailed)
+        harness.room(.joined(ownID: PeerID("me")))
+        #expect(harness.room(.publishPointRefused(Self.place, reason: "hung up")) == "publishingFailed")
+        #expect(harness.fire(.returning) == "")
+    }
+
+    @Test func isAskedForAgainIfTheWindowEndedWhileTheServerWasAway() {
+        var harness = Self.joined()
+        for number in 1...4 {
+            harness.room(.publishPointArrived(Self.place))
+            harness.connection(UInt64(number), .iceFailed)
+        }
+        harness.room(.signallingLost(reason: "test"))
+        #expect(harness.fire(.resets) == "")
+        #expect(harness.room(.joined(ownID: PeerID("me"))) == "joined, start returning")
+        #expect(harness.fire(.returning) == "start resets, reset, send reset, start returning")
+    }
+
     @Test func comesAnewWithTheRoom() {
         var harness = Self.publishing()
         harness.room(.signallingLost(reason: "test"))

@@ -76,6 +76,45 @@ import Testing
         }
     }
 
+    /// An answer that takes nothing, or that is none: nobody but us can begin anew, and at once it would be for ever.
+    @Test(arguments: [SessionHarness.sdp(), "v=0"])
+    func anAnswerThatCannotBeTakenIsAskedForAgainLater(answer: String) {
+        var harness = Self.ahead()
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        harness.room(.joined(ownID: nil))
+        for number in UInt64(1)...3 {
+            let words = harness.room(.answerReceived(from: self.peer, sdp: answer))
+            let refused =
+                words == "applyAnswer \(number)"
+                ? harness.connection(number, .descriptionRefused(reason: "nothing")) : words
+            #expect(refused == "cancel connect, close \(number), failed, start returning")
+            let waits = harness.actions.compactMap { action -> Duration? in
+                if case .startTimer(_, let wait) = action { wait } else { nil }
+            }
+            #expect(waits == [.seconds(30)])
+            #expect(harness.fire(.returning) == "start resets, reset, send reset, start returning")
+            #expect(
+                harness.room(.peerArrived(self.peer))
+                    == "cancel resets, cancel returning, open \(number + 1) offerer, start connect, "
+                    + "createOffer \(number + 1)"
+            )
+            harness.connection(number + 1, .offerCreated(sdp: Harness.sdp(session: "90\(number)")))
+        }
+    }
+
+    /// The server offers instead, and gets an answer that declines everything.
+    @Test func anOfferThatIsDeclinedIsAskedForAgainLater() {
+        var harness = Self.ahead()
+        harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))
+        harness.room(.joined(ownID: nil))
+        harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp()))
+        #expect(
+            harness.connection(2, .offerDeclined(sdp: Harness.sdp(session: "901"), reason: "test"))
+                == "send answer, cancel connect, close 2, failed, start returning"
+        )
+        #expect(harness.fire(.returning) == "start resets, reset, send reset, start returning")
+    }
+
     @Test func anOfferThatIsNeverAnsweredResetsTheCall() {
         var harness = Self.ahead()
         _ = harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900")))

@@ -546,14 +546,57 @@ import Testing
         )
     }
 
-    /// Nobody tells of its leaving: not while we are away, and not afterwards.
+    /// Calls that outlive the signalling, as those of XMPP and Janus do: our re-join makes nobody offer.
+    @Test(arguments: [true, false]) func aCallThatEndedWhileTheServerWasAwayIsBegunAnew(isForgotten: Bool) {
+        var harness = self.connected()
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.connection(1, .iceFailed) == "close 1, failed, start returning")
+        if isForgotten { #expect(harness.fire(.returning) == "peerLeft") }
+        // Whoever sees us come back has as much time as ever, however long the wait was before.
+        let joined = isForgotten ? "joined, start returning" : "joined, cancel returning, start returning"
+        #expect(harness.room(.joined(ownID: nil)) == joined)
+        let reset = "start resets, reset, send reset, start returning"
+        #expect(harness.fire(.returning) == (isForgotten ? reset : "peerLeft, " + reset))
+        // The signaller says that the old call is over: no news.
+        #expect(harness.room(.peerLeft(self.peer)) == "")
+        #expect(harness.room(.peerAwaited(self.peer)) == "cancel returning, open 2 offerer, createOffer 2")
+    }
+
+    @Test func aCallThatEndedWhileTheServerWasAwayIsOfferedAgainBesideOthers() {
+        var harness = self.connected()
+        harness.room(.peerArrived(PeerID("q")))
+        harness.connection(2, .connected)
+        harness.room(.signallingLost(reason: "restart"))
+        harness.connection(1, .iceFailed)
+        harness.room(.joined(ownID: nil))
+        #expect(harness.fire(.returning) == "peerLeft, start resets, reset, start backOff")
+        #expect(harness.fire(.backOff) == "open 3 offerer, start connect, createOffer 3")
+        // The signaller knows nobody of that name any more.
+        #expect(
+            harness.room(.peerLeft(self.peer)) == "cancel connect, close 3 when quiet, cancel burst, cancel resets"
+        )
+    }
+
+    @Test func anOfferThatHadToBeLeftOutWhileTheServerWasAwayIsNotForgotten() {
+        var harness = self.joined()
+        harness.room(.peerArrived(self.peer))
+        harness.connection(1, .negotiationFailed(reason: "test"))
+        harness.room(.signallingLost(reason: "restart"))
+        #expect(harness.fire(.backOff) == "ignored notJoined, start returning")
+        harness.room(.joined(ownID: nil))
+        #expect(harness.fire(.returning) == "peerLeft, start resets, reset, send reset, start returning")
+        #expect(harness.fire(.returning) == "")
+    }
+
+    /// Nobody tells of its leaving: not while we are away, and not afterwards; then the room is asked for it once.
     @Test(arguments: [true, false]) func aPeerThatWentWhileTheServerWasAwayIsGone(weAreBack: Bool) {
         var harness = self.joined()
         harness.room(.peerArrived(self.peer))
         harness.room(.signallingLost(reason: "restart"))
         #expect(harness.fire(.connect) == "close 1, failed, start returning")
         if weAreBack { harness.room(.joined(ownID: nil)) }
-        #expect(harness.fire(.returning) == "peerLeft")
+        let reset = weAreBack ? ", start resets, reset, send reset, start returning" : ""
+        #expect(harness.fire(.returning) == "peerLeft" + reset)
         harness.room(.joined(ownID: nil))
         #expect(harness.room(.peerArrived(self.peer)).hasPrefix("peerJoined"))
     }

@@ -438,6 +438,47 @@ let sessionTable = """
        authenticityFailed: close 1, failed, start returning, refused
        closed: failed, start returning
        stop: close 1, cancel burst, peerLeft, send leave, start stop
+    endedAway
+       joined: joined, cancel returning, start returning
+       peerArrived: cancel returning, open 2 offerer, start connect, createOffer 2
+       peerAwaited: ignored notJoined
+       offerSame: ignored notJoined
+       offerNewer: ignored notJoined
+       offerNewSession: ignored notJoined
+       offerGarbage: ignored notJoined
+       offerEcho: ignored notJoined
+       answer: ignored notJoined
+       candidate: ignored notJoined
+       peerLeft: cancel burst, cancel returning, peerLeft
+       full: cancel burst, cancel returning, peerLeft, full
+       joinFailed: joinFailed
+       signallingLost: lost
+       attemptsSpent: cancel burst, cancel returning, peerLeft, send leave, start stop
+       left: lost
+       ignored: ignored signalling
+       signallerEnded: cancel burst, cancel returning, peerLeft, lost, start stop
+       stop: cancel burst, cancel returning, peerLeft, send leave, start stop
+       timer-returning: peerLeft
+    endedAwayJoined
+       joined: joined, cancel returning, start returning
+       peerArrived: cancel returning, open 2 offerer, start connect, createOffer 2
+       peerAwaited: peerLeft, cancel returning, open 2 offerer, createOffer 2
+       offerSame: cancel returning, open 2 answerer, start connect, applyOffer 2
+       offerNewer: cancel returning, open 2 answerer, start connect, applyOffer 2
+       offerNewSession: cancel returning, open 2 answerer, start connect, applyOffer 2
+       offerGarbage: ignored malformedDescription
+       offerEcho: cancel returning, open 2 answerer, start connect, applyOffer 2
+       answer: ignored answerWithoutOffer
+       peerLeft: cancel burst, cancel returning, peerLeft
+       full: cancel burst, cancel returning, peerLeft, full
+       joinFailed: joinFailed
+       signallingLost: lost
+       attemptsSpent: ignored signalling
+       left: lost
+       ignored: ignored signalling
+       signallerEnded: cancel burst, cancel returning, peerLeft, lost, start stop
+       stop: cancel burst, cancel returning, peerLeft, send leave, start stop
+       timer-returning: peerLeft, start resets, reset, send reset, start returning
     orphaned
        joined: ignored notJoined
        peerArrived: ignored notJoined

@@ -22,6 +22,7 @@ import Testing
         let answering = joined + [.room(.offerReceived(from: Harness.peer, sdp: Harness.sdp()))]
         let answered = answering + [.connection(Self.connection, .answerCreated(sdp: Harness.sdp(session: "901")))]
         let connected = answered + [.connection(Self.connection, .connected)]
+        let endedAway = connected + [.room(.signallingLost(reason: "test")), .connection(Self.connection, .iceFailed)]
         return [
             ("joining", []),
             ("joined", joined),
@@ -45,6 +46,8 @@ import Testing
             ("idle", answering + [.connection(Self.connection, .iceFailed)]),
             ("givenUp", Self.failures(3)),
             ("detached", connected + [.room(.signallingLost(reason: "test"))]),
+            ("endedAway", endedAway),
+            ("endedAwayJoined", endedAway + [.room(.joined(ownID: PeerID("me")))]),
             ("orphaned", connected + [.signallerEnded(nil)]),
             (
                 "orphanedTrying",

@@ -31,6 +31,8 @@ struct CallBench<Machine: SignallingMachine> {
     private(set) var end: SignallingAction?
     /// Timers of the machine that run.
     private(set) var timers: Set<SignallingTimer> = []
+    /// Timers of the session that run, oldest first.
+    private var sessionTimers: [TimerID] = []
 
     /// The session's machine cannot be copied, this bench can: one owner for both.
     private final class SessionBox {
@@ -50,6 +52,13 @@ struct CallBench<Machine: SignallingMachine> {
     /// Gives one input to the session, such as the end of a connection.
     mutating func feed(session input: SessionInput) {
         for action in self.session.machine.handle(input) { self.perform(action) }
+    }
+
+    /// Lets all timers of the session with this purpose run out.
+    mutating func fire(_ purpose: TimerID.Purpose) {
+        let due = self.sessionTimers.filter { $0.purpose == purpose }
+        self.sessionTimers.removeAll { $0.purpose == purpose }
+        for timer in due { self.feed(session: .timerFired(timer)) }
     }
 
     /// Ends the attempt as the driver does, and begins the next.
@@ -117,7 +126,11 @@ struct CallBench<Machine: SignallingMachine> {
             self.feed(.command(command))
         case .report(let fact):
             self.facts.append(fact)
-        case .startTimer, .cancelTimer, .useICEServers, .finished:
+        case .startTimer(let timer, _):
+            self.sessionTimers.append(timer)
+        case .cancelTimer(let timer):
+            self.sessionTimers.removeAll { $0 == timer }
+        case .useICEServers, .finished:
             break
         }
     }

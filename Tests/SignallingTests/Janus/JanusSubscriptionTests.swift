@@ -190,6 +190,36 @@ import Testing
         #expect(bench.news() == [])
     }
 
+    /// A claimed session tells nothing of connections that ended on our side meanwhile.
+    @Test func whatEndedWhileTheWebSocketWasAwayIsBegunAnew() throws {
+        var bench = try JanusBench(sends: true)
+        try bench.join()
+        try bench.configured()
+        try bench.offer()
+        try bench.start()
+        bench.call.feed(.webSocket(.closed(nil)))
+        bench.call.reconnect(note: "11")
+        for peer in [JanusBench.place, JanusBench.feed] {
+            let connection = try #require(bench.call.connections[peer])
+            bench.call.feed(session: .connection(connection, .iceFailed))
+        }
+        bench.call.feed(.webSocket(.opened))
+        try bench.answer("claim", #""janus":"success","session_id":11"#)
+        #expect(bench.news().suffix(2) == ["claim", "listparticipants 21"])
+        bench.call.fire(.returning)
+        #expect(bench.news() == ["unpublish 21", "detach 31", "attach"])
+        try bench.answer("attach", #""janus":"success","session_id":11,"data":{"id":32}"#)
+        bench.event(32, #"{"videoroom":"attached"}"#, jsep: JanusBench.jsep("offer", JanusBench.sdp(session: 9)))
+        #expect(bench.words.last == "start 32")
+        try bench.answer(
+            "unpublish",
+            #""janus":"event","session_id":11,"sender":21,"plugindata":{"data":{"videoroom":"event","unpublished":"ok"}}"#
+        )
+        bench.call.feed(.timerFired(Machine.publishTimer))
+        #expect(bench.words.last == "publish 21")
+        #expect(bench.call.connections.count == 2)
+    }
+
     @Test func publishersBeyondTheLimitAreNotReceived() throws {
         var bench = try Self.joined()
         for id in 0..<(Machine.maximumFeeds + 2) {

@@ -167,6 +167,27 @@ import Testing
         #expect(!bench.facts.contains(.peerLeft(Self.peer)))
     }
 
+    /// An answer of which nothing can be taken, again and again: nobody but us can begin anew.
+    @Test func anAnswerThatCannotBeTakenIsAskedForAgainLater() throws {
+        var bench = try Self.joined()
+        for count in 1...5 {
+            #expect(bench.applied.count == count && bench.connections.count == 1)
+            let connection = try #require(bench.connections[Self.peer])
+            let sent = bench.sent.requests.count
+            bench.feed(session: .connection(connection, .descriptionRefused(reason: "test")))
+            #expect(bench.sent.requests.count == sent && bench.connections.isEmpty, "at once would be for ever")
+            bench.fire(.returning)
+            #expect(bench.sent.requests.dropFirst(sent).map(\.method) == ["OPTIONS", "DELETE"])
+            try Self.answer(&bench, "DELETE", HTTPAnswer(status: 200))
+            try Self.answer(&bench, "OPTIONS", HTTPAnswer(status: 200))
+            try Self.answer(&bench, "POST", try WHIPWire.created(location: "/session/\(count + 1)"))
+        }
+        #expect(bench.openings == 6 && bench.connections.count == 1 && bench.end == nil)
+        // It was the same participant all the time.
+        let comings = bench.facts.filter { $0 == .peerJoined(Self.peer) || $0 == .peerLeft(Self.peer) }
+        #expect(comings == [.peerJoined(Self.peer)])
+    }
+
     private static func comesBack() throws {
         var bench = try Self.joined()
         let connection = try #require(bench.connections[Self.peer])

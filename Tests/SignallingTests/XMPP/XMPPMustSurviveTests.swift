@@ -43,6 +43,26 @@ import Testing
         #expect(bench.connections.count == 1)
     }
 
+    /// Our call's media end with the server, and nobody but us calls: after a while the session has it made again.
+    private static func callsAgainAfterARestart(isForgotten: Bool) throws {
+        var bench = try #require(XMPPBench.calling())
+        bench.feed(XMPPBench.answer)
+        bench.feed(.xmpp(.closed(nil)))
+        bench.reconnect()
+        let connection = try #require(bench.connections[XMPPBench.peer])
+        bench.feed(session: .connection(connection, .iceFailed))
+        if isForgotten { bench.fire(.returning) }
+        #expect(bench.facts.contains(.peerLeft(XMPPBench.peer)) == isForgotten)
+        bench.feed(.xmpp(.opened(try #require(XMPPBench.own))))
+        bench.feed(XMPPBench.presence())
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer"])
+        bench.fire(.returning)
+        bench.feed(.timerFired(XMPPRoomStateMachine.callTimer))
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer", "bye", "roomId", "offer"])
+        bench.feed(XMPPBench.description("answer", XMPPBench.sdp(session: 8)))
+        #expect(bench.applied == [XMPPBench.sdp(), XMPPBench.sdp(session: 8)] && bench.connections.count == 1)
+    }
+
     @Test(arguments: MustSurvive.allCases)
     func survives(_ what: MustSurvive) throws {
         let line = #""sdp":"\#(XMPPBench.line)""#
@@ -172,6 +192,8 @@ import Testing
             #expect(XMPPBench.said(bench.sent).last?.to == "alice@example.org/other")
             bench.feed(XMPPBench.description("offer", XMPPBench.sdp(session: 9)))
             #expect(bench.connections.count == 1)
+            try Self.callsAgainAfterARestart(isForgotten: false)
+            try Self.callsAgainAfterARestart(isForgotten: true)
         case .roomFullFor90Seconds:
             // Nothing is ever full; who cannot be reached is called again, and not more often than once a minute.
             var bench = try #require(XMPPBench.online("peer=alice@example.org&call"))
