@@ -5,6 +5,8 @@ import Foundation
 import GStreamer
 import Glibc
 import Logging
+import Media
+import Recording
 import Rooms
 import Synchronization
 import Testing
