@@ -21,6 +21,7 @@ struct FleetDriver {
         priority: Int = RoomSpec.usualPriority
     ) -> RoomSpec {
         var order = RoomSpec(name: name, url: url, storage: "/srv")
+        order.record = RecordSpec()
         order.priority = priority
         return order
     }

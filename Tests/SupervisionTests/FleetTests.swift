@@ -24,7 +24,6 @@ import Testing
         var driver = FleetDriver()
         driver.want("a")
         var order = FleetDriver.order("a", url: "socketio+http://192.0.2.1/other")
-        order.record = RecordSpec()
         order.record?.video = false
         #expect(driver.feed(.define(order)).isEmpty)
         #expect(name(driver.fleet.rooms["a"]?.phase) == "starting")
@@ -101,6 +100,24 @@ import Testing
         driver.feed(.event(WorkerID(id), .left(room: "a", .ordered)))
         driver.feed(.exited(WorkerID(id), reason: "ended"))
         driver.feed(.want(room: "a", true))
+        id += 1
+        #expect(told() ?? ("", .stop) == (nil, nil))
+        // Nothing is recorded any more, says the definition.
+        driver.feed(.order(room: "a", .record))
+        starts("t")
+        var order = FleetDriver.order("a")
+        order.record = nil
+        driver.feed(.define(order))
+        #expect(nextTold() ?? ("", .stop) == (nil, nil))
+        driver.feed(.order(room: "a", .record))
+        starts("u")
+        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/u", .record))
+        // A room that was removed is another one when it comes back.
+        driver.feed(.remove(room: "a"))
+        driver.feed(.define(FleetDriver.order("a")))
+        driver.feed(.want(room: "a", true))
+        driver.feed(.event(WorkerID(id), .left(room: "a", .ordered)))
+        driver.feed(.exited(WorkerID(id), reason: "ended"))
         id += 1
         #expect(told() ?? ("", .stop) == (nil, nil))
     }
@@ -285,8 +302,8 @@ import Testing
         var order = FleetDriver.order("a")
         order.send = SendSpec()
         #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", SendSpec()))])
-        order.record = RecordSpec()
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", RecordSpec()))])
+        order.record?.video = false
+        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", order.record))])
         order.outputs = [OutputSpec(host: "192.0.2.7")]
         #expect(
             driver.feed(.define(order)) == [

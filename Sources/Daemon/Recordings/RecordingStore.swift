@@ -286,7 +286,8 @@ actor RecordingStore: Service {
         var found: Set<RecordingID> = []
         for export in try await self.catalogue.pendingExports() {
             found.insert(export.recording)
-            guard export.isOfSeries else { continue }
+            // One that waits for space must not keep it from being made.
+            guard export.isOfSeries, self.waitsForSpace[export.id] == nil else { continue }
             // A segment whose folder is gone fails the export; the others are none of retention's business.
             for folder in (try? await self.sources(of: export)) ?? [] { found.insert(folder.id) }
         }
@@ -477,7 +478,12 @@ actor RecordingStore: Service {
 
     private func nextExports() async -> [ExportEntry] {
         var pending: [ExportEntry] = []
-        await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
+        let isRead = await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
+        guard isRead else {
+            let next = UTCTime.now().adding(self.policy.spaceInterval)
+            self.shared.withLock { $0.nextDue = next }
+            return []
+        }
         self.metrics.exportQueue(length: pending.count)
         self.shared.withLock { [count = pending.count] in $0.figures.pendingExports = count }
         let now = UTCTime.now()
@@ -532,7 +538,24 @@ actor RecordingStore: Service {
         let folders = try? await self.sources(of: export)
         let files = try? folders?.flatMap { try $0.files() }.filter { $0.name.hasPrefix("tracks/") }
         let bytes = files?.reduce(0) { $0 + $1.bytes } ?? recording.bytes
-        return min(max(0, bytes), Self.mostBytes) * (export.isMadeTwice ? 2 : 1)
+        let whole = Double(min(max(0, bytes), Self.mostBytes))
+        return Int64(whole * (await self.share(of: export, in: folders ?? []))) * (export.isMadeTwice ? 2 : 1)
+    }
+
+    /// How much of its recordings an export may have by the times that it is asked for, from 0 to 1: half as much again as they
+    /// are of the length, because not every minute is as large.
+    private func share(of export: ExportEntry, in folders: [RecordingFolder]) async -> Double {
+        guard export.from != nil || export.to != nil else { return 1 }
+        var (start, end): (UTCTime?, UTCTime?)
+        for folder in folders {
+            guard let entry = try? await self.catalogue.recording(folder.id) else { continue }
+            start = min(start ?? entry.start, entry.start)
+            end = max(end ?? entry.start, entry.end ?? entry.start)
+        }
+        guard let start, let end, end > start else { return 1 }
+        let length = (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
+        let asked = min(export.to ?? length, length) - max(export.from ?? 0, 0)
+        return asked > 0 ? min(1, 1.5 * asked / length) : 1
     }
 
     private func perform(_ queued: ExportEntry) async {
@@ -557,6 +580,8 @@ actor RecordingStore: Service {
                 guard let percent = progress.take(line) else { return }
                 await self.note(percent, of: queued.id, recording, details)
             }
+            // The daemon ends: the next one runs it again.
+            guard !Task.isCancelled else { return }
             if let percent = progress.untold { await self.note(percent, of: queued.id, recording, details) }
             export = try await self.catalogue.export(queued.id)
             export.finished = .now()
@@ -568,9 +593,11 @@ actor RecordingStore: Service {
             try await self.catalogue.save(export)
             await self.refresh(folder, state: .finished)
         } catch {
+            guard !Task.isCancelled else { return }
             export = queued
             export.error = "\(error)"
-            self.fail(&export, isRetriable: (error as? StorageError)?.isRetriable ?? false)
+            let isRetriable = (error as? StorageError)?.isRetriable ?? (error as? CatalogueError)?.isRetriable
+            self.fail(&export, isRetriable: isRetriable ?? false)
             await self.attempt("note a failed export") { [export] in try await self.catalogue.save(export) }
         }
         self.metrics.exportEnded(export.state == .done ? .done : .failed, after: ContinuousClock.now - started)

@@ -31,10 +31,10 @@ extension Supervisor {
             self.bus.publish(.roomChanged, room: room.new.name)
         }
         if !change.sections.isDisjoint(with: [.ice, .storage, .pipelines, .rtsp]) {
-            // Orders carry these; where nothing differs, nothing happens.
-            for name in change.unchanged {
-                guard let room = new.rooms[name], self.book.entries[name]?.origin == .configuration else { continue }
-                self.define(room, origin: .configuration)
+            // Orders carry these; where nothing differs, nothing happens. A room of the interface stays as it is but for them.
+            for (name, entry) in self.book.entries {
+                let room = entry.origin == .configuration ? new.rooms[name] ?? entry.definition : entry.definition
+                self.define(room, origin: entry.origin)
             }
         }
         return change

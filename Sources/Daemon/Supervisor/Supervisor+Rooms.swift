@@ -63,6 +63,9 @@ extension Supervisor {
         guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
         switch action {
         case .record:
+            guard self.recordingLimit != .nothing else {
+                throw ControlError(.unavailable, "nothing is recorded: the disk is almost full")
+            }
             self.apply(.order(room: name, .record))
             self.book.request(name, true)
             self.updateWish(name)

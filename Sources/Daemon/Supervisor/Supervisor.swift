@@ -316,11 +316,13 @@ actor Supervisor: Service {
     /// Says what may be recorded by the room on the disk; holds for every room, until it is said again.
     func limitRecording(to limit: RecordingLimit) {
         self.recordingLimit = limit
-        if limit == .nothing {
-            // Nor does the next worker of a room record what was ordered before.
-            for (name, room) in self.fleet.rooms where room.ordered == .record { self.apply(.order(room: name, nil)) }
-        }
         for entry in self.book.entries.values { self.order(entry.definition) }
+        guard limit == .nothing else { return }
+        // A room whose definition records nothing does not change, and may be recorded by hand.
+        for (name, room) in self.fleet.rooms where room.ordered == .record || room.ordered == .pause {
+            self.apply(.order(room: name, nil))
+            if let worker = self.fleet.commandable(name) { self.send(.stopRecording(room: name), to: worker) }
+        }
     }
 
     func remove(_ name: String) {

@@ -12,6 +12,8 @@ extension Fleet {
         let before = room.order
         room.order = order
         room.isRemoved = false
+        // Whoever says now that nothing is recorded says it of the next worker, too.
+        if order.record == nil, before.record != nil, room.ordered != .stop { room.ordered = nil }
         room.restart.reset()
         self.rooms[order.name] = room
         let changes = order.changes(from: before)
@@ -43,6 +45,7 @@ extension Fleet {
         guard var room = self.rooms[name] else { return }
         room.isRemoved = true
         room.isWanted = false
+        room.ordered = nil
         self.rooms[name] = room
         if room.worker != nil { self.leave(name, reason: "the room was removed", now) } else { self.forget(name) }
     }
@@ -107,7 +110,7 @@ extension Fleet {
         var order = room.order
         order.ordered = room.ordered
         // One that was to be finished and is not, is left to a repair.
-        if room.ordered == .stop { room.unfinished = nil }
+        if room.ordered == .stop || room.ordered == nil && order.record == nil { room.unfinished = nil }
         order.continues = room.unfinished?.folder
         room.isContinuing = order.continues != nil
         room.enter(.joining, now: now)

@@ -95,29 +95,60 @@ import Timeline
         return folder
     }
 
-    /// Space for one and a half recordings.
-    @Test(
-        arguments: [([:], false), (["container": "mp4"], true), (["series": "true"], true)]
-            as [([String: String], Bool)]
-    )
-    func anExportWaitsForAllTheSpaceThatItNeeds(options: [String: String], waits: Bool) async throws {
+    struct WaitingExport: Sendable {
+        var options: [String: String] = [:]
+        /// Seconds of two.
+        var to: Double?
+        var waits = true
+    }
+
+    /// Space for one and a half recordings of a second each.
+    @Test(arguments: [
+        WaitingExport(waits: false), WaitingExport(options: ["container": "mp4"]),
+        WaitingExport(options: ["series": "true"]), WaitingExport(options: ["series": "true"], to: 0.5, waits: false),
+    ])
+    func anExportWaitsForAllTheSpaceThatItNeeds(_ plan: WaitingExport) async throws {
         let first = try await self.large(segment: 1)
-        _ = try await self.large(segment: 2, ofSeriesFrom: first)
+        let second = try await self.large(segment: 2, ofSeriesFrom: first)
+        try await self.bench.catalogue.exportsOrdered(of: second.id)
         let store = try self.bench.store()
         store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
         var export = ExportEntry(recording: first.id, layout: "tracks", created: .now())
-        export.options = options
+        export.options = plan.options
+        export.to = plan.to
         #expect(await store.enqueue(export))
         let found = try await store.running { [export] in
-            guard waits else {
+            guard plan.waits else {
                 _ = try #require(await self.bench.next(.exportFinished))
                 return try await self.bench.catalogue.export(export.id)
             }
             while try await self.bench.catalogue.export(export.id).error == nil { await Task.yield() }
             return try await self.bench.catalogue.export(export.id)
         }
-        #expect(found.state == (waits ? .queued : .done))
-        #expect(found.error == (waits ? "it waits for free space: 500000 bytes more are needed" : nil))
+        #expect(found.state == (plan.waits ? .queued : .done))
+        #expect(found.error == (plan.waits ? "it waits for free space: 500000 bytes more are needed" : nil))
+        guard plan.waits else { return }
+        // What is to be deleted for the space is deleted.
+        await store.apply(RetentionPolicy(keepBytes: 0))
+        #expect(try RecordingFolder.list(storage: self.bench.storage).map(\.id) == [first.id])
+    }
+
+    @Test func anExportThatIsCutOffByTheEndHasNotFailed() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let store = try self.bench.store(exports: "exec sleep 3600")
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        try await store.running { _ = try #require(await self.bench.next(.exportStarted)) }
+        #expect(try await self.bench.catalogue.export(export.id).state == .running)
+        let kinds = try await self.bench.store().running {
+            var kinds: [DaemonEvent.Kind] = []
+            for await event in self.bench.events {
+                kinds.append(event.kind)
+                if event.kind == .exportFinished { break }
+            }
+            return kinds
+        }
+        #expect(kinds.contains(.exportStarted) && !kinds.contains(.exportFailed), "\(kinds)")
     }
 
     @Test func anExportLeavesSpaceForThoseThatRun() async throws {
