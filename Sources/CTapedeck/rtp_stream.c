@@ -20,7 +20,7 @@ enum {
     MAXIMUM_PACKET = 9000,
     // RFC 3550 appendix A.1.
     MAXIMUM_MISORDER = 100,
-    KNOWN_RECEIVERS = 8,
+    KNOWN_RECEIVERS = 256,
     // Datagrams of receivers that are read at one time.
     MAXIMUM_READ = 4,
     // Pairs of free ports that are tried.
@@ -29,8 +29,15 @@ enum {
 
 #define REPORT_INTERVAL ((int64_t)1000000000)
 #define LISTEN_INTERVAL ((int64_t)20000000)
+// Of more receivers than are remembered everybody seems to be new.
+#define WELCOME_INTERVAL ((int64_t)10000000000)
 // Hosts tell at most once a second that nobody listens; on this host it is told with every packet.
 #define SILENCE_OF_ERRORS ((int64_t)2500000000)
+// While nobody listens to an encrypted stream, a packet each 100 ms tries whether somebody does.
+#define PROBE_INTERVAL ((int64_t)100000000)
+// Half of the sequence numbers: whoever begins to listen soon afterwards guesses the roll-over counter (RFC 3711
+// section 3.3.1) as 0 yet.
+#define MAXIMUM_NUMBERS ((uint64_t)1 << 15)
 
 struct CTapedeckRTPStream {
     gatomicrefcount references;
@@ -52,6 +59,8 @@ struct CTapedeckRTPStream {
     bool is_fresh;
     uint16_t sequence_offset;
     uint32_t time_offset;
+    // Sequence numbers since the stream was opened, those of lost packets as well.
+    uint64_t numbers;
 
     // The newest packet, as it was sent.
     bool has_sent;
@@ -63,6 +72,7 @@ struct CTapedeckRTPStream {
     int64_t last_listened_at;
     uint32_t receivers[KNOWN_RECEIVERS];
     uint32_t receiver_count;
+    int64_t last_welcome_at;
 
     // Nobody listened when the last error came.
     bool is_refused;
@@ -246,6 +256,7 @@ void CTapedeck_rtp_stream_unref(CTapedeckRTPStream *stream) {
 CTapedeckRTPStreamCounters CTapedeck_rtp_stream_counters(CTapedeckRTPStream *stream) {
     g_mutex_lock(&stream->lock);
     CTapedeckRTPStreamCounters counters = stream->counters;
+    counters.is_worn = stream->security != NULL && stream->is_refused && stream->numbers > MAXIMUM_NUMBERS;
     g_mutex_unlock(&stream->lock);
     return counters;
 }
@@ -301,8 +312,8 @@ static bool is_from_target(const CTapedeckRTPStream *stream, const struct sockad
            ((struct sockaddr_in *)&stream->rtcp_target)->sin_addr.s_addr;
 }
 
-// Whether this receiver is a new one; a goodbye makes it one again.
-static bool note_receiver(CTapedeckRTPStream *stream, uint32_t ssrc, bool has_left) {
+// Whether this receiver is a new one that is to be welcomed; a goodbye makes it one again.
+static bool note_receiver(CTapedeckRTPStream *stream, uint32_t ssrc, bool has_left, int64_t now) {
     uint32_t known = MIN(stream->receiver_count, KNOWN_RECEIVERS);
     for (uint32_t index = 0; index < known; index++) {
         if (stream->receivers[index] != ssrc) continue;
@@ -313,11 +324,13 @@ static bool note_receiver(CTapedeckRTPStream *stream, uint32_t ssrc, bool has_le
     if (has_left || ssrc == stream->ssrc) return false;
     stream->receivers[stream->receiver_count % KNOWN_RECEIVERS] = ssrc;
     stream->receiver_count += 1;
+    if (known == KNOWN_RECEIVERS && now - stream->last_welcome_at < WELCOME_INTERVAL) return false;
+    stream->last_welcome_at = now;
     return true;
 }
 
 // Reads what receivers said. Returns whether one of them needs a keyframe.
-static bool listen_to_receivers(CTapedeckRTPStream *stream) {
+static bool listen_to_receivers(CTapedeckRTPStream *stream, int64_t now) {
     bool is_wanted = false;
     for (int count = 0; count < MAXIMUM_READ; count++) {
         uint8_t datagram[1500];
@@ -332,7 +345,7 @@ static bool listen_to_receivers(CTapedeckRTPStream *stream) {
         RTCPReader reader = {.data = datagram, .size = news_size};
         RTCPNews news;
         while (rtcp_read(&reader, stream->ssrc, &news)) {
-            bool is_new = news.has_receiver && note_receiver(stream, news.receiver, news.has_left);
+            bool is_new = news.has_receiver && note_receiver(stream, news.receiver, news.has_left, now);
             if (is_new) stream->last_report_at = 0;
             if (!is_new && !news.wants_keyframe) continue;
             stream->counters.keyframe_requests += 1;
@@ -352,10 +365,14 @@ void rtp_stream_begin(CTapedeckRTPStream *stream, const RTPSource *source) {
     g_mutex_unlock(&stream->lock);
 }
 
-// A source begins where the one before it ended, as if packets had been lost in between.
+// A source begins where the one before it ended, as if packets had been lost in between. An encrypted stream begins with
+// 1: whoever comes before the numbers begin anew knows the roll-over counter, which is told nowhere.
 static void join_on(CTapedeckRTPStream *stream, uint16_t sequence, uint32_t time, int64_t now) {
     stream->is_fresh = false;
-    if (!stream->has_sent) return;
+    if (!stream->has_sent) {
+        if (stream->security != NULL) stream->sequence_offset = (uint16_t)(1 - sequence);
+        return;
+    }
     int64_t elapsed = MAX(now - stream->last_sent_at, 1000000);
     int64_t ticks = elapsed / 1000000 * stream->source.clock_rate / 1000;
     stream->sequence_offset = (uint16_t)(stream->last_sequence + 1 - sequence);
@@ -411,10 +428,19 @@ static bool transmit(CTapedeckRTPStream *stream, const uint8_t *head, const uint
     return send(stream->rtp, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
+// Whether a packet is left out as if its source had never sent it, so that numbers last until somebody listens.
+static bool is_left_out(CTapedeckRTPStream *stream, int64_t now) {
+    if (stream->security == NULL || !stream->is_refused) return false;
+    if (now - stream->last_sent_at >= PROBE_INTERVAL) return false;
+    stream->sequence_offset = (uint16_t)(stream->sequence_offset - 1);
+    stream->counters.dropped += 1;
+    return true;
+}
+
 // Extensions mean something to their own session only, and contributing sources are unknown here: both are left out.
 static bool send_packet(CTapedeckRTPStream *stream, const uint8_t *packet, size_t size, int64_t now) {
     size_t header = rtp_header_size(packet, size);
-    if (header == 0) return false;
+    if (header == 0 || is_left_out(stream, now)) return false;
     uint16_t sequence = GST_READ_UINT16_BE(packet + 2);
     uint32_t time = GST_READ_UINT32_BE(packet + 4);
     bool is_wanted = stream->is_fresh;
@@ -433,6 +459,7 @@ static bool send_packet(CTapedeckRTPStream *stream, const uint8_t *packet, size_
 
     int16_t step = (int16_t)(sequence - stream->last_sequence);
     if (!stream->has_sent || step > 0 || step < -MAXIMUM_MISORDER) {
+        stream->numbers += stream->has_sent ? (uint16_t)step : 1;
         stream->last_sequence = sequence;
         stream->last_time = time;
     }
@@ -448,7 +475,7 @@ bool rtp_stream_send(CTapedeckRTPStream *stream, const uint8_t *packet, size_t s
         is_wanted = send_packet(stream, packet, size, now);
         if (now - stream->last_listened_at >= LISTEN_INTERVAL) {
             stream->last_listened_at = now;
-            is_wanted = listen_to_receivers(stream) || is_wanted;
+            is_wanted = listen_to_receivers(stream, now) || is_wanted;
         }
         if (now - stream->last_report_at >= REPORT_INTERVAL && send_report(stream, false)) {
             stream->last_report_at = now;

@@ -112,6 +112,45 @@ static bool set_up_access(CTapedeckRTSPServer *server, const CTapedeckRTSPSettin
     return is_ready;
 }
 
+typedef struct {
+    GstRTSPServer *server;
+    GTlsCertificate *certificate;
+} Exchange;
+
+static void release_exchange(gpointer user) {
+    Exchange *exchange = user;
+    g_object_unref(exchange->server);
+    g_object_unref(exchange->certificate);
+    g_free(exchange);
+}
+
+static gboolean exchange_certificate(gpointer user) {
+    Exchange *exchange = user;
+    GstRTSPAuth *auth = gst_rtsp_server_get_auth(exchange->server);
+    if (auth != NULL) {
+        gst_rtsp_auth_set_tls_certificate(auth, exchange->certificate);
+        g_object_unref(auth);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+bool CTapedeck_rtsp_server_use_certificate(CTapedeckRTSPServer *server, const char *certificate, const char *key,
+                                           char **error) {
+    GError *failure = NULL;
+    GTlsCertificate *loaded = g_tls_certificate_new_from_files(certificate, key, &failure);
+    if (loaded == NULL) {
+        *error = g_strdup(failure != NULL ? failure->message : "the certificate cannot be read");
+        g_clear_error(&failure);
+        return false;
+    }
+    Exchange *exchange = g_new0(Exchange, 1);
+    exchange->server = g_object_ref(server->server);
+    exchange->certificate = loaded;
+    // GstRTSPAuth reads it without its lock for each new connection, in the server's thread.
+    g_main_context_invoke_full(server->context, G_PRIORITY_DEFAULT, exchange_certificate, exchange, release_exchange);
+    return true;
+}
+
 // MARK: Life
 
 static gboolean keep_house(gpointer user) {

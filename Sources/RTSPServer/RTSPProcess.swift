@@ -19,6 +19,7 @@ public struct RTSPProcess: ~Copyable {
     private let output: Int32
     private let logger: Logger
     private var server: RTSPServer?
+    private var watch: CertificateWatch?
     /// By room.
     private var wanted: [String: [RTSPMountSpec]] = [:]
     private var mounts: [RTSPMountSpec: RTSPMount] = [:]
@@ -56,6 +57,7 @@ public struct RTSPProcess: ~Copyable {
                 if let server, server.answers { self.send(.heartbeat(clients: server.clients)) }
             }
         }
+        self.watch = nil
         self.wanted = [:]
         self.settle()
         // Clients are closed half a second after their goodbye.
@@ -73,8 +75,19 @@ public struct RTSPProcess: ~Copyable {
         case .serve(let order):
             guard self.server == nil else { return }
             do throws(RTSPServerError) {
+                let (certificate, key) = (order.certificate ?? "", order.key ?? "")
+                let used = CertificateWatch.Files(certificate: certificate, key: key)
                 let server = try RTSPServer(order)
                 self.server = server
+                if order.certificate != nil {
+                    self.watch = CertificateWatch(
+                        server,
+                        certificate: certificate,
+                        key: key,
+                        used: used,
+                        logger: self.logger
+                    )
+                }
                 self.send(.listening(port: server.port))
             } catch {
                 self.send(.failed(reason: error.message))

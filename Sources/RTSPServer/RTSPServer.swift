@@ -56,6 +56,16 @@ public final class RTSPServer: @unchecked Sendable {
     /// Whether the server's thread answers within a second; waits so long.
     public var answers: Bool { CTapedeck_rtsp_server_answers(self.pointer) }
 
+    /// Shows clients that come from now on the certificate of these files; those that are connected stay.
+    ///
+    /// - Throws: if it cannot be read; then the one before stays.
+    func use(certificate: String, key: String) throws(RTSPServerError) {
+        var error: UnsafeMutablePointer<CChar>?
+        guard CTapedeck_rtsp_server_use_certificate(self.pointer, certificate, key, &error) else {
+            throw RTSPServerError(taking: error)
+        }
+    }
+
     /// Lets clients in to what a worker sends.
     public func mount(_ order: RTSPMountSpec) throws(RTSPServerError) -> RTSPMount {
         var error: UnsafeMutablePointer<CChar>?

@@ -6,7 +6,7 @@ internal import Codecs
 public enum OnOffer: Sendable, Hashable {
     /// Give `inner` to webrtcbin as remote offer, prepare what is sent, create an answer, call `answerCreated`.
     case apply(inner: String)
-    /// Send `outer` to the peer; webrtcbin is not told.
+    /// Send `outer` to the peer; webrtcbin is told of no more than `onNewCandidates`.
     case reply(outer: SessionDescription)
     /// Throw this peer connection and state away, and feed the same offer to new ones.
     case rebuild(RebuildReason)
@@ -47,6 +47,7 @@ extension NegotiationState {
         case .stable:
             break
         }
+        self.newCandidates = []
         if let answer = self.lastOuterAnswer, received == self.lastRemoteOffer { return .reply(outer: answer) }
 
         var (next, offer) = try self.planned(received)
@@ -77,6 +78,8 @@ extension NegotiationState {
         next.lastRemoteOffer = received
         if bare == self.appliedInner, let role = self.ourRole {
             next.refreshDirections()
+            let known = Set(self.lastRemoteOffer?.media.flatMap(\.candidates) ?? [])
+            next.newCandidates = offer.candidates(ofTransport: tag).filter { !known.contains($0) }
             let outer = next.makeOuter(setup: role)
             next.lastOuterAnswer = outer
             self = next
@@ -85,7 +88,7 @@ extension NegotiationState {
         next.phase = .answering
         next.appliedInner = bare
         next.innerVersion &+= 1
-        let usable = offer.media[tag].candidates.filter { next.verdict(on: $0) == nil }
+        let usable = offer.candidates(ofTransport: tag).filter { next.verdict(on: $0) == nil }
         let inner = next.makeInner(remote: session, candidates: usable, version: next.innerVersion).text
         self = next
         return .apply(inner: inner)

@@ -40,10 +40,17 @@ extension NegotiationState {
         if let section = self.sections[checked: index], !section.isUsed, !section.isBundled {
             return .ignore(.unusedMedia)
         }
+        return self.decision(on: candidate)
+    }
+
+    /// Judges the candidates inside an offer that was answered with `.reply`, those that the offer before had left out.
+    public var onNewCandidates: [OnRemoteCandidate] { self.newCandidates.map(self.decision) }
+
+    private func decision(on candidate: CandidateLine) -> OnRemoteCandidate {
         switch self.verdict(on: candidate) {
-        case .refuse(let reason)?: return .ignore(reason)
-        case .resolve?: return .resolve(mLineIndex: 0, candidate: candidate)
-        case nil: return .add(mLineIndex: 0, line: candidate.description)
+        case .refuse(let reason)?: .ignore(reason)
+        case .resolve?: .resolve(mLineIndex: 0, candidate: candidate)
+        case nil: .add(mLineIndex: 0, line: candidate.description)
         }
     }
 
@@ -83,5 +90,22 @@ extension NegotiationState {
         if candidate.component != 1 { return .refuse(.notMuxed) }
         if candidate.isTCP, !self.policy.usesICETCP { return .refuse(.tcp) }
         return candidate.isMDNS ? .resolve : nil
+    }
+}
+
+extension SessionDescription {
+    /// The candidates of the transport that the m-line `tag` stands for.
+    ///
+    /// Many name them on the first m-line of the group alone, which may be one that we refuse.
+    func candidates(ofTransport tag: Int) -> [CandidateLine] {
+        let own = self.media[tag].candidates
+        let credentials = self.iceCredentials(of: self.media[tag])
+        guard own.isEmpty, let credentials, let group = self.bundleGroups.first else { return own }
+        for media in self.media where self.iceCredentials(of: media) == credentials {
+            guard let mid = media.mid, group.contains(mid) else { continue }
+            let others = media.candidates
+            if !others.isEmpty { return others }
+        }
+        return []
     }
 }

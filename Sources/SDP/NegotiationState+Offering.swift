@@ -122,7 +122,7 @@ extension NegotiationState {
             }
         }
         next.innerVersion &+= 1
-        let usable = answer.media[tag].candidates.filter { next.verdict(on: $0) == nil }
+        let usable = answer.candidates(ofTransport: tag).filter { next.verdict(on: $0) == nil }
         let inner = next.makeInner(remote: session, candidates: usable, version: next.innerVersion).text
         next.phase = .stable
         // A later offer of the peer compares with the offer that would have led here.

@@ -205,7 +205,9 @@ extension NegotiationState {
 extension SessionDescription {
     /// Whether the peer wants to receive this kind on any m-line.
     fileprivate func hasListener(_ kind: MediaKind) -> Bool {
-        self.media.contains { $0.kind == kind && $0.port != 0 && self.direction(of: $0).receives }
+        self.media.contains {
+            $0.kind == kind && ($0.port != 0 || $0.isBundleOnly) && self.direction(of: $0).receives
+        }
     }
 }
 

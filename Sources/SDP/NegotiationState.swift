@@ -47,6 +47,8 @@ public struct NegotiationState: Sendable {
     /// The peer's last offer, and our answer to it.
     var lastRemoteOffer: SessionDescription?
     var lastOuterAnswer: SessionDescription?
+    /// What that offer added to the candidates of the one before, if webrtcbin is not given the offer.
+    var newCandidates: [CandidateLine] = []
     /// The inner offer that webrtcbin last got, without what may change freely.
     var appliedInner: SessionDescription?
     var innerVersion: UInt64 = 0

@@ -326,16 +326,31 @@ def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
 
 def make_authority(folder):
     """An authority, and a certificate of it for 127.0.0.1."""
-    def openssl(*arguments):
-        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
     authority, certificate, key = folder / "authority.pem", folder / "certificate.pem", folder / "key.pem"
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2, "-subj",
             "/CN=authority", "-keyout", folder / "authority.key", "-out", authority)
     openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=server", "-addext",
             "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", folder / "request.pem")
-    openssl("x509", "-req", "-in", folder / "request.pem", "-CA", authority, "-CAkey", folder / "authority.key",
-            "-CAcreateserial", "-copy_extensions", "copy", "-days", 2, "-out", certificate)
+    issue(folder)
     return authority, certificate, key
+
+
+def issue(folder):
+    """The certificate, with a serial number of its own each time."""
+    openssl("x509", "-req", "-in", folder / "request.pem", "-CA", folder / "authority.pem", "-CAkey",
+            folder / "authority.key", "-CAcreateserial", "-copy_extensions", "copy", "-days", 2, "-out",
+            folder / "certificate.pem")
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def serial_number(port, context):
+    """Of the certificate that a new client is shown."""
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as plain:
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            return connection.getpeercert()["serialNumber"]
 
 
 def first_line(port, context):
@@ -372,6 +387,14 @@ def test_tls_who_speaks_and_ends(stage):
     reader = ffmpeg(stage, service.url("standup", first), encrypted, "-t", 5, name="tls")
     assert reader.wait(LIMIT) == 0, reader.story()
     rtp.assert_received(encrypted, 3, reader.story())
+
+    # A renewed certificate is shown to new clients; one that cannot be used is not, and who watches stays.
+    old = serial_number(service.port, trusting)
+    certificate.write_text("no certificate")
+    daemon.wait_for("what is wrong", lambda: "RTSP certificate cannot be read" in daemon.process.messages, LIMIT)
+    assert serial_number(service.port, trusting) == old
+    issue(stage.folder)
+    daemon.wait_for("the new certificate", lambda: serial_number(service.port, trusting) != old, LIMIT)
 
     # Somebody who sends more sound is shown, in the same stream.
     loud = start_camera(stage, server, "--audio-bitrate", "160k", "--size", "480x270")

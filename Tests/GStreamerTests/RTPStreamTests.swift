@@ -196,6 +196,72 @@ extension AllGStreamer {
             #expect(heard.keyframeRequests == alone.keyframeRequests + 1)
         }
 
+        private static func encryptedTarget(_ port: UInt16) -> RTPTarget {
+            var target = Self.target(port)
+            target.key = [UInt8](repeating: 7, count: RTPTarget.keySize)
+            return target
+        }
+
+        /// Sequence numbers are not encrypted.
+        private static func sequence(_ datagram: [UInt8]) -> Int { Int(datagram[2]) << 8 | Int(datagram[3]) }
+
+        /// Whoever comes before the numbers begin anew needs no roll-over counter.
+        @Test func anEncryptedStreamBeginsWithOne() throws {
+            let receiver = try Socket()
+            let track = try Track()
+            let stream = try RTPStream(Self.encryptedTarget(receiver.port))
+            #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
+            for number: UInt16 in [65_534, 65_535, 0, 1] { track.push(Self.packet(number, 1)) }
+            let found = receiver.datagrams
+            #expect(found.map(Self.sequence) == [1, 2, 3, 4])
+            // The payload, and what authenticates the packet.
+            #expect(found.allSatisfy { $0.count == 12 + 3 + 10 && $0[12..<15] != [9, 8, 7] })
+        }
+
+        @Test func anEncryptedStreamSavesItsNumbersForAReader() async throws {
+            var socket: Socket? = try Socket()
+            let port = try #require(socket).port
+            socket = nil
+            let track = try Track()
+            let stream = try RTPStream(Self.encryptedTarget(port))
+            #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
+            for number in 0..<2000 { track.push(Self.packet(UInt16(number), 1)) }
+            #expect(stream.isRefused && !stream.isWorn)
+            #expect(stream.counters.droppedPackets >= 1000)
+            let receiver = try Socket(port: port)
+            var next: UInt16 = 2000
+            let isNoticed = await eventually {
+                track.push(Self.packet(next, 1))
+                next += 1
+                return stream.counters.keyframeRequests == 1
+            }
+            #expect(isNoticed)
+            track.push(Self.packet(next, 1))
+            // Ten a second were tried, and none are missing from now on.
+            let found = receiver.datagrams.map(Self.sequence)
+            let first = try #require(found.first)
+            #expect(first < 1000)
+            #expect(found.count >= 4 && found == Array(first..<first + found.count))
+        }
+
+        @Test func anEncryptedStreamThatIsLeftLateIsWorn() throws {
+            var receiver: Socket? = try Socket()
+            let port = try #require(receiver).port
+            let track = try Track()
+            let stream = try RTPStream(Self.encryptedTarget(port))
+            let plain = try RTPStream(Self.target(port))
+            for stream in [stream, plain] {
+                #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
+            }
+            // What the socket has no room for is lost behind the sender.
+            for number in 0..<33_000 { track.push(Self.packet(UInt16(number), 1)) }
+            #expect(!stream.isWorn)
+            receiver = nil
+            for number in 33_000..<33_010 { track.push(Self.packet(UInt16(number), 1)) }
+            #expect(stream.isWorn && stream.isRefused)
+            #expect(!plain.isWorn && plain.isRefused)
+        }
+
         @Test func receiversAskForKeyframes() async throws {
             let receiver = try Socket()
             let track = try Track()
@@ -229,6 +295,40 @@ extension AllGStreamer {
                 #expect(isHeard, "\(name): \(stream.counters.keyframeRequests)")
             }
             #expect(stream.counters.keyframeRequests == 5)
+        }
+
+        /// Of more than are remembered, one is welcomed in ten seconds.
+        @Test(arguments: [(UInt32(20), UInt64(20)), (300, 256)])
+        func everyReceiverAsksOnce(receivers: UInt32, welcomed: UInt64) async throws {
+            let receiver = try Socket()
+            let track = try Track()
+            let stream = try RTPStream(Self.target(receiver.port))
+            #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
+            let rtcp = stream.sourcePort + 1
+            // Two datagrams a round: four are read at a time.
+            let names = (1...receivers).map { Self.bytes($0) }
+            let halves = [names.prefix(names.count / 2), names.suffix(names.count / 2)]
+            for _ in 0..<2 {
+                for half in halves {
+                    let reports = half.map { name -> [UInt8] in [0x80, 201, 0, 1] + name }
+                    receiver.send(Array(reports.joined()), to: rtcp)
+                }
+            }
+            // What is read in order was read by then.
+            let picturesLost: UInt64 = 100
+            let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1, 1, 2, 3, 4]
+            receiver.send(Array(repeatElement(loss, count: Int(picturesLost)).joined()), to: rtcp)
+            var sequence: UInt16 = 0
+            let isHeard = await eventually {
+                sequence += 1
+                track.push(Self.packet(sequence, 1))
+                return stream.counters.keyframeRequests >= welcomed + picturesLost
+            }
+            #expect(isHeard)
+            // A test that is held up for ten seconds has one more.
+            let slack: UInt64 = receivers > 256 ? 3 : 0
+            let requests = stream.counters.keyframeRequests
+            #expect(requests <= welcomed + picturesLost + slack)
         }
 
         @Test func aClosedStreamSaysGoodbyeAndSendsNoMore() throws {

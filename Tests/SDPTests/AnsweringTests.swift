@@ -247,6 +247,11 @@ import Testing
         _ = try state.exchange(offer.text, bin: SimulatedWebRTCBin(sends: true))
         #expect(state.negotiatedMedia.map(\.carriesOurTrack) == [false, false, true])
         #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly, .sendrecv])
+        // Firefox gives the m-line where it listens port 0 and `a=bundle-only`.
+        var bundled = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
+        let firefox = try Fixture.load("firefox-5-second-video.offer").text
+        _ = try bundled.exchange(firefox, bin: SimulatedWebRTCBin(sends: true))
+        #expect(bundled.negotiatedMedia.map(\.carriesOurTrack) == [false, false, true])
         // Nobody listens yet: the first m-line is made ready, and used once the peer does.
         var waiting = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
         let deaf = try self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=sendonly")

@@ -126,6 +126,61 @@ import Testing
         #expect(media.map(\.candidates.count) == [1, 0])
     }
 
+    /// Chromium's are on its data channels, webrtcbin's on its audio.
+    @Test(arguments: [("chromium-data-first", true, [2, 0]), ("gstreamer", false, [3])])
+    func candidatesOnAnMLineThatIsRefusedReachWebrtcbin(_ name: String, takesAudio: Bool, counts: [Int]) throws {
+        var state = try makeState(takesAudio ? NegotiationPolicy() : NegotiationPolicy(receivedAudio: []))
+        let offer = try SessionDescription(parsing: Fixture.load("\(name).offer").text)
+        guard case .apply(let inner) = try state.offerReceived(offer) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        #expect(state.refusedMedia.map { $0.outerIndex } == [0])
+        let media = try SessionDescription(parsing: inner).media
+        #expect(media.map(\.candidates.count) == counts)
+        #expect(media[0].candidates == offer.media[0].candidates.filter { !$0.isTCP })
+        // Those of another ICE session are not the transport's.
+        var other = try makeState(takesAudio ? NegotiationPolicy() : NegotiationPolicy(receivedAudio: []))
+        var strange = offer
+        strange.media[0].lines = strange.media[0].lines.map {
+            $0.value.hasPrefix("ice-ufrag:") ? .attribute("ice-ufrag", "other") : $0
+        }
+        guard case .apply(let without) = try other.offerReceived(strange) else {
+            Issue.record("webrtcbin has to be told")
+            return
+        }
+        #expect(try SessionDescription(parsing: without).media.allSatisfy { $0.candidates.isEmpty })
+    }
+
+    @Test func candidatesOnAnMLineThatTheAnswerLosesReachWebrtcbin() throws {
+        var state = try makeState()
+        _ = try state.offerCreated(inner: SimulatedWebRTCBin().offer())
+        let answer = try Fixture.load("gstreamer.answer").text.replacing(" OPUS/48000/2", with: " L16/48000/2")
+        let media = try SessionDescription(parsing: state.answerReceived(answer)).media
+        #expect(state.refusedMedia.map { $0.outerIndex } == [0])
+        #expect(media.map(\.candidates.count) == [3, 0])
+    }
+
+    @Test func candidatesThatAnotherOfferAddsAreJudged() throws {
+        var state = try makeState()
+        let first = try SessionDescription(parsing: Fixture.load("chromium-1-audio-video.offer").text)
+        _ = try state.exchange(first.text)
+        #expect(state.onNewCandidates.isEmpty)
+        let line = "candidate:77 1 UDP 1 192.0.2.77 5 typ host"
+        let hidden = line.replacing("192.0.2.77", with: "7f.local")
+        var second = first
+        second.media[0].lines += [SDPLine("a", line), SDPLine("a", hidden)]
+        guard case .reply = try state.offerReceived(second) else {
+            Issue.record("only candidates came")
+            return
+        }
+        let resolved = OnRemoteCandidate.resolve(mLineIndex: 0, candidate: try #require(CandidateLine(hidden)))
+        #expect(state.onNewCandidates == [.add(mLineIndex: 0, line: line), resolved])
+        // The same offer again tells nothing.
+        _ = try state.exchange(second.text)
+        #expect(state.onNewCandidates.isEmpty)
+    }
+
     @Test func aLineThatIsTooLongWithItsPrefixIsRefused() {
         let bare = "1 1 udp 1 192.0.2.1 9 typ host ufrag "
         let longest = bare + String(repeating: "u", count: 1024 - bare.utf8.count - "candidate:".utf8.count)

@@ -43,12 +43,19 @@ final class HostileServer: Sendable {
 
     /// A server that upgrades every request to a WebSocket and sends these frames.
     static func startWebSocket(frames: [WebSocketFrame]) async throws -> HostileServer {
+        try await self.startWebSocket { _ in frames }
+    }
+
+    /// A server that upgrades every request to a WebSocket and sends the frames that its target asks for.
+    static func startWebSocket(
+        frames: @escaping @Sendable (String) -> [WebSocketFrame]
+    ) async throws -> HostileServer {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 let upgrader = NIOWebSocketServerUpgrader(
                     shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
-                    upgradePipelineHandler: { channel, _ in
-                        for frame in frames { channel.write(frame, promise: nil) }
+                    upgradePipelineHandler: { channel, head in
+                        for frame in frames(head.uri) { channel.write(frame, promise: nil) }
                         channel.flush()
                         return channel.eventLoop.makeSucceededVoidFuture()
                     }

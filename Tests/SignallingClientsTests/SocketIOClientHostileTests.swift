@@ -201,6 +201,31 @@ extension AllSignallingClients {
             try await server.stop()
         }
 
+        /// engine.io 6 writes the refusal of a version as HTTP on the WebSocket that it has opened.
+        @Test func httpOnTheWebSocketMeansAnotherVersion() async throws {
+            let targets = Mutex<[String]>([])
+            // "HT" reads as the head of a frame: a part of a close frame, 84 bytes long.
+            let text =
+                "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-type: text/html\r\nContent-Length: 28\r\n\r\n"
+            let refusal = WebSocketFrame(
+                rsv1: true,
+                opcode: .connectionClose,
+                data: ByteBuffer(bytes: text.utf8.dropFirst(2).prefix(84))
+            )
+            let session = [Self.open, #"40{"sid":"d"}"#, #"42["full","r","d"]"#].map {
+                WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: $0))
+            }
+            let server = try await HostileServer.startWebSocket { target in
+                targets.withLock { $0.append(target) }
+                return target.contains("EIO=4") ? session : [refusal]
+            }
+            let client = RunningClient(Self.configuration(server.port, transport: .webSocket), policy: Self.once)
+            #expect(await client.run.value?.code == .full)
+            let asked = targets.withLock { $0 }
+            #expect(asked.map { $0.contains("EIO=3") } == [true, false])
+            try await server.stop()
+        }
+
         @Test func webSocketTo404FailsClearly() async throws {
             let server = try await HostileServer.start { _ in .http(status: 404, body: "<html>") }
             let client = RunningClient(Self.configuration(server.port, transport: .webSocket), policy: Self.once)

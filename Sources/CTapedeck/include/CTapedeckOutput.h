@@ -57,6 +57,8 @@ typedef struct {
     int last_error;
     /// Our own RTP port.
     uint16_t source_port;
+    /// An encrypted stream that nobody listens to, and that has sent so much that who comes may not be able to read it.
+    bool is_worn;
 } CTapedeckRTPStreamCounters;
 
 /// Opens the sockets; nothing is sent yet. NULL, and the errno in `error`, if that is refused.

@@ -76,6 +76,10 @@ void CTapedeck_rtsp_free_words(char *error);
 uint16_t CTapedeck_rtsp_server_port(CTapedeckRTSPServer *server);
 /// Clients that are connected now.
 unsigned CTapedeck_rtsp_server_clients(CTapedeckRTSPServer *server);
+/// Shows clients that come from now on another certificate, of PEM files; those that are connected stay. Reads the files
+/// in the caller's thread. False, with words in `error` (free it), if they cannot be used: the one before stays.
+bool CTapedeck_rtsp_server_use_certificate(CTapedeckRTSPServer *server, const char *certificate, const char *key,
+                                           char **error);
 /// Whether the server's thread answers within a second.
 bool CTapedeck_rtsp_server_answers(CTapedeckRTSPServer *server);
 /// Ends every client and the thread. Mounts have to be gone before.

@@ -145,6 +145,14 @@ public final class RTPStream: @unchecked Sendable {
         return error == 0 ? nil : Self.words(for: error)
     }
 
+    /// Whether the last packet that was dropped says that nobody listens there.
+    public var isRefused: Bool { CTapedeck_rtp_stream_counters(self.pointer).last_error == ECONNREFUSED }
+
+    /// Whether nobody listens, and whoever comes may not be able to decrypt: half of the sequence numbers were taken.
+    ///
+    /// A receiver is not told how often they began anew. Always false if packets are not encrypted.
+    public var isWorn: Bool { CTapedeck_rtp_stream_counters(self.pointer).is_worn }
+
     private static func withOptionalCString<Result>(
         _ text: String?,
         _ body: (UnsafePointer<CChar>?) -> Result

@@ -84,6 +84,8 @@ public final class CameraSource: Sendable {
         var resting: Set<MediaCodec> = []
         /// What is left to try of each codec.
         var choices: [MediaCodec: EncoderChoice] = [:]
+        /// When the encoders of each codec are tried again after all of them failed.
+        var retries: [MediaCodec: EncoderRetry] = [:]
         var lastNumber = 0
         /// What encoders had no time for.
         var backlogs: [MediaCodec: EncoderBacklog] = [:]
@@ -146,6 +148,8 @@ public final class CameraSource: Sendable {
 
     /// The encoded stream of a codec; starts capture and encoder if this is its first use, and does not wait for what is
     /// captured.
+    ///
+    /// Where all encoders failed it is the stream of the one that works again.
     public func output(of codec: MediaCodec) throws(GStreamerError) -> FanOut {
         do {
             return try self.state.withLock { stages in
@@ -158,8 +162,17 @@ public final class CameraSource: Sendable {
                     stages.encoders[codec]?.idleLooks = 0
                     return encoder.output
                 }
-                let output = stages.outputs[codec] ?? FanOut(startsAtKeyframe: codec != .opus)
-                try self.wake(codec, output, &stages)
+                let known = stages.outputs[codec]
+                guard self.mayStart(codec, stages) else {
+                    if let known { return known }
+                    throw GStreamerError(.missingElement, "no encoder for \(codec.capsName) works")
+                }
+                let output = known ?? FanOut(startsAtKeyframe: codec != .opus)
+                do {
+                    try self.wake(codec, output, &stages)
+                } catch let error as GStreamerError {
+                    if known == nil { throw error }
+                }
                 return output
             }
         } catch let error as GStreamerError {
@@ -181,10 +194,19 @@ public final class CameraSource: Sendable {
 
     /// Starts the encoder of a codec, and the sources before it if none runs.
     private func wake(_ codec: MediaCodec, _ output: FanOut, _ stages: inout Stages) throws {
-        stages.resting.remove(codec)
         let base = try self.startedCapture(&stages)
-        stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
+        do throws(GStreamerError) {
+            stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
+        } catch {
+            self.gaveUp(codec, because: error, &stages)
+            throw error
+        }
+        stages.resting.remove(codec)
         stages.outputs[codec] = output
+    }
+
+    private func mayStart(_ codec: MediaCodec, _ stages: Stages) -> Bool {
+        stages.retries[codec]?.mayStart(at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? true
     }
 
     /// How loud what goes into the encoder of sound is; nil while nobody takes it.
@@ -448,12 +470,17 @@ public final class CameraSource: Sendable {
         var choice = stages.choices[codec] ?? EncoderChoice(codec, from: self.pipelines)
         defer { stages.choices[codec] = choice }
         var failure = GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
-        while let file = choice.best(onFailure: { self.passedOver($0, because: $1) }) {
+        let isAgain = stages.retries[codec]?.isFailing ?? false
+        while let file = choice.best(onFailure: { self.passedOver($0, because: $1, isAgain: isAgain) }) {
             stages.lastNumber += 1
+            let number = stages.lastNumber
             do throws(GStreamerError) {
-                return try self.start(file, codec, stages.lastNumber, baseNanoseconds: baseNanoseconds, output: output)
+                let encoder = try self.start(file, codec, number, baseNanoseconds: baseNanoseconds, output: output)
+                let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+                stages.retries[codec, default: EncoderRetry()].started(at: now)
+                return encoder
             } catch {
-                self.passedOver(file, because: error.message)
+                self.passedOver(file, because: error.message, isAgain: isAgain)
                 failure = error
                 choice.remove(file)
             }
@@ -517,15 +544,17 @@ public final class CameraSource: Sendable {
             encoder.pipeline.stop()
             stages.encoders[codec] = nil
             stages.resting.insert(codec)
+            stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
         }
         stages.closing.removeAll { $0.isClosed(within: .zero) }
-        // Who took its output just when it ended.
-        for codec in stages.resting {
+        // Who took its output just when it ended, or while none works.
+        for codec in stages.resting where self.mayStart(codec, stages) {
             guard let output = stages.outputs[codec], output.consumerCount > 0 else { continue }
             do {
                 try self.wake(codec, output, &stages)
             } catch {
-                self.nothingIsSent(of: codec, because: error)
+                // What encoders say was noted.
+                if error is CaptureError { self.gaveUp(codec, because: error, &stages) }
             }
         }
         guard stages.encoders.isEmpty, stages.baseNanoseconds != nil, !self.settings.keepsOpen else { return }
@@ -566,8 +595,9 @@ public final class CameraSource: Sendable {
         }
     }
 
-    private func passedOver(_ file: PipelineFile, because message: String) {
-        self.logger.warning(
+    private func passedOver(_ file: PipelineFile, because message: String, isAgain: Bool) {
+        self.logger.log(
+            level: isAgain ? .debug : .warning,
             "an encoder does not work: the next one is tried",
             metadata: .tagged([.detail: "\(file.path)", .errorMessage: "\(message)"])
         )
@@ -577,7 +607,8 @@ public final class CameraSource: Sendable {
     private func failed(_ codec: MediaCodec, _ number: Int, because message: String) {
         self.state.withLock { stages in
             guard let encoder = stages.encoders[codec], encoder.number == number else { return }
-            self.passedOver(encoder.file, because: message)
+            stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
+            self.passedOver(encoder.file, because: message, isAgain: stages.retries[codec]?.isFailing ?? false)
             stages.choices[codec]?.remove(encoder.file)
             self.replaceEncoder(codec, &stages)
         }
@@ -594,17 +625,23 @@ public final class CameraSource: Sendable {
         self.countDropped(codec, &stages)
         old.input.remove()
         old.pipeline.stop()
+        stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
         do throws(GStreamerError) {
             stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: old.output, &stages)
         } catch {
-            stages.encoders[codec] = nil
-            self.nothingIsSent(of: codec, because: error)
+            self.gaveUp(codec, because: error, &stages)
         }
     }
 
-    private func nothingIsSent(of codec: MediaCodec, because error: any Error) {
+    /// No encoder of a codec is left: all are tried again after a while, if somebody takes what they make.
+    private func gaveUp(_ codec: MediaCodec, because error: any Error, _ stages: inout Stages) {
+        stages.encoders[codec] = nil
+        stages.choices[codec] = nil
+        stages.resting.insert(codec)
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+        guard stages.retries[codec, default: EncoderRetry()].failed(at: now) else { return }
         self.logger.error(
-            "no encoder is left: nothing of this codec is sent any more",
+            "no encoder is left: nothing of this codec is sent until one works again",
             metadata: .tagged([.detail: "\(codec.capsName)", .errorMessage: "\(error)"])
         )
     }

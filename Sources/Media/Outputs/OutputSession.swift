@@ -21,6 +21,10 @@ struct OutputSession {
     let canonicalName: String
     private let began: Int64
     private(set) var lines: [MediaKind: Line] = [:]
+    /// Where the streams go; nil before the first.
+    private var address: String?
+    /// Of streams that were opened again.
+    private var ended = RTPStreamCounters()
     private var version = 0
     /// What the description said last.
     private var described: [OutputDescription.Line] = []
@@ -41,6 +45,8 @@ struct OutputSession {
         var payloadType: UInt8
         var format: OutputFormat
         var track: OutputTrack?
+        var watch = StreamWatch()
+        var silence = StreamSilence()
     }
 
     init(participant: String, place: Int, now: Int64) {
@@ -53,12 +59,39 @@ struct OutputSession {
     /// The tracks that are sent.
     var tracks: [UInt64] { self.lines.values.compactMap { $0.track?.id } }
 
-    /// The sum over its streams.
+    /// The sum over its streams, those before them as well.
     var counters: RTPStreamCounters {
-        self.lines.values.map(\.stream.counters).reduce(RTPStreamCounters(), +)
+        self.lines.values.map(\.stream.counters).reduce(self.ended, +)
     }
 
-    /// Sends these tracks from now on, all of them the participant's.
+    /// Closes streams that have to be opened again, which `send` does; once a second.
+    ///
+    /// - Returns: whether packets of one have not got away for long: then all are closed.
+    mutating func look(now: Int64) -> Bool {
+        var isStuck = false
+        for kind in [MediaKind.video, .audio] {
+            guard let line = self.lines[kind], line.track != nil else { continue }
+            // A receiver that comes could not decrypt: it needs another key, whose numbers begin anew.
+            guard !line.stream.isWorn else {
+                self.close(kind)
+                continue
+            }
+            let counters = line.stream.counters
+            var watch = line.watch
+            let isLineStuck = watch.isStuck(
+                packets: counters.packets,
+                dropped: counters.droppedPackets,
+                isRefused: line.stream.isRefused,
+                now: now
+            )
+            self.lines[kind]?.watch = watch
+            isStuck = isStuck || isLineStuck
+        }
+        if isStuck { self.close() }
+        return isStuck
+    }
+
+    /// Sends these tracks from now on, all of them the participant's; streams to another address are opened again.
     ///
     /// - Throws: if sockets cannot be opened.
     mutating func send(
@@ -67,6 +100,9 @@ struct OutputSession {
         to address: String,
         now: Int64
     ) throws(GStreamerError) {
+        defer { self.noteSilence(now) }
+        if self.address != address { self.close() }
+        self.address = address
         for (kind, first) in [(MediaKind.video, settings.videoPort), (.audio, settings.audioPort)] {
             guard let first else { continue }
             let candidates = tracks.filter { $0.format.codec.kind == kind }
@@ -107,6 +143,17 @@ struct OutputSession {
             self.emptySince = self.emptySince ?? now
         } else {
             self.emptySince = nil
+        }
+    }
+
+    /// Looks at which kind sends nothing while the other one goes on.
+    private mutating func noteSilence(_ now: Int64) {
+        for (kind, line) in self.lines {
+            self.lines[kind]?.silence.note(line.track?.fork.lastPacketNanoseconds, now: now)
+        }
+        let before = self.lines.mapValues(\.silence)
+        for kind in before.keys {
+            self.lines[kind]?.silence.decide(beside: before[kind == .video ? .audio : .video], now: now)
         }
     }
 
@@ -165,7 +212,8 @@ struct OutputSession {
                 key: line.key
             )
         }
-        guard lines != self.described else { return false }
+        // Those that could not be opened again will be.
+        guard lines != self.described, !lines.isEmpty else { return false }
         self.described = lines
         self.version += 1
         let description = OutputDescription(
@@ -184,11 +232,14 @@ struct OutputSession {
 
     /// Ends every stream.
     mutating func close() {
-        for line in self.lines.values {
-            line.track?.fork.remove(line.stream)
-            line.stream.close()
-        }
-        self.lines.removeAll()
+        for kind in [MediaKind.video, .audio] { self.close(kind) }
+    }
+
+    private mutating func close(_ kind: MediaKind) {
+        guard let line = self.lines.removeValue(forKey: kind) else { return }
+        line.track?.fork.remove(line.stream)
+        line.stream.close()
+        self.ended = self.ended + line.stream.counters
     }
 }
 

@@ -34,7 +34,7 @@ struct PipelineOutputLife: Sendable {
         case finished
     }
 
-    /// A pipeline that ran for so long without an error works.
+    /// A pipeline that ran for so long without an error, and takes what is sent, works.
     static let trial = Duration.seconds(5)
     /// A queue that is full in so many looks, one after the other, has a file behind it that is stuck.
     static let patience = 10
@@ -75,7 +75,7 @@ struct PipelineOutputLife: Sendable {
             if self.fullLooks >= Self.patience {
                 return self.failed(number, "it takes no more: what is sent to it is stuck", now: now, random: random)
             }
-            guard self.problem != nil, now - since >= Self.trial else { return [] }
+            guard self.problem != nil, !isFull, now - since >= Self.trial else { return [] }
             self.problem = nil
             self.policy.reset()
             return [.tell(.recovered)]

@@ -28,6 +28,14 @@ public struct PipelineOutputSettings: Sendable, Hashable {
         case .refused: true
         }
     }
+
+    /// Whether black or silence can take the place of a kind of media that nobody sends.
+    func fills(_ media: MediaKind) -> Bool {
+        switch self.plan {
+        case .ready(let plan): plan.file.accepts[media]?.contains("raw") ?? false
+        case .refused: false
+        }
+    }
 }
 
 extension PipelinePlan {

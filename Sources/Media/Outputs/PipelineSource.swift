@@ -27,10 +27,12 @@ struct PipelineSource: Sendable, Hashable {
     }
 
     /// What an output sends, once it is described; nil before, and without anybody.
-    init?(_ status: RTPOutputStatus) {
+    ///
+    /// A stream in which nothing comes any more is left out where something can take its place: muxers would wait for it.
+    init?(_ status: RTPOutputStatus, for settings: PipelineOutputSettings) {
         guard let session = status.sessions.first, !session.description.isEmpty else { return nil }
         self.init(participant: session.participant)
-        for stream in session.streams {
+        for stream in session.streams where !stream.isSilent || !settings.fills(stream.codec.kind) {
             self.streams[stream.codec.kind] = Stream(
                 codec: stream.codec,
                 port: stream.port,

@@ -15,7 +15,7 @@ struct RTPOutput {
     /// The same with ports, where they are of our choice.
     private var target: OutputSpec
     private let room: String
-    /// Where packets go; nil while the host's name is looked up.
+    /// Where packets go; nil while the host's name is looked up for the first time, or after nothing got there.
     private(set) var address: String?
     /// Whether the name is being looked up.
     private(set) var isLookingUp = false
@@ -26,6 +26,8 @@ struct RTPOutput {
     private var ended = RTPStreamCounters()
     private var before = RTPStreamCounters()
     private var health = OutputHealth()
+    /// Why a packet was dropped last, by streams that may have been closed since.
+    private var lastError: String?
     private var isChanged = false
     /// Whose sound and pictures the one place of `followsSpeaker` has; no participant is called so.
     private static let speaking = ""
@@ -42,20 +44,43 @@ struct RTPOutput {
         }
     }
 
+    private var isNamed: Bool { IPAddress(self.settings.spec.host) == nil }
+
     /// Whether the host's name is to be looked up now; then `lookedUp` has to follow.
     mutating func startsLookUp(now: Int64) -> Bool {
-        guard self.address == nil, !self.isLookingUp, now >= self.nextLookUp else { return false }
+        guard self.isNamed, self.address == nil || self.settings.spec.label == nil else { return false }
+        guard !self.isLookingUp, now >= self.nextLookUp else { return false }
         self.isLookingUp = true
         return true
     }
 
-    /// Takes what was found; nothing found is looked up again after ten seconds.
-    mutating func lookedUp(_ address: String?, now: Int64) {
+    /// Takes what was found: an address that is not among it any more is replaced.
+    ///
+    /// A name is looked up again after a minute, and after ten seconds if nothing was found.
+    mutating func lookedUp(_ addresses: [String], now: Int64) {
         self.isLookingUp = false
-        self.address = address
-        self.nextLookUp = now + 10_000_000_000
-        self.health.noteLookUp(address != nil)
+        let isKept = self.address.map { addresses.isEmpty || addresses.contains($0) } ?? false
+        if !isKept { self.address = addresses.first }
+        self.nextLookUp = now + (addresses.isEmpty ? 10_000_000_000 : 60_000_000_000)
+        self.health.noteLookUp(self.address != nil)
     }
+
+    /// Closes streams that do not reach anybody any more, for `settle` to open them again; once a second.
+    mutating func look(now: Int64) {
+        self.lastError = self.lines.compactMap(\.stream.lastError).last
+        guard self.settings.spec.label == nil else { return }
+        var isStuck = false
+        for participant in Array(self.sessions.keys) {
+            let isSessionStuck = self.sessions[participant]?.look(now: now) ?? false
+            isStuck = isStuck || isSessionStuck
+        }
+        guard isStuck, self.isNamed else { return }
+        self.address = nil
+        self.nextLookUp = now
+        for participant in Array(self.sessions.keys) { self.sessions[participant]?.close() }
+    }
+
+    private var lines: [OutputSession.Line] { self.sessions.values.flatMap(\.lines.values) }
 
     /// Gives places and streams to tracks, and takes them away.
     ///
@@ -164,7 +189,6 @@ struct RTPOutput {
 
     /// What became of the output since the last call; once a second.
     mutating func examine() -> OutputHealth.Change? {
-        let streams = self.sessions.values.flatMap(\.lines.values).map(\.stream)
         let total = self.total
         defer { self.before = total }
         // What nobody of ours reads is no failure: clients come and go.
@@ -172,7 +196,7 @@ struct RTPOutput {
         return self.health.examine(
             packets: total.packets &- self.before.packets,
             dropped: dropped,
-            error: streams.compactMap(\.lastError).last
+            error: self.lines.compactMap(\.stream.lastError).last ?? self.lastError
         )
     }
 
@@ -198,7 +222,8 @@ struct RTPOutput {
                             sourcePort: line.stream.sourcePort,
                             payloadType: line.payloadType,
                             ssrc: line.ssrc,
-                            counters: line.stream.counters
+                            counters: line.stream.counters,
+                            isSilent: line.silence.isSilent
                         )
                     }
                 )

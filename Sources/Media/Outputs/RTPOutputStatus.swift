@@ -29,6 +29,8 @@ public struct RTPOutputStatus: Sendable, Hashable {
         public var ssrc: UInt32
         /// What it has counted.
         public var counters: RTPStreamCounters
+        /// Whether nothing comes while the participant's other stream goes on.
+        var isSilent = false
     }
 
     /// One participant's streams.

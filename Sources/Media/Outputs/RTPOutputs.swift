@@ -37,8 +37,7 @@ public final class RTPOutputs: Sendable {
         /// What runs the pipelines of outputs that have one.
         var pipelines: [RTPOutputSettings: PipelineOutput] = [:]
 
-        mutating func settle() {
-            let now = Runtime.monotonicNanoseconds
+        mutating func settle(now: Int64 = Runtime.monotonicNanoseconds) {
             for index in self.outputs.indices {
                 let speaker = self.speaker.speaker
                 self.outputs[index].settle(self.tracks, names: self.names, speaker: speaker, now: now)
@@ -170,17 +169,22 @@ public final class RTPOutputs: Sendable {
     // MARK: Once a second
 
     /// Looks at what the outputs have counted, and at names that have to be looked up again.
-    func tick() {
-        self.lookUp()
+    func tick(now: Int64 = Runtime.monotonicNanoseconds) {
+        self.state.withLock { state in
+            for index in state.outputs.indices { state.outputs[index].look(now: now) }
+        }
+        self.lookUp(now: now)
         typealias Looks = (changes: [(String, OutputHealth.Change)], pipelines: [(PipelineOutput, PipelineSource?)])
         let looks = self.state.withLock { state -> Looks in
             state.listen()
-            state.settle()
+            state.settle(now: now)
             let changes = state.outputs.indices.compactMap { index in
                 state.outputs[index].examine().map { (state.outputs[index].settings.spec.name, $0) }
             }
-            let pipelines = state.outputs.compactMap { output in
-                state.pipelines[output.settings].map { ($0, PipelineSource(output.status)) }
+            let pipelines = state.outputs.compactMap { output -> (PipelineOutput, PipelineSource?)? in
+                guard let settings = output.settings.pipeline, let pipeline = state.pipelines[output.settings]
+                else { return nil }
+                return (pipeline, PipelineSource(output.status, for: settings))
             }
             return (changes, pipelines)
         }
@@ -203,8 +207,7 @@ public final class RTPOutputs: Sendable {
         self.state.withLock { $0.isChanged = true }
     }
 
-    private func lookUp() {
-        let now = Runtime.monotonicNanoseconds
+    private func lookUp(now: Int64 = Runtime.monotonicNanoseconds) {
         let hosts = self.state.withLock { state in
             Set(
                 state.outputs.indices.compactMap { index in
@@ -214,18 +217,18 @@ public final class RTPOutputs: Sendable {
         }
         for host in hosts {
             self.resolver.lookUp(host, limit: .seconds(5)) { [weak self] addresses in
-                self?.lookedUp(host, addresses.first)
+                self?.lookedUp(host, addresses)
             }
         }
     }
 
-    /// A thread of Dispatch; the streams open with the next `tick()`.
-    private func lookedUp(_ host: String, _ address: String?) {
+    /// A thread of Dispatch; the streams open with the next `tick()`, or are opened again.
+    private func lookedUp(_ host: String, _ addresses: [String]) {
         self.state.withLock { state in
             let now = Runtime.monotonicNanoseconds
             for index in state.outputs.indices
             where state.outputs[index].settings.spec.host == host && state.outputs[index].isLookingUp {
-                state.outputs[index].lookedUp(address, now: now)
+                state.outputs[index].lookedUp(addresses, now: now)
             }
         }
     }

@@ -65,7 +65,13 @@ extension PeerConnection {
             guard self.state.withLock({ $0.consumers[sender.codec] }) == nil else { continue }
             do {
                 let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))
-                self.state.withLock { $0.consumers[sender.codec] = consumer }
+                // The connection may have been closed meanwhile: nothing stays that keeps the encoder running.
+                let isTaken = self.state.withLock { state in
+                    guard !state.isClosed else { return false }
+                    state.consumers[sender.codec] = consumer
+                    return true
+                }
+                if !isTaken { consumer.remove() }
             } catch {
                 self.logger.error("camera does not start", metadata: .tagged([.errorMessage: "\(error)"]))
             }

@@ -146,7 +146,9 @@ public final class PeerConnection: Sendable {
             switch decision {
             case .reply(let outer):
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
-                self.onEvent(.answerCreated(outer))
+                for decision in self.state.withLock({ $0.negotiation.onNewCandidates }) { await self.follow(decision) }
+                // The peer did not get the answer before if this offer superseded its offer.
+                self.onEvent(.answerCreated(self.embeddingCandidates(in: outer)))
             case .rebuild(let reason):
                 self.onEvent(.rebuildNeeded(reason: reason.rawValue))
             case .decline(let outer, let reason):
@@ -197,19 +199,16 @@ public final class PeerConnection: Sendable {
 
     /// Gives webrtcbin a candidate of the peer, or says in the log why not.
     public func addCandidate(_ candidate: ICECandidate) async {
-        let (bin, decision) = self.state.withLock { state in
-            (
-                state.bin,
-                state.negotiation.innerCandidate(
-                    candidate.line,
-                    mLineIndex: candidate.mLineIndex,
-                    mid: candidate.mid
-                )
-            )
+        let decision = self.state.withLock { state in
+            state.negotiation.innerCandidate(candidate.line, mLineIndex: candidate.mLineIndex, mid: candidate.mid)
         }
+        await self.follow(decision)
+    }
+
+    private func follow(_ decision: OnRemoteCandidate) async {
         switch decision {
         case .add(let mLineIndex, let line):
-            await self.add(line, mLineIndex: mLineIndex, to: bin)
+            await self.add(line, mLineIndex: mLineIndex, to: self.bin)
         case .resolve(let mLineIndex, let candidate):
             self.resolve([candidate], mLineIndex: mLineIndex)
         case .ignore(let reason):
@@ -353,7 +352,12 @@ public final class PeerConnection: Sendable {
             if isGathered { wait.resume(with: .success(())) }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume(with: .success(())) }
         }
-        return self.state.withLock { state in
+        return self.embeddingCandidates(in: outer)
+    }
+
+    /// Puts the candidates that were found into the description.
+    private func embeddingCandidates(in outer: SessionDescription) -> SessionDescription {
+        self.state.withLock { state in
             state.descriptionSent = true
             state.waitsForGathering = nil
             return state.negotiation.embedding(

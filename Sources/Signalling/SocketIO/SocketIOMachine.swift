@@ -153,7 +153,8 @@ public struct SocketIOMachine: SignallingMachine {
                 let isOversize = error == self.failures.error(for: .violation(.oversize))
                 self.add(self.engine.violationSeen(isOversize ? .oversize : .unknownPacketType))
             } else {
-                self.loss = self.loss ?? error
+                // Nothing is lost while there is another version to try.
+                if !self.engine.hasOtherVersion { self.loss = self.loss ?? error }
                 self.add(self.engine.webSocketClosed(failed: error != nil))
             }
         }

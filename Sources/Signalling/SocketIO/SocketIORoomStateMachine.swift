@@ -343,9 +343,12 @@ extension SocketIORoomStateMachine {
                 return [Self.ignored("A joined event for another room was ignored", event.room ?? "no room")]
             }
             if let own = self.ownID, let id = event.peer, id != own {
-                return [Self.ignored("A joined event for another member was ignored", id.rawValue)]
+                // socket.io 1.4 writes the namespace and "#" before the session's id.
+                guard id.rawValue.hasSuffix("#\(own.rawValue)") else {
+                    return [Self.ignored("A joined event for another member was ignored", id.rawValue)]
+                }
             }
-            self.ownID = self.ownID ?? event.peer
+            self.ownID = event.peer ?? self.ownID
             self.refusals = 0
             let gone = self.peers.rejoined(mesh: event.mesh)
             self.noteOwnID()

@@ -30,6 +30,35 @@ import Testing
         #expect(backlog.total == 13)
     }
 
+    @Test func encodersThatFailAreTriedLaterAndLater() {
+        let second: UInt64 = 1_000_000_000
+        var retry = EncoderRetry()
+        func failed(_ now: UInt64) -> Bool { retry.failed(at: now * second) }
+        func mayStart(_ now: UInt64) -> Bool { retry.mayStart(at: now * second) }
+        #expect(mayStart(0) && !retry.isFailing)
+        // Told once.
+        #expect(failed(0) && retry.isFailing)
+        #expect(!mayStart(9) && mayStart(10))
+        var now: UInt64 = 0
+        for delay: UInt64 in [20, 40, 80, 160, 300, 300] {
+            // It starts, and fails soon.
+            retry.started(at: now * second)
+            now += 50
+            #expect(!failed(now), "\(delay) s")
+            #expect(!mayStart(now + delay - 1) && mayStart(now + delay), "\(delay) s")
+            now += delay
+        }
+        // One that ran for a minute ends that.
+        retry.started(at: now * second)
+        #expect(retry.isFailing)
+        now += 60
+        #expect(failed(now))
+        #expect(!mayStart(now + 9) && mayStart(now + 10))
+        retry.started(at: (now + 10) * second)
+        retry.ended(at: (now + 80) * second)
+        #expect(!retry.isFailing)
+    }
+
     /// Silence in seconds, look by look; -1 for what is muted or away.
     @Test(
         arguments: [

@@ -2,11 +2,16 @@
 
 internal import Codecs
 import ConfigurationFile
+import Foundation
 import GStreamer
 import Logging
 import PipelineCatalogue
+import Recording
 import Rooms
 import SDP
+import Session
+import Signalling
+import Synchronization
 import Testing
 
 @testable import Media
@@ -137,6 +142,111 @@ extension CaptureTests {
             #expect(throws: GStreamerError.self) { try camera.output(of: .vp8) }
             #expect(throws: GStreamerError.self) { try camera.output(of: .h264) }
             #expect(camera.codecs(preferred: .h264).video == [.vp8])
+        }
+
+        @Test
+        func aPeerThatLeavesWhileItsEncoderStartsLeavesNone() async throws {
+            // Its probe holds the control thread for three seconds.
+            let launch = """
+                identity name=in_video sleep-time=100000 ! identity drop-probability=1.0 ! vp8enc deadline=1 ! \
+                identity name=out_video
+                """
+            let slow = Self.encoder("slow", launch, rank: 900, isProbed: true)
+            let entries = try Self.catalogue.get().entries + [.init(file: slow, origin: .folder("/x"))]
+            var settings = SendSpec()
+            (settings.width, settings.height, settings.audio) = (320, 180, nil)
+            var quiet = Logger(label: "quiet")
+            quiet.logLevel = .critical
+            let camera = CameraSource(settings: settings, pipelines: PipelineCatalogue(entries), logger: quiet)
+            defer { camera.stop() }
+            let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: storage) }
+            let recorder = RecorderThread(
+                settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+                logger: quiet
+            )
+            let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+            let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+            let offerer = PeerConnection(
+                id: ConnectionID(1),
+                peer: PeerID("viewer"),
+                context: try TestSession.context(control: ControlThread(name: "sending"), camera: camera),
+                logger: quiet
+            ) { sentFeed.yield($0) }
+            let answerer = PeerConnection(
+                id: ConnectionID(2),
+                peer: PeerID("camera"),
+                context: try TestSession.context(control: ControlThread(name: "receiving"), recorder: recorder),
+                logger: quiet
+            ) { receivedFeed.yield($0) }
+            await offerer.open()
+            await answerer.open()
+            await offerer.createOffer()
+            for await event in sent {
+                guard case .offerCreated(let offer) = event else { continue }
+                await answerer.applyOffer(offer)
+                break
+            }
+            for await event in received {
+                guard case .answerCreated(let answer) = event else { continue }
+                await offerer.applyAnswer(answer)
+                break
+            }
+            try await Self.wait { offerer.state.withLock { $0.isConnected } }
+            // It starts to send now.
+            try await Task.sleep(for: .milliseconds(500))
+            await offerer.close(reason: "left")
+            try await Self.wait { camera.frameCounts.encoded[.vp8] != nil }
+            #expect(camera.frameCounts.encoded[.vp8] != nil)
+            try await Self.wait { camera.encoders.isEmpty }
+            #expect(camera.encoders.isEmpty)
+            await answerer.close(reason: "left")
+            try await Self.control.run("the recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        }
+
+        private static func wait(until isDone: () -> Bool) async throws {
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !isDone(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
+        }
+
+        @Test
+        func whereTheLastEncoderFailsItIsTriedAgain() async throws {
+            let launch = "vp8enc name=in_video deadline=1 ! identity name=out_video error-after=5"
+            let captures = try Self.catalogue.get().entries.filter { $0.file.kind == .capture }
+            let failing = Self.encoder("failing", launch, rank: 1)
+            var settings = SendSpec()
+            (settings.width, settings.height, settings.audio) = (320, 180, nil)
+            var quiet = Logger(label: "quiet")
+            quiet.logLevel = .critical
+            let camera = CameraSource(
+                settings: settings,
+                pipelines: PipelineCatalogue(captures + [.init(file: failing, origin: .folder("/x"))]),
+                logger: quiet
+            )
+            defer { camera.stop() }
+            let output = try await Self.control.run("the camera", deadline: .seconds(30)) {
+                try camera.output(of: .vp8)
+            }
+            // Somebody takes it.
+            let sink = "appsrc name=in is-live=true format=time ! fakesink sync=false"
+            let receiver = try Pipeline(launch: sink) { _ in }
+            try receiver.play(baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds))
+            let consumer = try output.add(try receiver.element(named: "in"), of: receiver)
+            defer {
+                consumer.remove()
+                receiver.stop()
+            }
+            try await Self.wait { camera.encoders.isEmpty }
+            #expect(camera.encoders.isEmpty)
+            let count = output.count
+            #expect(count > 0)
+            // Who comes meanwhile gets the same, in which there is something later.
+            let second = try await Self.control.run("the camera again", deadline: .seconds(30)) {
+                try camera.output(of: .vp8)
+            }
+            #expect(second === output)
+            try await Self.wait { output.count > count }
+            #expect(output.count > count)
         }
 
         @Test(arguments: [

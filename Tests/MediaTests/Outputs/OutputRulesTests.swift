@@ -103,6 +103,33 @@ import Testing
     }
 }
 
+@Suite struct StreamWatchTests {
+    private static func second(_ number: Int64) -> Int64 { number * 1_000_000_000 }
+
+    @Test func packetsThatDoNotGetAwayForLongAreStuck() {
+        var watch = StreamWatch()
+        #expect(watch.isStuck(packets: 10, dropped: 0, isRefused: false, now: Self.second(0)) == false)
+        for number in 1..<21 {
+            let now = Self.second(Int64(number))
+            #expect(watch.isStuck(packets: 10, dropped: UInt64(number), isRefused: false, now: now) == false)
+        }
+        // Nothing is tried.
+        #expect(watch.isStuck(packets: 10, dropped: 20, isRefused: false, now: Self.second(21)) == false)
+        #expect(watch.isStuck(packets: 10, dropped: 21, isRefused: false, now: Self.second(22)) == true)
+        // One that gets away is enough.
+        #expect(watch.isStuck(packets: 11, dropped: 22, isRefused: false, now: Self.second(23)) == false)
+        #expect(watch.isStuck(packets: 11, dropped: 23, isRefused: false, now: Self.second(42)) == false)
+    }
+
+    @Test func whereNobodyListensPacketsGetAway() {
+        var watch = StreamWatch()
+        for number in 0..<60 {
+            let now = Self.second(Int64(number))
+            #expect(watch.isStuck(packets: 0, dropped: UInt64(number), isRefused: true, now: now) == false)
+        }
+    }
+}
+
 @Suite struct OutputDescriptionTests {
     private static func description(
         _ formats: [OutputFormat],

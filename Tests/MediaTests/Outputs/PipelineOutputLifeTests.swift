@@ -96,6 +96,36 @@ import Testing
         #expect(actions.first == .stop(1) && actions.count == 2)
     }
 
+    @Test func whatTakesNothingIsToldOnceAndItsWaitsGrow() {
+        var told = Told()
+        var tells: [PipelineOutputLife.Action] = []
+        var starts: [Duration] = []
+        for _ in 0..<600 {
+            for action in told.wanted(Self.ada, isFull: told.life.isRunning) {
+                switch action {
+                case .start: starts.append(told.now)
+                case .tell: tells.append(action)
+                case .end, .stop, .finished: break
+                }
+            }
+            told.now += .seconds(1)
+        }
+        let reason = "it takes no more: what is sent to it is stuck"
+        #expect(tells == [.tell(.failed(reason: reason))])
+        #expect(told.life.problem == reason)
+        // Ten looks until it is given up, and the longest wait.
+        let distances = zip(starts, starts.dropFirst()).map { $1 - $0 }
+        #expect(distances.last == Duration.seconds(40), "\(distances)")
+        // It takes something again.
+        while !told.life.isRunning {
+            told.now += .seconds(1)
+            _ = told.wanted(Self.ada)
+        }
+        told.now += .seconds(5)
+        #expect(told.wanted(Self.ada, isFull: true) == [])
+        #expect(told.wanted(Self.ada) == [.tell(.recovered)])
+    }
+
     @Test func endsByItselfIsAFailure() {
         var told = Told()
         _ = told.wanted(Self.ada)

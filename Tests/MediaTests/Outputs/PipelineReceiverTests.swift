@@ -59,6 +59,43 @@ import Testing
         #expect(try !Self.launch([.audio: ["raw"]], .vp8).contains("rtpbin"))
     }
 
+    @Test func whatIsNotSentAnyMoreIsBlackOrSilentWhereItCanBe() {
+        func stream(_ codec: MediaCodec, isSilent: Bool) -> RTPOutputStatus.Stream {
+            RTPOutputStatus.Stream(
+                codec: codec,
+                port: 21_000,
+                sourcePort: 40_000,
+                payloadType: 96,
+                ssrc: 7,
+                counters: RTPStreamCounters(),
+                isSilent: isSilent
+            )
+        }
+        func kinds(_ accepts: [MediaKind: [String]], isDark: Bool, isMute: Bool) -> Set<MediaKind>? {
+            let session = RTPOutputStatus.Session(
+                participant: "ada",
+                description: "v=0",
+                streams: [stream(.vp8, isSilent: isDark), stream(.opus, isSilent: isMute)]
+            )
+            let status = RTPOutputStatus(
+                name: "pipeline:x",
+                state: .sending,
+                reason: nil,
+                sessions: [session],
+                total: RTPStreamCounters()
+            )
+            let settings = PipelineOutputSettings(.ready(PipelinePlan(Self.file(accepts))))
+            return PipelineSource(status, for: settings).map { Set($0.streams.keys) }
+        }
+        let raw: [MediaKind: [String]] = [.video: ["raw"], .audio: ["raw"]]
+        #expect(kinds(raw, isDark: false, isMute: false) == [.video, .audio])
+        #expect(kinds(raw, isDark: true, isMute: false) == [.audio])
+        #expect(kinds(raw, isDark: false, isMute: true) == [.video])
+        // Nothing can take the place of packets.
+        let coded: [MediaKind: [String]] = [.video: ["VP8"], .audio: ["raw"]]
+        #expect(kinds(coded, isDark: true, isMute: false) == [.video, .audio])
+    }
+
     @Test func whatAFileDoesNotTakeIsSaid() {
         let wrong = #expect(throws: GStreamerError.self) { try Self.launch([.video: ["H264"]], .vp8) }
         #expect(wrong?.message == "output/x takes H264, not VP8")

@@ -202,6 +202,77 @@ import Testing
         lost.finish()
     }
 
+    /// A host whose addresses change.
+    final class Host: Sendable {
+        private let state: Mutex<(addresses: [String], asked: Int)>
+
+        init(_ addresses: [String]) { self.state = Mutex((addresses: addresses, asked: 0)) }
+
+        /// How often it was looked up.
+        var asked: Int { self.state.withLock { $0.asked } }
+        func move(to addresses: [String]) { self.state.withLock { $0.addresses = addresses } }
+
+        func ask() -> [String] {
+            self.state.withLock { state in
+                state.asked += 1
+                return state.addresses
+            }
+        }
+    }
+
+    @Test func aHostThatMovesIsFollowed() async throws {
+        let host = Host(["127.0.0.1", "127.0.0.2"])
+        let outputs = self.outputs([self.settings { $0.host = "mixer" }]) { _ in host.ask() }
+        self.add("a", to: outputs)
+        await self.wait {
+            outputs.tick(); return outputs.status.first?.state == .sending
+        }
+        let ssrc = try #require(outputs.status.first?.sessions.first?.streams.first?.ssrc)
+        #expect(try #require(self.text).contains("c=IN IP4 127.0.0.1\r\n"))
+        // An hour later names are due to be looked up again.
+        let later = Runtime.monotonicNanoseconds + 3_600_000_000_000
+        // Another order is no other host, and no answer is none.
+        for addresses in [["127.0.0.2", "127.0.0.1"], []] {
+            host.move(to: addresses)
+            let asked = host.asked
+            // Whoever is asked for the second time has taken the first answer.
+            await self.wait {
+                outputs.tick(now: later); return host.asked >= asked + 2
+            }
+            #expect(outputs.status.first?.state == .sending)
+            #expect(outputs.status.first?.sessions.first?.streams.first?.ssrc == ssrc)
+        }
+        host.move(to: ["127.0.0.2"])
+        await self.wait {
+            outputs.tick(now: later); return self.text?.contains("c=IN IP4 127.0.0.2\r\n") == true
+        }
+        let streams = try #require(outputs.status.first?.sessions.first?.streams)
+        #expect(streams.count == 1 && streams.first?.ssrc != ssrc)
+        outputs.finish()
+        #expect(self.said.all.isEmpty)
+    }
+
+    @Test func aPictureThatEndedBesideSoundIsSilent() {
+        func track(_ id: UInt64, _ codec: MediaCodec) -> OutputTrack {
+            OutputTrack(
+                id: id,
+                connection: 1,
+                participant: "a",
+                format: OutputFormat(codec: codec, clockRateHz: 90_000, channels: 0, profileLevelID: nil),
+                mid: nil,
+                fork: RTPFork(watcher: RTCPWatcher(id: 1, queue: nil), ssrc: 7, isVideo: codec != .opus)
+            )
+        }
+        var output = RTPOutput(self.settings { $0.audioPort = 5006 }, room: "standup")
+        let (picture, sound) = (track(1, .vp8), track(2, .opus))
+        output.settle([picture], names: ParticipantNames(), speaker: nil, now: 1_000_000_000)
+        #expect(output.status.sessions.first?.streams.map(\.isSilent) == [false])
+        // Sound begins, and nothing was heard of the picture for so long.
+        output.settle([picture, sound], names: ParticipantNames(), speaker: nil, now: 7_500_000_000)
+        #expect(output.status.sessions.first?.streams.map(\.isSilent) == [true, false])
+        output.close()
+    }
+
     /// Waits until the condition holds, for as long as the machine may need.
     private func wait(_ condition: () -> Bool) async {
         let deadline = ContinuousClock.now + .seconds(30)

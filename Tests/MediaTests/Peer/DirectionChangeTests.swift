@@ -41,6 +41,12 @@ struct DirectionChangeTests {
         return nil
     }
 
+    /// The description without what it says of candidates.
+    private func bare(_ sdp: String) -> String {
+        let lines = sdp.split(separator: "\r\n", omittingEmptySubsequences: false)
+        return lines.filter { !$0.hasPrefix("a=candidate:") && $0 != "a=end-of-candidates" }.joined(separator: "\r\n")
+    }
+
     private func directions(_ sdp: String) -> [Substring] {
         let all = ["a=sendrecv", "a=sendonly", "a=recvonly", "a=inactive"]
         return sdp.split(separator: "\r\n").filter { all.contains(String($0)) }.map { $0.dropFirst(2) }
@@ -98,6 +104,62 @@ struct DirectionChangeTests {
         #expect(await self.units(of: recorder, exceed: before + 10))
         #expect(recorder.status.tracks.count == 2, "the same two tracks go on")
         #expect(recorder.status.tracks.allSatisfy { $0.isOpen })
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
+    /// The first answer is superseded: what was in it, and what the second offer adds, must not be lost.
+    @Test
+    func anOfferThatOnlyAddsCandidatesBringsAndGetsThem() async throws {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let control = ControlThread(name: "control")
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        let camera = try TestSession.camera(settings)
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(3),
+            peer: PeerID("recorder"),
+            context: try TestSession.context(control: control, camera: camera),
+            logger: TestSession.logger
+        ) { sentFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(4),
+            peer: PeerID("camera"),
+            context: try TestSession.context(control: control, recorder: recorder),
+            logger: TestSession.logger
+        ) { receivedFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        var offer = ""
+        for await event in sent {
+            guard case .offerCreated(let created) = event else { continue }
+            offer = created.text
+            break
+        }
+        #expect(offer.contains("a=candidate:"))
+        control.enqueue(after: .seconds(60)) { receivedFeed.finish() }
+        let first = try #require(await self.answer(to: self.bare(offer), version: 100, answerer, received))
+        let second = try #require(await self.answer(to: offer, version: 101, answerer, received))
+        #expect(second.contains("a=candidate:"))
+        #expect(self.directions(second) == self.directions(first))
+        // The offerer learns no address of ours: only we can begin, with those of the second offer.
+        await offerer.applyAnswer(try SessionDescription(parsing: self.bare(second)))
+        var isConnected = false
+        for await event in received where event == .connected {
+            isConnected = true
+            break
+        }
+        #expect(isConnected)
         await answerer.close(reason: "left")
         await offerer.close(reason: "left")
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }

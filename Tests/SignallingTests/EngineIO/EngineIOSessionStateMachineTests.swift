@@ -132,6 +132,62 @@ import Testing
         )
     }
 
+    /// Ends a handshake on a WebSocket in one of four ways.
+    static func spoil(_ machine: inout EngineIOSessionStateMachine, _ way: Int) -> [Action] {
+        switch way {
+        case 0: machine.violationSeen(.unknownPacketType)
+        case 1: machine.webSocketClosed(failed: true)
+        case 2: machine.webSocketClosed(failed: false)
+        default: machine.timerFired(.opening)
+        }
+    }
+
+    /// Node's servers look at the version only once the WebSocket is open.
+    @Test(
+        arguments: [
+            (0, .violation(.unknownPacketType)), (1, .transportFailed), (2, .closedByServer), (3, nil),
+        ] as [(Int, EngineIOEnd?)]
+    )
+    func triesTheOtherVersionOnceOnAnOpenWebSocket(_ way: Int, _ end: EngineIOEnd?) {
+        let expected: [Action] = end.map { Self.cancels + [.finished($0)] } ?? []
+        var machine = Machine(transport: .webSocket, version: nil)
+        _ = machine.start()
+        let opened = machine.webSocketOpened()
+        #expect(opened == [.startTimer(.opening, after: .seconds(3))])
+        let other = Self.spoil(&machine, way)
+        #expect(other == [.cancelTimer(.opening), .openWebSocket(version: .four, sessionID: nil)])
+        let again = machine.webSocketOpened()
+        #expect(again.isEmpty)
+        let last = Self.spoil(&machine, way)
+        #expect(last == expected)
+
+        // Without a WebSocket there is nothing that would speak another version.
+        var early = Machine(transport: .webSocket, version: nil)
+        _ = early.start()
+        let refused = Self.spoil(&early, way)
+        #expect(refused == expected)
+
+        // A version that was asked for is the only one.
+        var pinned = Self.machine(.handshakingWebSocket)
+        let pinnedOpened = pinned.webSocketOpened()
+        #expect(pinnedOpened.isEmpty)
+        let pinnedEnd = Self.spoil(&pinned, way)
+        #expect(pinnedEnd == expected)
+    }
+
+    @Test func theOpenPacketSettlesTheVersion() {
+        var machine = Machine(transport: .webSocket, version: nil)
+        _ = machine.start()
+        _ = machine.webSocketOpened()
+        let actions = machine.frameReceived(.text("0" + Self.open.text))
+        #expect(actions.prefix(2) == [.cancelTimer(.opening), .opened(Self.open, version: .three)])
+        // It fired while the packet was on its way.
+        let late = machine.timerFired(.opening)
+        #expect(late.isEmpty)
+        let end = machine.webSocketClosed(failed: false)
+        #expect(end == Self.cancels + [.finished(.closedByServer)])
+    }
+
     @Test func webSocketTellsVersionFour() {
         var machine = Machine(transport: .webSocket, version: nil)
         _ = machine.start()
@@ -242,7 +298,7 @@ import Testing
             { $0.webSocketRefused(status: 404, body: []) }, { $0.webSocketClosed(failed: true) },
             { $0.webSocketClosed(failed: false) }, { $0.transportFailed() }, { $0.violationSeen(.oversize) },
             { $0.timerFired(.heartbeat) }, { $0.timerFired(.pong) }, { $0.timerFired(.silence) },
-            { $0.timerFired(.upgrade) }, { $0.timerFired(.close) },
+            { $0.timerFired(.upgrade) }, { $0.timerFired(.opening) }, { $0.timerFired(.close) },
         ]
         var generator = SplitMix64(seed: 0x656e_6769)
         for first in events.indices {

@@ -342,6 +342,27 @@ import Testing
         Self.expect(machine, .joined)
     }
 
+    /// socket.io 1.4 calls us by the namespace and the session's id.
+    @Test func ownIdsMayBeginWithTheNamespace() {
+        let own: JSONValue = "/#qX7cSk1wAAAB"
+        var machine = Machine(room: "123123", waitsWhenFull: true)
+        _ = machine.opened(sessionID: "qX7cSk1wAAAB", version: .three)
+        _ = machine.received(SocketIOPacket(.connect))
+        // Somebody else's.
+        _ = machine.received(.event("joined", ["123123", "/#qX7cSk1wAAAC"]))
+        Self.expect(machine, .joining)
+        #expect(
+            machine.received(.event("joined", ["123123", own])) == [
+                .cancelTimer(.join), .event(.joined(ownID: PeerID("/#qX7cSk1wAAAB"))),
+            ]
+        )
+        #expect(machine.received(.event("otherjoin", ["123123", own])).isEmpty)
+        #expect(machine.received(.event("message", ["123123", own, Self.offer])).isEmpty)
+        Self.expect(machine, .joined)
+        _ = machine.command(.leave)
+        #expect(machine.received(.event("leaved", ["123123", own])) == Self.finished)
+    }
+
     @Test func senderComesFromDataThenArgumentThenPeer() {
         var machine = Self.machine(.joined)
         #expect(machine.received(.event("message", ["r", "p", Self.offer])) == [Self.offered])

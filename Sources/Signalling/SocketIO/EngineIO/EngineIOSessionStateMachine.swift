@@ -31,6 +31,8 @@ public struct EngineIOSessionStateMachine: Sendable {
         case silence
         /// The upgrade's probe and drain.
         case upgrade
+        /// The open packet of a WebSocket, while another version is left to try.
+        case opening
         /// Our own close.
         case close
     }
@@ -41,7 +43,8 @@ public struct EngineIOSessionStateMachine: Sendable {
         case poll(version: EngineIOVersion, sessionID: String?)
         /// Sends a POST with a payload. Its result goes to `postCompleted` or `transportFailed`.
         case post(String, version: EngineIOVersion, sessionID: String)
-        /// Connects a WebSocket. Its result goes to `webSocketOpened`, `webSocketRefused` or `webSocketClosed`.
+        /// Connects a WebSocket, instead of one that is open: of that nothing is reported any more. Its result goes to
+        /// `webSocketOpened`, `webSocketRefused` or `webSocketClosed`.
         case openWebSocket(version: EngineIOVersion, sessionID: String?)
         /// Sends a message on the WebSocket.
         case sendFrame(WebSocketMessage)
@@ -71,6 +74,10 @@ public struct EngineIOSessionStateMachine: Sendable {
     ///
     /// The server's own limit is 10 s.
     public static let upgradeTimeout = Duration.seconds(5)
+    /// How long a WebSocket may be silent before its handshake is done with the other version.
+    ///
+    /// engine.io 5.0 says nothing to a version that it does not speak.
+    public static let openingTimeout = Duration.seconds(3)
     /// Limit for a graceful close.
     public static let closeTimeout = Duration.seconds(1)
 
@@ -78,6 +85,8 @@ public struct EngineIOSessionStateMachine: Sendable {
         var version: EngineIOVersion
         var alternative: EngineIOVersion?
         var isWebSocket: Bool
+        /// Whether the WebSocket is connected.
+        var isOpen = false
     }
 
     private struct Session {
@@ -137,6 +146,14 @@ public struct EngineIOSessionStateMachine: Sendable {
         }
     }
 
+    /// Whether the end of the WebSocket only means that the handshake is done with the other version.
+    public var hasOtherVersion: Bool {
+        switch self.state {
+        case .handshaking(let handshake): handshake.isOpen && handshake.alternative != nil
+        case .idle, .polling, .webSocket, .closing, .closed: false
+        }
+    }
+
     // MARK: - What the user of the session does
 
     /// Begins the handshake.
@@ -147,7 +164,8 @@ public struct EngineIOSessionStateMachine: Sendable {
         case .idle:
             let isWebSocket = self.transport == .webSocket
             // Polling shows the version in its first bytes whatever was asked, so it asks for the newest. A WebSocket
-            // does not: version 3 is the default, and version 4 servers refuse it clearly.
+            // does not: it begins with version 3. Servers of version 4 refuse that by HTTP, or take the WebSocket first
+            // and then write an HTTP error on it, close it, or say nothing.
             let version = self.wantedVersion ?? (isWebSocket ? .three : .four)
             let alternative: EngineIOVersion? = self.wantedVersion == nil ? (version == .four ? .three : .four) : nil
             self.state = .handshaking(
@@ -269,7 +287,11 @@ public struct EngineIOSessionStateMachine: Sendable {
         case .closing(let closing):
             self.state = .closing(closing)
             return [.closeWebSocket]
-        case .idle, .handshaking, .webSocket, .closed:
+        case .handshaking(var handshake):
+            handshake.isOpen = handshake.isWebSocket
+            self.state = .handshaking(handshake)
+            return self.hasOtherVersion ? [.startTimer(.opening, after: Self.openingTimeout)] : []
+        case .idle, .webSocket, .closed:
             return []
         }
     }
@@ -316,7 +338,9 @@ public struct EngineIOSessionStateMachine: Sendable {
     /// - Parameter failed: Whether the network, not the server's close frame, ended it.
     public mutating func webSocketClosed(failed: Bool) -> [Action] {
         switch self.state {
-        case .handshaking, .webSocket:
+        case .handshaking:
+            return self.tryOtherVersion() ?? self.finish(failed ? .transportFailed : .closedByServer)
+        case .webSocket:
             return self.finish(failed ? .transportFailed : .closedByServer)
         case .polling(let polling):
             self.state = .polling(polling)
@@ -349,10 +373,13 @@ public struct EngineIOSessionStateMachine: Sendable {
         }
     }
 
-    /// What the server sent is beyond the limits or not readable as its transport: ends the session.
+    /// What the server sent is beyond the limits or not readable as its transport.
+    ///
+    /// Ends the session, or begins its handshake with the other version.
     public mutating func violationSeen(_ error: EngineIOError) -> [Action] {
         switch self.state {
-        case .idle, .handshaking, .polling, .webSocket: return self.finish(.violation(error))
+        case .handshaking: return self.tryOtherVersion() ?? self.finish(.violation(error))
+        case .idle, .polling, .webSocket: return self.finish(.violation(error))
         case .closing: return self.finish(.closedByUs)
         case .closed:
             return []
@@ -373,7 +400,7 @@ public struct EngineIOSessionStateMachine: Sendable {
             case .upgrade:
                 self.state = .polling(polling)
                 return self.abandonUpgrade()
-            case .close:
+            case .opening, .close:
                 self.state = .polling(polling)
                 return []
             }
@@ -386,7 +413,7 @@ public struct EngineIOSessionStateMachine: Sendable {
                 self.state = .webSocket(session)
                 return actions
             case .pong, .silence: return self.finish(.heartbeatMissed)
-            case .upgrade, .close:
+            case .upgrade, .opening, .close:
                 self.state = .webSocket(session)
                 return []
             }
@@ -396,7 +423,10 @@ public struct EngineIOSessionStateMachine: Sendable {
                 return []
             }
             return self.finish(.closedByUs)
-        case .idle, .handshaking, .closed:
+        case .handshaking:
+            guard timer == .opening else { return [] }
+            return self.tryOtherVersion() ?? []
+        case .idle, .closed:
             return []
         }
     }
@@ -470,6 +500,20 @@ extension EngineIOSessionStateMachine {
         return String((json?["message"]?.string ?? json?.string ?? text).prefix(200))
     }
 
+    /// Does the handshake of a WebSocket again, with the other version.
+    ///
+    /// - Returns: nil if there is none left, or if the WebSocket was never connected.
+    private mutating func tryOtherVersion() -> [Action]? {
+        switch self.state {
+        case .handshaking(let handshake):
+            guard handshake.isOpen, let alternative = handshake.alternative else { return nil }
+            self.state = .handshaking(Handshake(version: alternative, alternative: nil, isWebSocket: true))
+            return [.cancelTimer(.opening), Self.handshake(alternative, isWebSocket: true)]
+        case .idle, .polling, .webSocket, .closing, .closed:
+            return nil
+        }
+    }
+
     private mutating func firstFrameReceived(_ handshake: Handshake, _ frame: WebSocketMessage) -> [Action] {
         guard case .text(let whole) = frame, let packet = try? EngineIOPacket(text: whole[...], version: .four),
             packet.kind == .open, let text = packet.text, let open = try? EngineIOOpenPacket(text: text)
@@ -483,8 +527,9 @@ extension EngineIOSessionStateMachine {
             isVersionCertain: !isAutomatic || tellsFour || handshake.version == .four,
             open: open
         )
+        let stop: [Action] = self.hasOtherVersion ? [.cancelTimer(.opening)] : []
         self.state = .webSocket(session)
-        return [.opened(open, version: session.version)] + Self.startHeartbeat(session)
+        return stop + [.opened(open, version: session.version)] + Self.startHeartbeat(session)
     }
 
     private mutating func probeAnswered(_ polling: inout Polling, _ frame: WebSocketMessage) -> [Action] {
