@@ -35,7 +35,7 @@ actor Supervisor: Service {
     var book = RoomRegistry()
     /// What rooms send since somebody told them.
     private var cameras = LiveCameras()
-    private var recordingLimit = RecordingLimit.everything
+    private(set) var recordingLimit = RecordingLimit.everything
     /// Rooms that have shown no picture yet since they were joined, and when that was.
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
