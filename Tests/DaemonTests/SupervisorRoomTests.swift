@@ -9,7 +9,7 @@ import Testing
 @testable import Daemon
 
 /// What rooms are told when the disk gets full, and when the configuration changes.
-@Suite(.timeLimit(.minutes(5))) struct RecordingLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct SupervisorRoomTests {
     private let bench: DaemonBench
     private let supervisor: Supervisor
 
