@@ -45,7 +45,7 @@ import Testing
     @Test func roomsOfTheInterfaceGetTheOtherSectionsOfANewConfiguration() async throws {
         try await self.add("room", "record: none")
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == false)
-        let text = "ice: { policy: relay, servers: ['turn:192.0.2.1:3478?transport=udp'] }"
+        let text = "ice: { policy: relay, servers: [{ urls: ['turn:192.0.2.1'], username: a, credential: b }] }"
         let new = try DaemonConfiguration.parse(text: text, values: NotedValueSource())
         _ = await self.supervisor.take(new)
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == true)
