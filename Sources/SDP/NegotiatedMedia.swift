@@ -45,7 +45,7 @@ public struct NegotiatedMedia: Sendable, Hashable {
     public var ourDirection: Direction
     /// What the peer does.
     public var remoteDirection: Direction
-    /// Whether what we send of this kind belongs on this m-line.
+    /// Whether what we send of this kind can go out on this m-line; it does on one m-line at a time.
     ///
     /// A sink pad has to be linked before the answer is made,
     /// even if the peer does not listen yet: webrtcbin cannot add it later. Packets go out while `ourDirection.sends`.

@@ -175,17 +175,29 @@ extension NegotiationState {
 
     /// Sets what we do on each m-line from what the peer does now and what webrtcbin settled.
     mutating func refreshDirections() {
+        for kind in [MediaKind.audio, .video] { self.placeOurTrack(kind) }
         for index in self.sections.indices {
             guard case .taken(var taken) = self.sections[index].use, self.innerLines.indices.contains(taken.innerIndex)
             else { continue }
             let inner = self.innerLines[taken.innerIndex]
             let able = Direction(
-                sends: inner.carriesOurTrack && (inner.answeredDirection?.sends ?? true),
+                sends: self.trackPlaces[inner.kind] == taken.innerIndex,
                 receives: !self.policy.received(inner.kind).isEmpty && (inner.answeredDirection?.receives ?? true)
             )
             taken.ourDirection = able.intersection(taken.remoteDirection.reversed)
             self.sections[index].use = .taken(taken)
         }
+    }
+
+    /// Chooses the m-line on which what we send of a kind goes out: of those that can carry it and where the peer
+    /// listens, the one it is on, or else the first.
+    private mutating func placeOurTrack(_ kind: MediaKind) {
+        let listened = self.sections.compactMap(\.taken).filter { taken in
+            guard let inner = self.innerLines[checked: taken.innerIndex] else { return false }
+            return inner.kind == kind && inner.takesOurTrack && taken.remoteDirection.receives
+        }.map(\.innerIndex)
+        if let place = self.trackPlaces[kind], listened.contains(place) { return }
+        self.trackPlaces[kind] = listened.first
     }
 
     /// Refuses a first offer of which nothing is taken: only a data channel, only codecs that we do not have.

@@ -8,6 +8,8 @@ extension NegotiationState {
         let group = offer.bundleGroups.first
         try self.checkTransport(of: offer, hasGroup: group != nil)
         var sections: [Section] = []
+        // The m-lines that need an inner one.
+        var new: [Int] = []
         let bundled = group.map { Set($0) }
         // Where the first m-line with each mid is.
         var places: [String: Int] = [:]
@@ -31,10 +33,19 @@ extension NegotiationState {
                 section.use = .refused(reason: "it is not in the BUNDLE group")
             } else if media.kind == nil {
                 section.use = self.plan(data: media, hasGroup: group != nil, isBundled: isBundled, beside: sections)
+            } else if let reason = media.refusal(isBundled: isBundled) {
+                section.use = .refused(reason: reason)
+            } else if let taken = self.kept(media, of: offer, previous: self.sections[checked: index]) {
+                section.use = .taken(taken)
             } else {
-                section.use = self.plan(media, of: offer, previous: self.sections[checked: index], section: section)
+                new.append(index)
             }
             sections.append(section)
+        }
+        for index in self.listenedFirst(new, of: offer) {
+            let previous = self.sections[checked: index]
+            let use = self.plan(offer.media[index], of: offer, previous: previous, beside: sections)
+            sections[index].use = use
         }
         let hasMedia = sections.contains { $0.taken != nil }
         for index in sections.indices where sections[index].dataChannels != nil {
@@ -87,69 +98,82 @@ extension NegotiationState {
         }
     }
 
+    /// An m-line that goes on with its inner one, because the codec of that is still offered; nil if it cannot.
+    private mutating func kept(
+        _ media: MediaDescription,
+        of offer: SessionDescription,
+        previous: Section?
+    ) -> TakenMedia? {
+        guard let previous, let before = previous.taken, previous.mid == media.mid, previous.media == media.media,
+            let codec = self.innerLines[checked: before.innerIndex]?.codec,
+            media.rtpFormats.contains(where: { $0.payloadType == codec.payloadType && $0.codec == codec.codec })
+        else { return nil }
+        self.innerLines[before.innerIndex].add(media.sources)
+        // An answer names no extension that its offer does not.
+        self.innerLines[before.innerIndex].codec?.audioLevelID = self.policy.audioLevelID(of: media)
+        return TakenMedia(media, of: offer, innerIndex: before.innerIndex)
+    }
+
+    /// The order in which m-lines get inner ones: theirs, but of a kind that we send those first where the peer
+    /// listens.
+    ///
+    /// webrtcbin gives a sender of ours to the first new m-line that has its codec (docs/gstreamer.md, fact 57).
+    private func listenedFirst(_ new: [Int], of offer: SessionDescription) -> [Int] {
+        func isListened(_ index: Int) -> Bool { offer.direction(of: offer.media[index]).receives }
+        var lines = Dictionary(grouping: new) { offer.media[$0].kind }
+        for kind in [MediaKind.audio, .video] where !self.policy.sent(kind).isEmpty {
+            guard let all = lines[kind] else { continue }
+            lines[kind] = all.filter(isListened) + all.filter { !isListened($0) }
+        }
+        return new.compactMap { lines[offer.media[$0].kind]?.removeFirst() }
+    }
+
+    /// Decides on an m-line that needs an inner one.
     private mutating func plan(
         _ media: MediaDescription,
         of offer: SessionDescription,
         previous: Section?,
-        section: Section
+        beside sections: [Section]
     ) -> Section.Use {
         guard let kind = media.kind else { return .refused(reason: "only audio and video are taken") }
-        guard media.port != 0 || media.isBundleOnly && section.isBundled else {
-            return .refused(reason: "it is stopped")
-        }
-        guard media.protocolName.contains("RTP/SAVP") else { return .refused(reason: "its transport is not DTLS-SRTP") }
-        guard media.hasRTCPMux else { return .refused(reason: "it has no a=rtcp-mux") }
-        let remoteDirection = offer.direction(of: media)
-        var taken = TakenMedia(
-            innerIndex: 0,
-            remoteDirection: remoteDirection,
-            ourDirection: .inactive,
-            streamID: media.msid.map(\.stream) ?? media.sources.lazy.compactMap(\.streamID).first,
-            trackID: media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first
-        )
-        let sources = media.sources
-        if let before = previous?.taken, previous?.mid == section.mid, previous?.media == section.media,
-            let inner = self.innerLines[checked: before.innerIndex], let codec = inner.codec,
-            media.rtpFormats.contains(where: { $0.payloadType == codec.payloadType && $0.codec == codec.codec })
-        {
-            taken.innerIndex = before.innerIndex
-            self.innerLines[before.innerIndex].add(sources)
-            // An answer names no extension that its offer does not.
-            self.innerLines[before.innerIndex].codec?.audioLevelID = self.policy.audioLevelID(of: media)
-        } else {
-            let mayCarryOurTrack =
-                self.isOurTrackFree(kind) && (remoteDirection.receives || !offer.hasListener(kind))
-            // Payload types mean one thing on a transport (RFC 9143 section 9.1), but aiortc numbers each m-line as if it
-            // were alone. A new m-line has to fit beside the others; one that was in use is worth a new connection.
-            let meanings = previous?.taken == nil ? self.payloadTypeMeanings : [:]
-            let choice = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: meanings)
-            guard let codec = choice else {
-                let alone = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: [:])
-                return .refused(
-                    reason: alone == nil
-                        ? "it offers no codec that we take" : "its payload types mean something else on another m-line"
-                )
-            }
-            var inner = InnerLine(
-                mid: "m\(self.innerLines.count)",
-                kind: kind,
-                codec: codec,
-                sources: [],
-                carriesOurTrack: mayCarryOurTrack && self.policy.canSend(codec)
+        let isListened = offer.direction(of: media).receives
+        let mayCarryOurTrack =
+            (isListened || !offer.hasListener(kind))
+            && self.isOurTrackFree(kind, isListened: isListened, beside: sections)
+        // Payload types mean one thing on a transport (RFC 9143 section 9.1), but aiortc numbers each m-line as if it
+        // were alone. A new m-line has to fit beside the others; one that was in use is worth a new connection.
+        let meanings = previous?.taken == nil ? self.payloadTypeMeanings : [:]
+        let choice = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: meanings)
+        guard let codec = choice else {
+            let alone = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: [:])
+            return .refused(
+                reason: alone == nil
+                    ? "it offers no codec that we take" : "its payload types mean something else on another m-line"
             )
-            inner.add(sources)
-            taken.innerIndex = self.innerLines.count
-            self.innerLines.append(inner)
         }
-        let inner = self.innerLines[taken.innerIndex]
-        let able = Direction(sends: inner.carriesOurTrack, receives: !self.policy.received(kind).isEmpty)
-        taken.ourDirection = able.intersection(remoteDirection.reversed)
-        return .taken(taken)
+        var inner = InnerLine(
+            mid: "m\(self.innerLines.count)",
+            kind: kind,
+            codec: codec,
+            sources: [],
+            carriesOurTrack: mayCarryOurTrack && self.policy.canSend(codec)
+        )
+        inner.add(media.sources)
+        self.innerLines.append(inner)
+        return .taken(TakenMedia(media, of: offer, innerIndex: self.innerLines.count - 1))
     }
 
-    /// Whether we send this kind and no m-line carries it yet: there is one camera and one microphone.
-    private func isOurTrackFree(_ kind: MediaKind) -> Bool {
-        !self.policy.sent(kind).isEmpty && !self.innerLines.contains { $0.kind == kind && $0.carriesOurTrack }
+    /// Whether we send this kind and no m-line in use has it yet: there is one camera and one microphone.
+    ///
+    /// An m-line on which the peer listens may have it although one has it on which the peer does not.
+    private func isOurTrackFree(_ kind: MediaKind, isListened: Bool, beside sections: [Section]) -> Bool {
+        guard !self.policy.sent(kind).isEmpty else { return false }
+        return !sections.contains { section in
+            guard let taken = section.taken, let inner = self.innerLines[checked: taken.innerIndex] else {
+                return false
+            }
+            return inner.kind == kind && inner.takesOurTrack && (taken.remoteDirection.receives || !isListened)
+        }
     }
 
     /// Reads the peer's transport from the m-line that stands for the BUNDLE group.
@@ -199,6 +223,28 @@ extension NegotiationState {
     private var payloadTypeMeanings: [UInt8: String] {
         let formats = self.innerLines.flatMap { $0.offered + ($0.codec?.outerFormats(self.policy) ?? []) }
         return Dictionary(formats.map { ($0.payloadType, $0.meaning) }) { _, last in last }
+    }
+}
+
+extension TakenMedia {
+    /// What an offer says of an m-line; what we do on it is decided when all m-lines are known.
+    fileprivate init(_ media: MediaDescription, of offer: SessionDescription, innerIndex: Int) {
+        self.init(
+            innerIndex: innerIndex,
+            remoteDirection: offer.direction(of: media),
+            ourDirection: .inactive,
+            streamID: media.msid.map(\.stream) ?? media.sources.lazy.compactMap(\.streamID).first,
+            trackID: media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first
+        )
+    }
+}
+
+extension MediaDescription {
+    /// Why it cannot be taken, whatever its codecs; nil if it can.
+    fileprivate func refusal(isBundled: Bool) -> String? {
+        guard self.port != 0 || self.isBundleOnly && isBundled else { return "it is stopped" }
+        guard self.protocolName.contains("RTP/SAVP") else { return "its transport is not DTLS-SRTP" }
+        return self.hasRTCPMux ? nil : "it has no a=rtcp-mux"
     }
 }
 

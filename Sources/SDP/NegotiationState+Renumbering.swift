@@ -12,12 +12,14 @@ extension NegotiationState {
     func planned(_ offer: SessionDescription) throws(SDPError) -> (state: NegotiationState, offer: SessionDescription) {
         var next = self
         next.sections = try next.planSections(offer)
+        next.refreshDirections()
         guard !next.payloadTypesAgree else { return (next, offer) }
         var renumbered = offer
         let codecs = self.innerLines.compactMap(\.codec)
         for index in renumbered.media.indices { renumbered.media[index].renumber(to: codecs) }
         var again = self
         again.sections = try again.planSections(renumbered)
+        again.refreshDirections()
         return again.payloadTypesAgree ? (again, renumbered) : (next, offer)
     }
 }

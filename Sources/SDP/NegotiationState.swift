@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+public import Codecs
 
 /// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
 /// which sees inner ones.
@@ -56,6 +56,8 @@ public struct NegotiationState: Sendable {
     var hasLostTransport = false
     /// The outer m-line whose transport the whole BUNDLE uses.
     var bundleTag: Int?
+    /// The inner m-lines on which our camera and our microphone go out, since the peer's first offer.
+    var trackPlaces: [MediaKind: Int] = [:]
 
     /// A negotiation in which nothing was said yet.
     /// - Parameter sessionID: for our `o=` line; unique per negotiation (RFC 8866 section 5.2).
@@ -112,6 +114,15 @@ public struct NegotiationState: Sendable {
         self.sections.enumerated().compactMap { index, section in
             guard case .refused(let reason) = section.use else { return nil }
             return (index, section.media, reason)
+        }
+    }
+
+    /// What we send and the peer listens for, but only on m-lines that cannot carry it.
+    public var unservedKinds: [MediaKind] {
+        [MediaKind.audio, .video].filter { kind in
+            let media = self.negotiatedMedia.filter { $0.kind == kind }
+            return !self.policy.sent(kind).isEmpty && media.contains { $0.remoteDirection.receives }
+                && !media.contains { $0.ourDirection.sends }
         }
     }
 
@@ -196,7 +207,7 @@ struct InnerLine: Sendable, Hashable {
     /// Nil only between our offer and its answer.
     var codec: NegotiatedCodec?
     var sources: [RemoteSource]
-    /// Whether what we send goes out on this m-line.
+    /// Whether webrtcbin has a sender of ours for it.
     var carriesOurTrack: Bool
     /// What webrtcbin offered on it, while that offer is open.
     var localDirection: Direction?
@@ -206,6 +217,9 @@ struct InnerLine: Sendable, Hashable {
     var localSources: [SDPLine] = []
     /// What our offer lists; empty when answering.
     var offered: [OuterFormat] = []
+
+    /// Whether what we send can go out on it: webrtcbin agreed, or was not asked yet.
+    var takesOurTrack: Bool { self.carriesOurTrack && (self.answeredDirection?.sends ?? true) }
 
     /// Remembers sources that were not known, up to one more than may be named.
     mutating func add(_ new: [RemoteSource]) {

@@ -439,6 +439,13 @@ def caught_up(peer, recorder):
         peer.signal(signal.SIGCONT)
 
 
+def change(peer, name):
+    """Has the peer change the call, and waits until it has offered that."""
+    done = sum(fact.get("event") == "changed" for fact in peer.facts)
+    peer.tell(name)
+    peer.wait_for(name, lambda: sum(fact.get("event") == "changed" for fact in peer.facts) > done, LIMIT)
+
+
 def lateness(process):
     """By how many seconds a sender of the same test was late at most: its media clock stood still for as long."""
     return max((fact["seconds"] for each in process.beside for fact in each.facts if fact.get("event") == "late"), default=0)

@@ -3,7 +3,7 @@
 
 import pytest
 from figures import number
-from harness import dropped_datagrams, room_url
+from harness import change, dropped_datagrams, room_url
 
 ROOM = "123123"
 FRAMES = 200
@@ -89,3 +89,23 @@ def test_pictures_that_were_refused_come_when_the_peer_takes_them_after_all(stag
     browser.tell("set direction recvonly")
     browser.wait_for_figure("framesDecoded", 30)
     assert camera.end() in (0, 130), camera.story()
+
+
+def test_the_picture_goes_to_the_m_line_on_which_the_peer_listens(stage):
+    """To a new one, back, and to one that takes the place of a stopped one, as applications do that reuse none."""
+    server = stage.room_server(5)
+    browser = stage.browser(server, ROOM, "--receive")
+    camera = stage.tapedeck("camera", room_url(server, ROOM), "--size", "320x180", "--json")
+    browser.wait_for_figure("framesDecodedOn1", 30)
+    change(browser, "other receiver")
+    browser.wait_for_figure("framesDecodedOn2", 30)
+    before, = browser.figures("framesDecodedOn1")
+    change(browser, "other receiver")
+    browser.wait_for_figure("framesDecodedOn1", before + 30)
+    change(browser, "stop receiver")
+    change(browser, "add receiver")
+    browser.wait_for_figure("framesDecodedOn3", 30)
+    assert browser.event("closed") is None, "in one call"
+    assert camera.end() in (0, 130), camera.story()
+    # What went out on all of them.
+    assert number(camera.result(), "framesSent") >= before + 90, camera.story()

@@ -4,7 +4,7 @@
 import media
 import pytest
 from figures import SLACK, assert_plays, assert_sound, losses
-from harness import LIMIT, lateness, recorded, room_url
+from harness import LIMIT, change, lateness, recorded, room_url
 
 ROOM = "standup"
 
@@ -14,13 +14,6 @@ def start_recorder(stage, server, *flags):
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--until-empty", "--directory",
                               stage.folder / "storage", "--output", exported, "--json", *flags)
     return exported, recorder
-
-
-def change(peer, name):
-    """Has the peer change the call, and waits until it has offered that."""
-    done = sum(fact.get("event") == "changed" for fact in peer.facts)
-    peer.tell(name)
-    peer.wait_for(name, lambda: sum(fact.get("event") == "changed" for fact in peer.facts) > done, LIMIT)
 
 
 def wait_for_sources(peer, count):

@@ -6,7 +6,8 @@ Serves its own small page (Tests/Peers/page) on loopback and prints one JSON obj
 (figures of one connection from getStats), end (figures of all). Reads commands from a pipe on standard input, one a
 line: `stats` prints the figures so far, `silence` stops sending for good and prints `silent`, `restart` restarts ICE,
 `leave` ends, and `add media`, `add screen`, `remove screen`, `stop screen`, `remove camera`, `stop camera` and
-`replace camera` change the call and print `changed`; `set scale 2`, `set camera off`, `set microphone on` and
+`replace camera` change the call and print `changed`, as do `other receiver`, `stop receiver` and `add receiver`, which
+have the camera that is received come on another m-line; `set scale 2`, `set camera off`, `set microphone on` and
 `set codec h264` change its media and print `set`. `add channel` opens a data channel in the call, `write TEXT` writes
 into it and prints `wrote`. Leaves the room and ends on SIGTERM, after --duration seconds of the first connection, or
 after --limit seconds.

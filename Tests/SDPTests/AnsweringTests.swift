@@ -264,6 +264,108 @@ import Testing
         #expect(waiting.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
     }
 
+    /// Sends one video, in either codec.
+    private static let sending = NegotiationPolicy(sentVideo: [.vp8, .h264])
+
+    /// The offer with the directions of some m-lines changed, and of its m-lines the first `count`.
+    private func offer(_ name: String, _ directions: [Int: Direction], count: Int = .max) throws -> String {
+        var offer = try SessionDescription(parsing: self.chromium(name))
+        offer.media = Array(offer.media.prefix(count))
+        let mids = offer.media.filter { $0.port != 0 }.compactMap(\.mid)
+        offer.lines = offer.lines.map {
+            $0.value.hasPrefix("group:BUNDLE") ? .attribute("group", "BUNDLE \(mids.joined(separator: " "))") : $0
+        }
+        for (index, direction) in directions {
+            offer.media[index].lines = offer.media[index].lines.map { line in
+                Direction(rawValue: line.value) == nil ? line : .attribute(direction.rawValue)
+            }
+        }
+        return offer.text
+    }
+
+    @Test func ourTrackMovesToAnMLineThatComesWhereThePeerListens() throws {
+        let bin = SimulatedWebRTCBin(sends: true)
+        var state = try makeState(Self.sending)
+        _ = try state.exchange(self.offer("1-audio-video", [1: .sendonly]), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly])
+        #expect(state.unservedKinds.isEmpty)
+        let moved = try state.exchange(self.offer("5-second-video", [1: .sendonly, 3: .recvonly]), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly, .sendonly])
+        #expect(state.negotiatedMedia.map(\.carriesOurTrack) == [false, true, true])
+        // The source is that of webrtcbin's third m-line.
+        #expect(moved.contains("a=ssrc:1002 msid:tapedeck tapedeck-video\r\n"))
+        #expect(!moved.contains("a=ssrc:1001"))
+
+        // It goes back and forth between m-lines that are ready, and webrtcbin need not know.
+        let before = try self.offer("5-second-video", [1: .sendrecv, 3: .inactive])
+        guard case .reply(let back) = try state.offerReceived(before) else {
+            Issue.record("only directions changed")
+            return
+        }
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv, .inactive])
+        #expect(back.text.contains("a=ssrc:1001 msid:tapedeck tapedeck-video\r\n"))
+        // Where the peer listens on both it stays: there is one camera.
+        guard case .reply = try state.offerReceived(self.offer("5-second-video", [1: .sendrecv, 3: .sendrecv])) else {
+            Issue.record("only directions changed")
+            return
+        }
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv, .recvonly])
+    }
+
+    @Test func ourTrackMovesToAnMLineThatIsUsedAgain() throws {
+        let bin = SimulatedWebRTCBin(sends: true)
+        var state = try makeState(Self.sending)
+        _ = try state.exchange(self.chromium("1-audio-video"), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
+        _ = try state.exchange(self.offer("7-stopped-video", [:], count: 2), bin: bin)
+        #expect(state.negotiatedMedia.map(\.outerIndex) == [0])
+        _ = try state.exchange(self.offer("8-recycled", [1: .sendrecv], count: 2), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [0, 2])
+        #expect(state.unservedKinds.isEmpty)
+
+        // Another m-line that has it keeps it.
+        var other = try makeState(Self.sending)
+        _ = try other.exchange(self.chromium("1-audio-video"), bin: bin)
+        _ = try other.exchange(self.chromium("7-stopped-video"), bin: bin)
+        #expect(other.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv])
+        _ = try other.exchange(self.offer("8-recycled", [1: .sendrecv]), bin: bin)
+        #expect(other.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly, .sendrecv])
+    }
+
+    @Test func ourTrackMovesWithAnMLineThatDropsItsCodec() throws {
+        let bin = SimulatedWebRTCBin(sends: true)
+        var state = try makeState(Self.sending)
+        _ = try state.exchange(self.chromium("1-audio-video"), bin: bin)
+        let other = try self.chromium("1-audio-video").replacing("SAVPF 96 97 ", with: "SAVPF ")
+        _ = try state.exchange(other, bin: bin)
+        #expect(state.negotiatedMedia[1].codec.codec == .h264)
+        #expect(state.negotiatedMedia[1].innerIndex == 2)
+        #expect(state.negotiatedMedia[1].ourDirection == .sendrecv)
+        #expect(state.unservedKinds.isEmpty)
+    }
+
+    /// webrtcbin gives a sender to the first new m-line with its codec, so that one is ours.
+    @Test func theMLineOfOurTrackIsTheFirstNewOneInside() throws {
+        var state = try makeState(Self.sending)
+        let bin = SimulatedWebRTCBin(sends: true)
+        _ = try state.exchange(self.offer("5-second-video", [1: .sendonly, 3: .sendrecv]), bin: bin)
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [0, 2, 1])
+        #expect(state.negotiatedMedia.map(\.carriesOurTrack) == [false, false, true])
+    }
+
+    @Test func whatThePeerListensForInVainIsSaid() throws {
+        let bin = SimulatedWebRTCBin(sends: true)
+        var state = try makeState(Self.sending)
+        _ = try state.exchange(self.offer("5-second-video", [1: .sendrecv, 3: .sendrecv]), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .sendrecv, .recvonly])
+        #expect(state.unservedKinds.isEmpty)
+        // webrtcbin was asked for the second one without a sender, and cannot get one later.
+        _ = try state.exchange(self.chromium("7-stopped-video"), bin: bin)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.recvonly, .recvonly])
+        #expect(state.unservedKinds == [.video])
+    }
+
     @Test func nothingIsAgreedWithAPeerThatSendsWhatNobodyTakes() throws {
         let policy = NegotiationPolicy(receivedVideo: [], receivedAudio: [], sentVideo: [.vp8], sentAudio: [.opus])
         var state = try makeState(policy)

@@ -46,8 +46,13 @@ public final class PeerConnection: Sendable {
         var descriptionSent = false
         var waiting: [ReceivedStream] = []
         var taps: [TrackTap] = []
-        var senders: [MediaKind: Sender] = [:]
-        var consumers: [MediaCodec: FanOut.Consumer] = [:]
+        /// What can be sent, by inner m-line, and what feeds it; one m-line of each kind is fed.
+        var senders: [Int: Sender] = [:]
+        var consumers: [Int: FanOut.Consumer] = [:]
+        /// What was sent on m-lines that are fed no more.
+        var sentBefore: [MediaCodec: ConsumerCounters] = [:]
+        /// What the peer listens for and does not get, as last said.
+        var unserved: Set<MediaKind> = []
         var chat: ChatReceiver?
         /// What its network takes; nil where the rate is fixed.
         var rate: RateController?
@@ -240,6 +245,7 @@ public final class PeerConnection: Sendable {
             defer {
                 state.bin = nil
                 state.consumers.removeAll()
+                state.sentBefore.removeAll()
                 state.waiting.removeAll()
                 state.senders.removeAll()
             }
@@ -309,7 +315,14 @@ public final class PeerConnection: Sendable {
     ///
     /// Any thread.
     public var sent: [MediaCodec: ConsumerCounters] {
-        self.state.withLock { $0.consumers.mapValues(\.counters) }
+        self.state.withLock { state in
+            var sent = state.sentBefore
+            for (line, consumer) in state.consumers {
+                guard let codec = state.senders[line]?.codec else { continue }
+                sent[codec] = consumer.counters.adding(sent[codec])
+            }
+            return sent
+        }
     }
 
     // MARK: Steps of the negotiation
@@ -449,6 +462,7 @@ public final class PeerConnection: Sendable {
     /// An offer in mid-call may bring data channels, and take pictures or sound of ours that were refused before.
     private func takeWhatIsNew(_ bin: WebRTCBin) {
         self.receiveChat(bin)
+        self.logUnserved()
         if self.state.withLock({ $0.isConnected }) { self.startSending(bin) }
     }
 

@@ -110,6 +110,78 @@ struct DirectionChangeTests {
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
     }
 
+    private func turned(_ media: MediaDescription, _ direction: Direction) -> MediaDescription {
+        var media = media
+        media.lines = media.lines.map { line in
+            Direction(rawValue: line.value) == nil ? line : .attribute(direction.rawValue)
+        }
+        return media
+    }
+
+    /// webrtcbin takes a sender where nobody listens yet, and a second one for an m-line that comes later.
+    @Test
+    func ourVideoMovesToAnotherMLineAndBack() async throws {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let control = ControlThread(name: "control")
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        let camera = try TestSession.camera(settings)
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let (made, madeFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (answered, answeredFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(5),
+            peer: PeerID("camera"),
+            context: try TestSession.context(control: control, recorder: recorder),
+            logger: TestSession.logger
+        ) { madeFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(6),
+            peer: PeerID("recorder"),
+            context: try TestSession.context(control: control, camera: camera),
+            logger: TestSession.logger
+        ) { answeredFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        var offer: SessionDescription?
+        for await event in made {
+            guard case .offerCreated(let created) = event else { continue }
+            offer = created
+            break
+        }
+        var deaf = try #require(offer)
+        let video = deaf.media[1]
+        deaf.media[1] = self.turned(video, .sendonly)
+        let first = try #require(await self.answer(to: deaf.text, version: 100, answerer, answered))
+        #expect(self.directions(first) == ["sendonly", "inactive"])
+
+        var moved = deaf
+        var other = self.turned(video, .recvonly)
+        other.lines = other.lines.map { $0.value == "mid:1" ? .attribute("mid", "2") : $0 }
+        moved.media.append(other)
+        moved.lines = moved.lines.map {
+            $0.value == "group:BUNDLE 0 1" ? .attribute("group", "BUNDLE 0 1 2") : $0
+        }
+        let second = try #require(await self.answer(to: moved.text, version: 101, answerer, answered))
+        #expect(self.directions(second) == ["sendonly", "inactive", "sendonly"])
+        #expect(try SessionDescription(parsing: second).media.map(\.sources.isEmpty) == [false, true, false])
+
+        moved.media[1] = self.turned(video, .recvonly)
+        moved.media[2] = self.turned(other, .inactive)
+        let third = try #require(await self.answer(to: moved.text, version: 102, answerer, answered))
+        #expect(self.directions(third) == ["sendonly", "sendonly", "inactive"])
+        #expect(try SessionDescription(parsing: third).media.map(\.sources.isEmpty) == [false, false, true])
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
     /// The first answer is superseded: what was in it, and what the second offer adds, must not be lost.
     @Test
     func anOfferThatOnlyAddsCandidatesBringsAndGetsThem() async throws {

@@ -18,6 +18,7 @@ async function figures(pc) {
     } else if (entry.type === "inbound-rtp" && entry.kind === "video") {
       take(entry, ["framesReceived", "framesDecoded", "keyFramesDecoded", "framesDropped",
         "freezeCount", "totalFreezesDuration"]);
+      result[`framesDecodedOn${entry.mid}`] = entry.framesDecoded;
       result.codecReceived = stats.get(entry.codecId)?.mimeType;
       result.sizeReceived = [entry.frameWidth, entry.frameHeight];
     } else if (entry.type === "candidate-pair" && entry.nominated) {

@@ -136,6 +136,15 @@ const changes = {
     const transceiver = pc.addTransceiver(paintedTrack(), { direction: "sendonly", streams: [new MediaStream()] });
     transceiver.isScreen = true;
   },
+  // The camera that is received moves to the other m-line.
+  "other receiver": (pc) => {
+    const [first, other = pc.addTransceiver("video", { direction: "inactive" })] = pc.getTransceivers()
+      .filter(({ receiver }) => receiver.track.kind === "video");
+    [first.direction, other.direction] = [other.direction, first.direction];
+  },
+  "add receiver": (pc) => { pc.addTransceiver("video", { direction: "recvonly" }); },
+  "remove receiver": (pc) => pc.getTransceivers()
+    .find(({ receiver, direction }) => receiver.track.kind === "video" && direction === "recvonly"),
   "add channel": (pc) => { pc.chat = pc.createDataChannel("later"); },
   "remove screen": (pc) => pc.getTransceivers().findLast((transceiver) => transceiver.isScreen),
   "remove camera": (pc) => pc.getTransceivers()
