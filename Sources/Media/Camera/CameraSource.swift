@@ -584,7 +584,7 @@ public final class CameraSource: Sendable {
             // What is away or muted is silent for a reason that is known.
             let isAway =
                 stages.encoders[.opus] == nil || self.settings.isAudioMuted
-                || stages.feeds.contains { $0.source.hasAudio && $0.showsSlate }
+                || stages.feeds.contains(where: \.isSoundAway)
             let hadWarned = stages.silence.hasFound
             return (stages.silence.look(isAway ? nil : self.soundMeter.level?.silence), !hadWarned)
         }

@@ -50,8 +50,8 @@ final class CaptureFeed: Sendable {
         var slate: Pass?
         /// A slate with its elements loaded.
         var spareSlate: Pass?
-        /// Where media of a hidden pass are counted.
-        var unseen: (picture: FanOut, sound: FanOut)?
+        /// Where hidden media of the current pass are counted.
+        var unseen: Unseen?
         /// What the bus said of the current pass while it was being opened: a short file may end before it counts as open.
         var early: (number: Int, message: String?)?
         var lastSlate = 0
@@ -62,11 +62,24 @@ final class CaptureFeed: Sendable {
         var isStopped = false
     }
 
+    /// Where media go of which nobody sees anything.
+    private struct Unseen {
+        let picture = FanOut(startsAtKeyframe: false)
+        /// Nil while the sound is heard.
+        let sound: FanOut?
+
+        init(_ part: CaptureLife.Part) {
+            self.sound = part == .everything ? FanOut(startsAtKeyframe: false) : nil
+        }
+    }
+
     /// One pipeline, and the number by which its messages are known; those of slates are below 0.
     private struct Pass {
         let number: Int
         let pipeline: Pipeline
         let complaints: FirstError
+        /// Whether it has sound; a slate in the place of pictures has none.
+        let hasSound: Bool
         /// A pause that is longer than this says that it gives nothing, in nanoseconds.
         let patience: UInt64
     }
@@ -106,6 +119,9 @@ final class CaptureFeed: Sendable {
     /// Whether the source is away and the slate is shown.
     var showsSlate: Bool { self.state.withLock { $0.life.showsSlate } }
 
+    /// Whether nothing of its sound is heard, as the slate is shown in its place.
+    var isSoundAway: Bool { self.source.hasAudio && self.state.withLock { $0.life.covered == .everything } }
+
     /// How often the source failed or gave nothing: what people were told.
     var failures: UInt64 { self.state.withLock { $0.life.reports } }
 
@@ -132,7 +148,7 @@ final class CaptureFeed: Sendable {
             guard !state.isStopped else { return nil }
             state.isStopped = true
             state.life.stop()
-            let unseen = Self.counters()
+            let unseen = Unseen(.everything)
             for pass in [state.current, state.slate].compactMap({ $0 }) {
                 try? self.attach(pass, unseen.picture, unseen.sound)
             }
@@ -162,9 +178,10 @@ final class CaptureFeed: Sendable {
     }
 
     private func count(_ state: State) -> UInt64 {
-        guard let (picture, sound) = state.unseen else { return self.count(self.picture, self.sound) }
+        guard let unseen = state.unseen else { return self.count(self.picture, self.sound) }
+        guard let sound = unseen.sound else { return self.count(unseen.picture, self.sound) }
         return state.life.givenUnseen(
-            pictures: self.source.hasVideo ? picture.count : nil,
+            pictures: self.source.hasVideo ? unseen.picture.count : nil,
             sounds: self.source.hasAudio ? sound.count : 0
         )
     }
@@ -188,7 +205,7 @@ final class CaptureFeed: Sendable {
 
     private func perform(_ action: CaptureLife.Action) {
         switch action {
-        case .open(let number, let isHidden): self.opener.enqueue { [weak self] in self?.open(number, isHidden) }
+        case .open(let number, let hides): self.opener.enqueue { [weak self] in self?.open(number, hides) }
         case .prepare(let number): self.opener.enqueue { [weak self] in self?.prepare(number) }
         case .forgetPrepared: self.close(self.state.withLock { $0.next.take() })
         case .close(let number):
@@ -199,9 +216,9 @@ final class CaptureFeed: Sendable {
                     return state.current.take()
                 }
             )
-        case .hide(let number): self.hide(number)
+        case .hide(let number, let part): self.hide(number, part)
         case .show(let number): self.show(number)
-        case .showSlate: self.showSlate()
+        case .showSlate(let part): self.showSlate(part)
         case .endSlate: self.state.withLock { $0.slate.take() }?.pipeline.stop()
         case .prepareSlate: self.prepareSlate()
         case .tell(let news): self.tell(news)
@@ -221,7 +238,10 @@ final class CaptureFeed: Sendable {
         let actions = self.state.withLock { state -> [CaptureLife.Action]? in
             guard !state.isStopped else { return nil }
             let (count, seen) = (self.count(state), self.count(self.picture, self.sound))
-            return state.life.look(count: count, seen: seen, now: Self.now)
+            let actions = state.life.look(count: count, seen: seen, now: Self.now)
+            guard actions.isEmpty, self.source.hasVideo, self.source.hasAudio else { return actions }
+            let pictures = (state.unseen?.picture ?? self.picture).count
+            return state.life.lookAtPictures(count: pictures, seen: self.picture.count, now: Self.now)
         }
         guard let actions else { return }
         for action in actions { self.perform(action) }
@@ -262,11 +282,11 @@ final class CaptureFeed: Sendable {
         for action in actions { self.perform(action) }
     }
 
-    /// Its media go where nobody sees them.
-    private func hide(_ number: Int) {
+    /// That part of its media goes where nobody sees it.
+    private func hide(_ number: Int, _ part: CaptureLife.Part) {
         self.state.withLock { state in
             guard let pass = state.current, pass.number == number else { return }
-            let unseen = Self.counters()
+            let unseen = Unseen(part)
             guard (try? self.attach(pass, unseen.picture, unseen.sound)) != nil else { return }
             state.unseen = unseen
         }
@@ -275,9 +295,11 @@ final class CaptureFeed: Sendable {
     private func show(_ number: Int) {
         let hasHole = self.state.withLock { state -> Bool in
             guard let pass = state.current, pass.number == number else { return false }
+            // Sound that is heard already goes on undisturbed.
+            let isHeard = state.unseen.map { $0.sound == nil } ?? false
             state.unseen = nil
-            let hasHole = self.hasHole(before: Self.now)
-            try? self.attach(pass, self.picture, self.sound)
+            let hasHole = !isHeard && self.hasHole(before: Self.now)
+            try? self.attach(pass, self.picture, isHeard ? nil : self.sound)
             return hasHole
         }
         if hasHole { self.onHole() }
@@ -289,31 +311,37 @@ final class CaptureFeed: Sendable {
         return self.source.hasAudio && end > 0 && end + Self.longestSilence < instant
     }
 
-    /// Shows the slate in the place of a source that is away; whoever looks is not left with a frozen picture.
-    private func showSlate() {
-        guard let slate = self.slate else { return }
+    /// Shows the slate in the place of a source that is away, or of its pictures; whoever looks is not left with a frozen picture.
+    private func showSlate(_ part: CaptureLife.Part) {
+        guard var slate = self.slate else { return }
+        if part == .pictures { slate.hasAudio = false }
         do throws(GStreamerError) {
-            var pass = self.state.withLock { $0.spareSlate.take() }
+            var pass: Pass?
+            if part == .everything { pass = self.state.withLock { $0.spareSlate.take() } }
             if pass == nil { pass = try self.makeSlate(slate) }
             if let pass { try self.play(slate: pass) }
         } catch {
-            let isMissed = self.state.withLock { state in
+            let (isMissed, former) = self.state.withLock { state -> (Bool, Pass?) in
                 state.life.slateFailed()
-                return !state.isStopped
+                return (!state.isStopped, state.slate.take())
             }
+            former?.pipeline.stop()
             if isMissed { self.log(.warning, "there is no slate in the place of a source", error.message) }
         }
     }
 
     private func play(slate pass: Pass) throws(GStreamerError) {
         do throws(GStreamerError) {
-            try self.state.withLock { state throws(GStreamerError) in
+            let former = try self.state.withLock { state throws(GStreamerError) -> Pass? in
                 guard !state.isStopped else { throw GStreamerError(.interrupted, "the source has ended") }
                 let base = Self.now
                 try self.attach(pass, self.picture, self.sound, base: base)
                 try pass.pipeline.play(baseTimeNanoseconds: base)
+                let earlier = state.slate
                 state.slate = pass
+                return earlier
             }
+            former?.pipeline.stop()
         } catch {
             pass.pipeline.stop()
             throw error
@@ -345,6 +373,8 @@ final class CaptureFeed: Sendable {
         switch news {
         case .failed(let message): self.log(.error, "a source failed: it is tried again until it works", message)
         case .silent: self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
+        case .withoutPictures:
+            self.log(.error, "a source gives sound and no pictures: its slate is shown until they come", nil)
         case .slow: self.log(.error, "a source does not open: its slate is shown until it gives something", nil)
         case .brokeOff(let message): self.log(.warning, "a file broke off: it starts over", message)
         case .back: self.log(.notice, "a source is open again", nil)
@@ -360,16 +390,17 @@ final class CaptureFeed: Sendable {
     // MARK: On the opener
 
     /// Opens the source, or takes what was opened in advance, and plays it; may take any time.
-    private func open(_ number: Int, _ isHidden: Bool) {
+    private func open(_ number: Int, _ hides: CaptureLife.Part?) {
         guard self.state.withLock({ $0.life.wants(number) }) else { return }
         var made: Pass?
         do throws(GStreamerError) {
             made = self.prepared(number)
             if made == nil { made = try self.makePass(number, of: self.source) }
             guard let pass = made else { return }
-            let (base, count, hasHole) = try self.begin(pass, isHidden)
+            let (base, count, hasHole) = try self.begin(pass, hides)
             try pass.pipeline.play(baseTimeNanoseconds: base)
-            self.thread.enqueue { [weak self] in self?.opened(pass, count: count, hasHole: hasHole && !isHidden) }
+            let isHeard = hides != .everything
+            self.thread.enqueue { [weak self] in self?.opened(pass, count: count, hasHole: hasHole && isHeard) }
         } catch {
             let message = made?.complaints.first ?? error.message
             // What is current already is closed as such.
@@ -393,7 +424,7 @@ final class CaptureFeed: Sendable {
     /// behind a hole.
     private func begin(
         _ pass: Pass,
-        _ isHidden: Bool
+        _ hides: CaptureLife.Part?
     ) throws(GStreamerError) -> (base: UInt64, count: UInt64, hasHole: Bool) {
         try self.state.withLock { state throws(GStreamerError) in
             guard state.life.wants(pass.number) else { throw GStreamerError(.interrupted, "it is not wanted any more") }
@@ -406,8 +437,8 @@ final class CaptureFeed: Sendable {
                 base = end + Self.longestLag < now ? now : end
             }
             // The slate goes on until the source gives something.
-            state.unseen = isHidden ? Self.counters() : nil
-            let (picture, sound) = state.unseen ?? (self.picture, self.sound)
+            state.unseen = hides.map { Unseen($0) }
+            let (picture, sound) = (state.unseen?.picture ?? self.picture, state.unseen?.sound ?? self.sound)
             let count = self.count(picture, sound)
             let hasHole = state.firstBase == nil && self.hasHole(before: base)
             state.firstBase = nil
@@ -452,25 +483,30 @@ final class CaptureFeed: Sendable {
         // A camera's rate may be lower than the one that is asked for.
         let rate = min(mode?.rate.value ?? .infinity, Double(self.settings.framesPerSecond))
         let patience = CaptureLife.patience(of: self.source.kind, framesPerSecond: rate)
-        return Pass(number: number, pipeline: pipeline, complaints: complaints, patience: patience)
+        return Pass(
+            number: number,
+            pipeline: pipeline,
+            complaints: complaints,
+            hasSound: source.hasAudio,
+            patience: patience
+        )
     }
 
-    /// Where media go of which nobody sees anything.
-    private static func counters() -> (picture: FanOut, sound: FanOut) {
-        (FanOut(startsAtKeyframe: false), FanOut(startsAtKeyframe: false))
-    }
-
-    /// `base`: the base time that its pipeline will get; nil if it has it.
+    /// Has what a pass gives go there.
+    ///
+    /// - Parameters:
+    ///   - sound: `nil` to leave its sound where it goes.
+    ///   - base: The base time that its pipeline will get; `nil` if it has it.
     private func attach(
         _ pass: Pass,
         _ picture: FanOut,
-        _ sound: FanOut,
+        _ sound: FanOut?,
         base: UInt64? = nil
     ) throws(GStreamerError) {
         if self.source.hasVideo {
             try picture.attach(to: pass.pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: base)
         }
-        if self.source.hasAudio {
+        if let sound, pass.hasSound {
             try sound.attach(to: pass.pipeline, sink: CapturePipeline.soundSink, baseTimeNanoseconds: base)
         }
     }

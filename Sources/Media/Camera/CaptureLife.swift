@@ -7,6 +7,8 @@
 ///                        │   ▼                 ▼
 ///                       waiting ◀──────────────┘            any ── stop ──▶ stopped
 ///
+/// Of a stream that gives pictures and sound the pictures may be hidden alone, while it is open.
+///
 /// Pure. `stopped` is terminal. A pass is one time that the source is opened, and known by its number: what comes late, of a
 /// pass that is gone, is a harmless race and ignored. Instants are nanoseconds of the monotonic clock.
 struct CaptureLife: Sendable, Hashable {
@@ -20,23 +22,31 @@ struct CaptureLife: Sendable, Hashable {
         case stream
     }
 
+    /// What of a source is hidden, or in whose place the slate is shown.
+    enum Part: Sendable, Hashable {
+        /// Its pictures, while its sound goes on.
+        case pictures
+        /// All that it gives.
+        case everything
+    }
+
     /// What its driver does, in this order.
     enum Action: Sendable, Hashable {
-        /// Opens the source and plays it, whatever time that takes; `opened` or `ended` follows. The media of a hidden pass go
-        /// where nobody sees them.
-        case open(Int, isHidden: Bool)
+        /// Opens the source and plays it, whatever time that takes; `opened` or `ended` follows. What it hides of the pass
+        /// goes where nobody sees it.
+        case open(Int, hides: Part?)
         /// Opens a file in advance, for the `open` of that number.
         case prepare(Int)
         /// Closes what was opened in advance.
         case forgetPrepared
         /// Closes the source, whatever time that takes.
         case close(Int)
-        /// Its media go where nobody sees them from now on.
-        case hide(Int)
-        /// Its media are seen from now on.
+        /// That part of its media goes where nobody sees it from now on.
+        case hide(Int, Part)
+        /// All its media are seen from now on.
         case show(Int)
-        /// Shows the slate.
-        case showSlate
+        /// Shows the slate in the place of that part; one that is shown already ends.
+        case showSlate(Part)
         /// Ends the slate.
         case endSlate
         /// Loads the slate in advance: when a device goes away, every moment is seen.
@@ -51,6 +61,8 @@ struct CaptureLife: Sendable, Hashable {
         case failed(String)
         /// It is open and gives nothing.
         case silent
+        /// Its sound goes on and its pictures do not.
+        case withoutPictures
         /// It is being opened, and that takes long.
         case slow
         /// A file broke off and starts over.
@@ -69,7 +81,7 @@ struct CaptureLife: Sendable, Hashable {
 
     private enum State: Sendable, Hashable {
         case idle
-        case opening(Int, since: UInt64, isHidden: Bool, isAgain: Bool)
+        case opening(Int, since: UInt64, hides: Part?, isAgain: Bool)
         case open(Int, CaptureLiveness)
         case waiting(until: UInt64)
         case stopped
@@ -90,6 +102,13 @@ struct CaptureLife: Sendable, Hashable {
     private static let deviceLimit: UInt64 = 10_000_000_000
     /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
     private static let streamLimit: UInt64 = 30_000_000_000
+    /// The first picture may be this far behind the sound: one that begins with a keyframe has to come.
+    private static let firstPicturePatience: UInt64 = 10_000_000_000
+    /// Pictures are missed while the sound pauses no longer than this: in front of a network that is gone both stop, if not
+    /// at the same instant.
+    private static let soundPause: UInt64 = 1_000_000_000
+    /// Waits for pictures double from `streamLimit` up to this: they may be off for good, and asking again interrupts the sound.
+    private static let longestPictureLimit: UInt64 = 600_000_000_000
     private static let deviceRetryDelay: UInt64 = 1_000_000_000
     private static let streamRetryDelay: UInt64 = 3_000_000_000
     /// Waits for a file double from here: one that is being written is whole soon, one that is gone stays it.
@@ -104,8 +123,14 @@ struct CaptureLife: Sendable, Hashable {
     /// Passes in a row that gave nothing.
     private var failures = 0
     private var told = Told.nothing
-    /// Whether the slate is shown.
-    private(set) var showsSlate = false
+    /// Whether the pictures of a pass come, apart from its sound; nil until that was looked at, and while all of it is hidden.
+    private var pictures: CaptureLiveness?
+    /// Whether pictures were missed while there was sound, and none came since.
+    private var lacksPictures = false
+    /// How often in a row a source was opened again for its pictures.
+    private var pictureTries: UInt64 = 0
+    /// In whose place the slate is shown.
+    private(set) var covered: Part?
     /// How often people were told that something is wrong.
     private(set) var reports: UInt64 = 0
 
@@ -113,6 +138,9 @@ struct CaptureLife: Sendable, Hashable {
         self.kind = kind
         self.hasSlate = hasSlate
     }
+
+    /// Whether the slate is shown.
+    var showsSlate: Bool { self.covered != nil }
 
     /// How long a pass may give nothing, if the source has that many frames a second; `nil` if that is not known.
     static func patience(of kind: Kind, framesPerSecond: Double?) -> UInt64 {
@@ -145,9 +173,10 @@ struct CaptureLife: Sendable, Hashable {
     ///
     /// Sound of a stream in the place of its slate would leave people with the slate's last picture: an RTSP server that does
     /// not have the pictures yet describes none, and has to be asked again, which a pass that gives nothing is. A file has all
-    /// its pictures, if late.
+    /// its pictures, if late. A stream whose sound was heard without pictures is heard again: they are missed by
+    /// `lookAtPictures`.
     func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
-        if self.kind == .stream, pictures == 0 { 0 } else { (pictures ?? 0) + sounds }
+        if self.kind == .stream, pictures == 0, !self.lacksPictures { 0 } else { (pictures ?? 0) + sounds }
     }
 
     // MARK: Inputs
@@ -155,7 +184,7 @@ struct CaptureLife: Sendable, Hashable {
     /// Begins; once.
     mutating func start(now: UInt64) -> [Action] {
         guard case .idle = self.state else { return [] }
-        return [self.open(now, isAgain: false)]
+        return [self.open(now, hides: self.covered, isAgain: false)]
     }
 
     /// Takes that a pass plays.
@@ -164,21 +193,23 @@ struct CaptureLife: Sendable, Hashable {
     ///   - count: What had come where its media go when it was attached there.
     ///   - patience: How long it may give nothing.
     mutating func opened(_ number: Int, count: UInt64, patience: UInt64, now: UInt64) -> [Action] {
-        guard case .opening(number, _, let isHidden, let isAgain) = self.state else { return [.close(number)] }
+        guard case .opening(number, _, let hidden, let isAgain) = self.state else { return [.close(number)] }
         // The slate may have come while it was being opened.
-        let hides = self.showsSlate && !isHidden
+        let hides = self.covered == hidden ? nil : self.covered
+        let part = hides ?? hidden
         let liveness = CaptureLiveness(
-            isHidden: isHidden || hides,
-            count: hides ? 0 : count,
+            isHidden: part == .everything,
+            count: hides == nil ? count : 0,
             now: now,
             patience: patience,
             firstPatience: self.kind == .file ? Self.fileFirstPatience : max(patience, Self.firstPatience),
             limit: self.limit
         )
         self.state = .open(number, liveness)
+        if part == .pictures { self.pictures = self.pictureLiveness(like: liveness, isHidden: true, count: 0, now) }
         var actions: [Action] = []
-        if hides { actions.append(.hide(number)) }
-        if isAgain, !isHidden, !hides { actions.append(.tell(.back)) }
+        if let hides { actions.append(.hide(number, hides)) }
+        if isAgain, part == nil { actions.append(.tell(.back)) }
         switch self.kind {
         case .file: actions.append(.prepare(number + 1))
         case .device: actions.append(.prepareSlate)
@@ -203,7 +234,7 @@ struct CaptureLife: Sendable, Hashable {
             self.failures = 0
             var actions = self.showsSlate ? self.isThere() : []
             if let message { actions += self.report(.brokeOff(message)) } else { self.told = .nothing }
-            return actions + [.close(number), self.open(now, isAgain: false)]
+            return actions + [.close(number), self.open(now, hides: self.covered, isAgain: false)]
         case .idle, .opening, .open, .waiting, .stopped: return []
         }
     }
@@ -213,7 +244,7 @@ struct CaptureLife: Sendable, Hashable {
         switch self.state {
         case .opening(_, let since, _, _):
             guard now > since, now - since >= self.openingLimit else { return [] }
-            return self.report(.slow) + self.slate()
+            return self.report(.slow) + self.cover(.everything)
         case .open(let number, var liveness):
             let finding = liveness.look(count: count, now: now)
             self.state = .open(number, liveness)
@@ -224,27 +255,66 @@ struct CaptureLife: Sendable, Hashable {
             case .silent:
                 liveness.moved(count: 0)
                 self.state = .open(number, liveness)
-                return [.hide(number)] + self.report(.silent) + self.slate()
+                self.pictures = nil
+                return [.hide(number, .everything)] + self.report(.silent) + self.cover(.everything)
             case .gives:
                 liveness.moved(count: seen)
                 self.state = .open(number, liveness)
                 return [.show(number)] + self.isThere()
             }
         case .waiting(let until):
-            return now >= until ? [self.open(now, isAgain: true)] : []
+            return now >= until ? [self.open(now, hides: self.covered, isAgain: true)] : []
         case .idle, .stopped: return []
+        }
+    }
+
+    /// Takes how many pictures have come where those of the present pass go, of a source that gives sound as well; after a
+    /// `look` that found nothing to do.
+    ///
+    /// Sound of a stream that goes on would leave people with a picture that stands still. It is heard all the same: somebody
+    /// may have switched off his camera and nothing else.
+    mutating func lookAtPictures(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
+        guard self.kind == .stream, case .open(let number, var liveness) = self.state, !liveness.isHidden,
+            liveness.pause(at: now) < Self.soundPause
+        else { return [] }
+        var pictures = self.pictures ?? self.pictureLiveness(like: liveness, isHidden: false, count: count, now)
+        let finding = pictures.look(count: count, now: now)
+        if !pictures.isHidden, pictures.hasGiven {
+            (self.lacksPictures, self.pictureTries) = (false, 0)
+            pictures.limit = Self.streamLimit
+        }
+        switch finding {
+        case .unchanged:
+            self.pictures = pictures
+            return []
+        case .silent:
+            pictures.moved(count: 0)
+            liveness.moved(count: 0)
+            self.pictures = pictures
+            self.state = .open(number, liveness)
+            self.lacksPictures = true
+            return [.hide(number, .pictures)] + self.report(.withoutPictures) + self.cover(.pictures)
+        case .gives:
+            pictures.moved(count: seen)
+            liveness.moved(count: 0)
+            self.pictures = pictures
+            self.state = .open(number, liveness)
+            return [.show(number)] + self.isThere()
+        case .stuck:
+            self.pictureTries += 1
+            return self.cover(.pictures) + [.close(number), self.open(now, hides: .pictures, isAgain: false)]
         }
     }
 
     /// Takes that there is no slate to show after all.
     mutating func slateFailed() {
-        self.showsSlate = false
+        self.covered = nil
     }
 
     /// Ends for ever; what is open is the driver's to close.
     mutating func stop() {
         self.state = .stopped
-        self.showsSlate = false
+        self.covered = nil
     }
 
     // MARK: Parts
@@ -273,24 +343,43 @@ struct CaptureLife: Sendable, Hashable {
         }
     }
 
-    private mutating func open(_ now: UInt64, isAgain: Bool) -> Action {
+    /// What is known of the pictures of a pass from now on.
+    private func pictureLiveness(
+        like liveness: CaptureLiveness,
+        isHidden: Bool,
+        count: UInt64,
+        _ now: UInt64
+    ) -> CaptureLiveness {
+        CaptureLiveness(
+            isHidden: isHidden,
+            count: count,
+            now: now,
+            patience: liveness.patience,
+            firstPatience: Self.firstPicturePatience,
+            limit: min(Self.longestPictureLimit, Self.streamLimit << min(16, self.pictureTries))
+        )
+    }
+
+    private mutating func open(_ now: UInt64, hides part: Part?, isAgain: Bool) -> Action {
         self.number += 1
-        self.state = .opening(self.number, since: now, isHidden: self.showsSlate, isAgain: isAgain)
-        return .open(self.number, isHidden: self.showsSlate)
+        self.pictures = nil
+        self.state = .opening(self.number, since: now, hides: part, isAgain: isAgain)
+        return .open(self.number, hides: part)
     }
 
     private mutating func failed(_ number: Int, _ message: String, hasGiven: Bool, _ now: UInt64) -> [Action] {
         if hasGiven { (self.failures, self.told) = (0, .nothing) }
         self.failures += 1
+        (self.pictures, self.pictureTries) = (nil, 0)
         self.state = .waiting(until: now + self.retryDelay)
         // Nobody waits for a device to close. What was opened in advance is the file as it was then.
-        return self.slate() + [.forgetPrepared, .close(number)] + self.report(.failed(message))
+        return self.cover(.everything) + [.forgetPrepared, .close(number)] + self.report(.failed(message))
     }
 
     private mutating func isThere() -> [Action] {
         var actions: [Action] = []
         if self.showsSlate {
-            self.showsSlate = false
+            self.covered = nil
             actions.append(.endSlate)
         }
         (self.failures, self.told) = (0, .nothing)
@@ -299,10 +388,11 @@ struct CaptureLife: Sendable, Hashable {
         return actions
     }
 
-    private mutating func slate() -> [Action] {
-        guard self.hasSlate, !self.showsSlate else { return [] }
-        self.showsSlate = true
-        return [.showSlate]
+    /// Has the slate shown in the place of that part, if not of more already.
+    private mutating func cover(_ part: Part) -> [Action] {
+        guard self.hasSlate, self.covered != part, self.covered != .everything else { return [] }
+        self.covered = part
+        return [.showSlate(part)]
     }
 
     private mutating func report(_ news: News) -> [Action] {

@@ -25,7 +25,7 @@ struct CaptureLiveness: Sendable, Hashable {
     /// The same for its first buffer: devices take their time to begin.
     let firstPatience: UInt64
     /// A hidden source that gives nothing for this long is stuck, in nanoseconds.
-    let limit: UInt64
+    var limit: UInt64
     /// Whether something else is in its place.
     private(set) var isHidden: Bool
     /// Whether it has given anything.
@@ -54,7 +54,7 @@ struct CaptureLiveness: Sendable, Hashable {
             self.isHidden = false
             return .gives
         }
-        let pause = now > self.grewAt ? now - self.grewAt : 0
+        let pause = self.pause(at: now)
         if !self.isHidden, pause >= (self.hasGiven ? self.patience : self.firstPatience) {
             self.isHidden = true
             self.grewAt = now
@@ -63,6 +63,9 @@ struct CaptureLiveness: Sendable, Hashable {
         if self.isHidden, pause >= self.limit { return .stuck }
         return .unchanged
     }
+
+    /// How long it has given nothing, in nanoseconds.
+    func pause(at now: UInt64) -> UInt64 { now > self.grewAt ? now - self.grewAt : 0 }
 
     /// Its media go to another place from now on, where the count stands as given.
     mutating func moved(count: UInt64) {

@@ -10,6 +10,8 @@ struct CaptureLifeTests {
         var life: CaptureLife
         var now: UInt64 = 1_000_000_000_000
         var seen: UInt64 = 100
+        /// What came of pictures and sound together, where it was looked at apart.
+        private var sounds: UInt64 = 1000
 
         init(_ kind: CaptureLife.Kind, hasSlate: Bool = true) {
             self.life = CaptureLife(kind, hasSlate: hasSlate)
@@ -17,8 +19,12 @@ struct CaptureLifeTests {
 
         mutating func start() -> [CaptureLife.Action] { self.life.start(now: self.now) }
 
-        mutating func opened(_ number: Int, count: UInt64 = 100) -> [CaptureLife.Action] {
-            self.life.opened(number, count: count, patience: 600_000_000, now: self.now)
+        mutating func opened(
+            _ number: Int,
+            count: UInt64 = 100,
+            patience: UInt64 = 600_000_000
+        ) -> [CaptureLife.Action] {
+            self.life.opened(number, count: count, patience: patience, now: self.now)
         }
 
         mutating func ended(_ number: Int, _ message: String? = "broken", count: UInt64 = 0) -> [CaptureLife.Action] {
@@ -30,6 +36,14 @@ struct CaptureLifeTests {
             self.now += milliseconds * 1_000_000
             return self.life.look(count: count, seen: self.seen, now: self.now)
         }
+
+        /// A look after so many milliseconds, also at how many pictures came; there was sound meanwhile, or none.
+        mutating func look(after milliseconds: UInt64, pictures: UInt64, hears: Bool = true) -> [CaptureLife.Action] {
+            if hears { self.sounds += 1 }
+            let actions = self.look(after: milliseconds, count: self.sounds)
+            guard actions.isEmpty else { return actions }
+            return self.life.lookAtPictures(count: pictures, seen: self.seen, now: self.now)
+        }
     }
 
     /// One that plays and has given something.
@@ -38,6 +52,18 @@ struct CaptureLifeTests {
         _ = told.start()
         _ = told.opened(1)
         #expect(told.look(after: 100, count: 101).isEmpty)
+        return told
+    }
+
+    /// A stream whose pictures stopped, while its sound goes on.
+    private static func withoutPictures(hasSlate: Bool = true) -> Told {
+        var told = Self.playing(.stream, hasSlate: hasSlate)
+        #expect(told.look(after: 100, pictures: 50).isEmpty)
+        #expect(told.look(after: 100, pictures: 51).isEmpty)
+        #expect(told.look(after: 599, pictures: 51).isEmpty)
+        var expected: [CaptureLife.Action] = [.hide(1, .pictures), .tell(.withoutPictures)]
+        if hasSlate { expected.append(.showSlate(.pictures)) }
+        #expect(told.look(after: 1, pictures: 51) == expected)
         return told
     }
 
@@ -56,7 +82,7 @@ struct CaptureLifeTests {
         var told = Told(kind)
         #expect(!told.life.wants(1) && !told.life.isOpen)
         #expect(told.look(after: 60_000, count: 0).isEmpty)
-        #expect(told.start() == [.open(1, isHidden: false)])
+        #expect(told.start() == [.open(1, hides: nil)])
         #expect(told.start().isEmpty)
         #expect(told.life.wants(1) && !told.life.wants(2) && !told.life.isOpen && !told.life.prepares(2))
         let actions = told.opened(1)
@@ -75,11 +101,11 @@ struct CaptureLifeTests {
         var told = Told(kind)
         _ = told.start()
         #expect(told.look(after: limit - 1, count: 0).isEmpty)
-        #expect(told.look(after: 1, count: 0) == [.tell(.slow), .showSlate])
+        #expect(told.look(after: 1, count: 0) == [.tell(.slow), .showSlate(.everything)])
         #expect(told.life.showsSlate && told.life.reports == 1)
         #expect(told.look(after: 60_000, count: 500).isEmpty)
         // When it opens after all, it is not seen before it gives something.
-        #expect(told.opened(1).first == .hide(1))
+        #expect(told.opened(1).first == .hide(1, .everything))
         #expect(told.look(after: 100, count: 0).isEmpty)
         let back = told.look(after: 100, count: 1)
         #expect(back.prefix(3) == [.show(1), .endSlate, .tell(.back)])
@@ -93,9 +119,9 @@ struct CaptureLifeTests {
     func whyItDidNotOpenIsToldBehindTheWordThatItTakesLong() {
         var told = Told(.device)
         _ = told.start()
-        #expect(told.look(after: 3000, count: 0) == [.tell(.slow), .showSlate])
+        #expect(told.look(after: 3000, count: 0) == [.tell(.slow), .showSlate(.everything)])
         #expect(told.ended(1) == [.forgetPrepared, .close(1), .tell(.failed("broken"))])
-        #expect(told.look(after: 1000, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.look(after: 1000, count: 0) == [.open(2, hides: .everything)])
         #expect(told.ended(2) == [.forgetPrepared, .close(2)])
         #expect(told.life.reports == 1)
     }
@@ -108,20 +134,21 @@ struct CaptureLifeTests {
         #expect(told.look(after: 3000, count: 0).isEmpty)
         #expect(told.opened(1) == [.prepareSlate])
         #expect(told.ended(1, count: 101) == [.forgetPrepared, .close(1), .tell(.failed("broken"))])
-        #expect(told.look(after: 1000, count: 0) == [.open(2, isHidden: false)])
+        #expect(told.look(after: 1000, count: 0) == [.open(2, hides: nil)])
         #expect(told.opened(2) == [.tell(.back), .prepareSlate])
     }
 
     @Test
     func aDeviceThatGoesAwayIsReplacedBeforeItIsClosedAndTakenBack() {
         var told = Self.playing(.device)
-        #expect(told.ended(1, count: 102) == [.showSlate, .forgetPrepared, .close(1), .tell(.failed("broken"))])
+        let gone = told.ended(1, count: 102)
+        #expect(gone == [.showSlate(.everything), .forgetPrepared, .close(1), .tell(.failed("broken"))])
         #expect(!told.life.wants(1) && !told.life.wants(2) && !told.life.isOpen)
         #expect(told.look(after: 999, count: 0).isEmpty)
-        #expect(told.look(after: 1, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.look(after: 1, count: 0) == [.open(2, hides: .everything)])
         // It is told once that it is away, however often it is tried.
         #expect(told.ended(2) == [.forgetPrepared, .close(2)])
-        #expect(told.look(after: 1000, count: 0) == [.open(3, isHidden: true)])
+        #expect(told.look(after: 1000, count: 0) == [.open(3, hides: .everything)])
         // Nor when opening it takes long.
         #expect(told.look(after: 60_000, count: 0).isEmpty)
         #expect(told.opened(3, count: 0) == [.prepareSlate])
@@ -135,37 +162,133 @@ struct CaptureLifeTests {
     func aDeviceThatGivesNothingIsHiddenThenOpenedAgain() {
         var told = Self.playing(.device)
         #expect(told.look(after: 599, count: 101).isEmpty)
-        #expect(told.look(after: 1, count: 101) == [.hide(1), .tell(.silent), .showSlate])
+        #expect(told.look(after: 1, count: 101) == [.hide(1, .everything), .tell(.silent), .showSlate(.everything)])
         #expect(told.look(after: 9999, count: 0).isEmpty)
         #expect(told.look(after: 1, count: 0) == [.forgetPrepared, .close(1), .tell(.failed("it gives nothing"))])
-        #expect(told.look(after: 1000, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.look(after: 1000, count: 0) == [.open(2, hides: .everything)])
     }
 
     @Test
     func aStreamThatPausesIsHiddenMeanwhileAndOpenedAgainInTheEnd() {
         var told = Self.playing(.stream)
-        #expect(told.look(after: 600, count: 101) == [.hide(1), .tell(.silent), .showSlate])
+        #expect(told.look(after: 600, count: 101) == [.hide(1, .everything), .tell(.silent), .showSlate(.everything)])
         #expect(told.look(after: 29_999, count: 0).isEmpty)
         #expect(told.look(after: 100, count: 1) == [.show(1), .endSlate, .tell(.back)])
-        #expect(told.look(after: 600, count: told.seen) == [.hide(1), .tell(.silent), .showSlate])
+        let paused = told.look(after: 600, count: told.seen)
+        #expect(paused == [.hide(1, .everything), .tell(.silent), .showSlate(.everything)])
         #expect(told.look(after: 30_000, count: 0) == [.forgetPrepared, .close(1), .tell(.failed("it gives nothing"))])
         #expect(told.look(after: 2999, count: 0).isEmpty)
-        #expect(told.look(after: 1, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.look(after: 1, count: 0) == [.open(2, hides: .everything)])
     }
 
     @Test
     func soundAloneOfAStreamDoesNotTakeThePlaceOfTheSlate() {
         var told = Self.waiting(.stream)
-        #expect(told.look(after: 3000, count: 0) == [.open(2, isHidden: true)])
+        #expect(told.look(after: 3000, count: 0) == [.open(2, hides: .everything)])
         _ = told.opened(2, count: 0)
         let sound = told.life.givenUnseen(pictures: 0, sounds: 50)
         #expect(told.look(after: 29_999, count: sound).isEmpty)
         // It is asked again what it has.
         #expect(told.look(after: 1, count: sound) == [.forgetPrepared, .close(2)])
-        #expect(told.look(after: 3000, count: 0) == [.open(3, isHidden: true)])
+        #expect(told.look(after: 3000, count: 0) == [.open(3, hides: .everything)])
         _ = told.opened(3, count: 0)
         let both = told.life.givenUnseen(pictures: 1, sounds: 50)
         #expect(told.look(after: 100, count: both) == [.show(3), .endSlate, .tell(.back)])
+    }
+
+    @Test(arguments: [true, false])
+    func picturesThatStopWhileSoundGoesOnAreHiddenAlone(hasSlate: Bool) {
+        var told = Self.withoutPictures(hasSlate: hasSlate)
+        #expect(told.life.showsSlate == hasSlate && told.life.covered != .everything && told.life.reports == 1)
+        #expect(told.look(after: 29_999, pictures: 0).isEmpty)
+        let back: [CaptureLife.Action] = hasSlate ? [.show(1), .endSlate, .tell(.back)] : [.show(1), .tell(.back)]
+        #expect(told.look(after: 0, pictures: 1) == back)
+        #expect(!told.life.showsSlate)
+        // From here on they are counted where they are seen.
+        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
+        #expect(told.look(after: 1, pictures: told.seen).contains(.tell(.withoutPictures)))
+        #expect(told.life.reports == 2)
+    }
+
+    @Test
+    func picturesThatStayAwayAreAskedForEverLessOften() {
+        var told = Self.playing(.stream)
+        // The first one may take longer than the next.
+        #expect(told.look(after: 100, pictures: 50).isEmpty)
+        #expect(told.look(after: 9999, pictures: 50).isEmpty)
+        let missed = told.look(after: 1, pictures: 50)
+        #expect(missed == [.hide(1, .pictures), .tell(.withoutPictures), .showSlate(.pictures)])
+        var number = 1
+        for seconds in [30, 60, 120, 240, 480, 600, 600] as [UInt64] {
+            #expect(told.look(after: seconds * 1000 - 1, pictures: 0).isEmpty)
+            #expect(told.look(after: 1, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
+            number += 1
+            #expect(told.opened(number).isEmpty)
+        }
+        // Its sound is heard all the time, and people were told once.
+        #expect(told.life.covered == .pictures && told.life.reports == 1)
+        #expect(told.look(after: 100, pictures: 1) == [.show(number), .endSlate, .tell(.back)])
+        // They came: waits begin anew.
+        #expect(told.look(after: 600, pictures: told.seen).first == .hide(number, .pictures))
+        #expect(told.look(after: 30_000, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
+    }
+
+    @Test
+    func picturesThatStopWithTheSoundAreNotMissedAlone() {
+        var told = Told(.stream)
+        _ = told.start()
+        _ = told.opened(1, patience: 5_000_000_000)
+        #expect(told.look(after: 100, pictures: 50).isEmpty)
+        #expect(told.look(after: 100, pictures: 51).isEmpty)
+        // The sound's last comes a bit later.
+        #expect(told.look(after: 100, pictures: 51).isEmpty)
+        #expect(told.look(after: 4999, pictures: 51, hears: false).isEmpty)
+        let silent = told.look(after: 1, pictures: 51, hears: false)
+        #expect(silent == [.hide(1, .everything), .tell(.silent), .showSlate(.everything)])
+    }
+
+    @Test
+    func soundThatStopsBehindTheSlateOfItsPicturesIsHiddenTooAndHeardAgainAlone() {
+        var told = Self.withoutPictures()
+        #expect(told.look(after: 100, pictures: 0).isEmpty)
+        #expect(told.life.givenUnseen(pictures: 0, sounds: 5) == 5)
+        #expect(told.look(after: 600, pictures: 0, hears: false) == [.hide(1, .everything), .showSlate(.everything)])
+        #expect(told.life.covered == .everything)
+        #expect(told.look(after: 100, count: 1) == [.show(1), .endSlate, .tell(.back)])
+        // With pictures the rule for hidden passes is as before.
+        #expect(told.look(after: 100, pictures: 50).isEmpty)
+        #expect(told.look(after: 100, pictures: 51).isEmpty)
+        #expect(told.life.givenUnseen(pictures: 0, sounds: 5) == 0)
+    }
+
+    @Test
+    func whatFailsBehindTheSlateOfItsPicturesIsReplacedAsAWhole() {
+        var failed = Self.withoutPictures()
+        let actions = failed.ended(1)
+        #expect(actions == [.showSlate(.everything), .forgetPrepared, .close(1), .tell(.failed("broken"))])
+        #expect(failed.look(after: 3000, pictures: 0) == [.open(2, hides: .everything)])
+        // One that takes long to open for its pictures.
+        var slow = Self.withoutPictures()
+        #expect(slow.look(after: 30_000, pictures: 0) == [.close(1), .open(2, hides: .pictures)])
+        #expect(slow.look(after: 4999, pictures: 0).isEmpty)
+        #expect(slow.look(after: 1, pictures: 0) == [.showSlate(.everything)])
+        #expect(slow.opened(2) == [.hide(2, .everything)])
+        // A slate that cannot be shown is tried again; the pictures stay hidden until they come.
+        var bare = Self.withoutPictures()
+        bare.life.slateFailed()
+        #expect(
+            bare.look(after: 30_000, pictures: 0) == [.showSlate(.pictures), .close(1), .open(2, hides: .pictures)]
+        )
+        bare.life.slateFailed()
+        #expect(bare.opened(2).isEmpty)
+        #expect(bare.look(after: 100, pictures: 1) == [.show(2), .tell(.back)])
+    }
+
+    @Test(arguments: [CaptureLife.Kind.file, .device])
+    func picturesAloneAreMissedOfStreamsOnly(kind: CaptureLife.Kind) {
+        var told = Self.playing(kind)
+        for _ in 1...3 { #expect(told.look(after: 30_000, pictures: 50).isEmpty) }
+        #expect(!told.life.showsSlate)
     }
 
     @Test(arguments: kinds)
@@ -179,14 +302,14 @@ struct CaptureLifeTests {
     @Test
     func aFileStartsOverAndWhatBrokeOffIsToldOnce() {
         var told = Self.playing(.file)
-        #expect(told.ended(1, nil, count: 102) == [.close(1), .open(2, isHidden: false)])
+        #expect(told.ended(1, nil, count: 102) == [.close(1), .open(2, hides: nil)])
         _ = told.opened(2)
-        #expect(told.ended(2, count: 101) == [.tell(.brokeOff("broken")), .close(2), .open(3, isHidden: false)])
+        #expect(told.ended(2, count: 101) == [.tell(.brokeOff("broken")), .close(2), .open(3, hides: nil)])
         _ = told.opened(3)
-        #expect(told.ended(3, count: 101) == [.close(3), .open(4, isHidden: false)])
+        #expect(told.ended(3, count: 101) == [.close(3), .open(4, hides: nil)])
         // A pass that comes to its end is well.
         _ = told.opened(4)
-        #expect(told.ended(4, nil, count: 101) == [.close(4), .open(5, isHidden: false)])
+        #expect(told.ended(4, nil, count: 101) == [.close(4), .open(5, hides: nil)])
         _ = told.opened(5)
         #expect(told.ended(5, count: 101).first == .tell(.brokeOff("broken")))
         #expect(told.life.reports == 2 && !told.life.showsSlate)
@@ -200,7 +323,7 @@ struct CaptureLifeTests {
         #expect(told.look(after: 9999, count: 100).isEmpty)
         #expect(
             told.look(after: 1, count: 100)
-                == [.showSlate, .forgetPrepared, .close(2), .tell(.failed("it gives nothing"))]
+                == [.showSlate(.everything), .forgetPrepared, .close(2), .tell(.failed("it gives nothing"))]
         )
         var waits: [UInt64] = []
         for number in 3...10 {
@@ -208,7 +331,7 @@ struct CaptureLifeTests {
             while true {
                 wait += 100
                 guard let action = told.look(after: 100, count: 0).first else { continue }
-                #expect(action == .open(number, isHidden: true))
+                #expect(action == .open(number, hides: .everything))
                 break
             }
             waits.append(wait)
@@ -216,14 +339,14 @@ struct CaptureLifeTests {
         }
         #expect(waits == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000])
         // One that gives nothing behind the slate has failed as well.
-        #expect(told.look(after: 30_000, count: 0) == [.open(11, isHidden: true)])
+        #expect(told.look(after: 30_000, count: 0) == [.open(11, hides: .everything)])
         #expect(told.opened(11, count: 0) == [.prepare(12)])
         #expect(told.look(after: 10_000, count: 0) == [.forgetPrepared, .close(11)])
-        #expect(told.look(after: 30_000, count: 0) == [.open(12, isHidden: true)])
+        #expect(told.look(after: 30_000, count: 0) == [.open(12, hides: .everything)])
         // One so short that nobody looked meanwhile is seen from its next pass on.
         _ = told.opened(12, count: 0)
         #expect(
-            told.ended(12, nil, count: 1) == [.endSlate, .tell(.back), .close(12), .open(13, isHidden: false)]
+            told.ended(12, nil, count: 1) == [.endSlate, .tell(.back), .close(12), .open(13, hides: nil)]
         )
         #expect(told.life.reports == 1)
     }
@@ -245,10 +368,10 @@ struct CaptureLifeTests {
         #expect(told.life.showsSlate)
         told.life.slateFailed()
         #expect(!told.life.showsSlate)
-        #expect(told.look(after: 1000, count: 0) == [.open(2, isHidden: false)])
-        #expect(told.ended(2) == [.showSlate, .forgetPrepared, .close(2)])
+        #expect(told.look(after: 1000, count: 0) == [.open(2, hides: nil)])
+        #expect(told.ended(2) == [.showSlate(.everything), .forgetPrepared, .close(2)])
         // One that fails while a hidden pass is opened: the pass is seen with what it gives.
-        #expect(told.look(after: 1000, count: 0) == [.open(3, isHidden: true)])
+        #expect(told.look(after: 1000, count: 0) == [.open(3, hides: .everything)])
         told.life.slateFailed()
         _ = told.opened(3, count: 0)
         #expect(told.look(after: 100, count: 1) == [.show(3), .tell(.back), .prepareSlate])

@@ -257,6 +257,10 @@ struct CaptureTests {
         var file = PipelineFile(kind: .capture, name: name, description: "A test.", launch: launch)
         file.gives = [.video: ["raw"]]
         file.ports = ["out_video": "src"]
+        if launch.contains("name=out_audio") {
+            file.gives[.audio] = ["raw"]
+            file.ports["out_audio"] = "src"
+        }
         return .init(file: file, origin: .folder("/x/capture/\(name).yaml"))
     }
 
@@ -365,6 +369,39 @@ struct CaptureTests {
         try await self.wait("the source") { !camera.showsSlate }
         try await self.wait("the slate again") { camera.showsSlate }
         #expect(camera.encoders == [.vp8: "encode/vp8enc"])
+    }
+
+    /// A picture in eight seconds is none for three of them, as of an IP camera whose encoder stalls.
+    @Test
+    func picturesThatStopWhileTheSoundGoesOnAreReplacedByASlateAndTakenBack() async throws {
+        let slow = Self.capture(
+            "slow",
+            """
+            videotestsrc is-live=true ! video/x-raw,framerate=1/8 ! identity name=out_video
+            audiotestsrc is-live=true samplesperbuffer=960 ! identity name=out_audio
+            """
+        )
+        var settings = SendSpec()
+        (settings.width, settings.height) = (320, 180)
+        (settings.video, settings.audio) = (MediaSource("slow"), MediaSource("slow"))
+        var quiet = Logger(label: "quiet")
+        quiet.logLevel = .critical
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [slow])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: quiet)
+        defer { camera.stop() }
+        let (output, sound) = (try camera.output(of: .vp8), try camera.output(of: .opus))
+        let receivers = try [Receiver(output), Receiver(sound)]
+        defer { for receiver in receivers { receiver.stop() } }
+        try await self.wait("the slate of the pictures") { camera.showsSlate }
+        #expect(camera.failures == 1)
+        let (pictures, sounds) = (output.count, sound.count)
+        try await self.wait("pictures of the slate, and the sound of the source") {
+            output.count >= pictures + 10 && sound.count >= sounds + 10
+        }
+        // The test tone of the source, and not the silence of the slate.
+        #expect((camera.soundLevel?.decibels ?? -127) > -60)
+        try await self.wait("the source's own pictures") { !camera.showsSlate }
+        #expect(camera.graphs.keys.contains("capture slow"))
     }
 
     /// A capture whose source hangs in the kernel while it is opened, as a camera does whose driver does not answer.
