@@ -15,9 +15,16 @@ public final class EventHub: Sendable {
     }
 
     private let state: Mutex<State>
+    /// What tells the ids of this hub's events from those of an earlier life of the daemon.
+    let life: String
 
     /// A hub that remembers at least the last `capacity` events.
-    public init(capacity: Int = 1000) {
+    public convenience init(capacity: Int = 1000) {
+        self.init(capacity: capacity, life: EventID.randomLife())
+    }
+
+    init(capacity: Int = 1000, life: String) {
+        self.life = life
         self.state = Mutex(State(ring: EventRing(capacity: capacity)))
     }
 
@@ -34,14 +41,18 @@ public final class EventHub: Sendable {
     public var streamCount: Int { self.state.withLock { $0.wakers.count } }
 
     /// Opens a stream; `nil` when there are `limit` of them.
-    func subscribe(after sequence: UInt64?, limit: Int) -> EventSubscription? {
+    ///
+    /// - Parameter last: the event that the client saw last; `nil` begins with the next one.
+    func subscribe(after last: EventID?, limit: Int) -> EventSubscription? {
         // One wake-up is as good as many: the reader then takes everything that is there.
         let (wakes, waker) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         return self.state.withLock { state in
             guard state.wakers.count < limit else { return nil }
             state.lastID += 1
             state.wakers[state.lastID] = waker
-            let start = state.ring.start(after: sequence)
+            // A number of another life, or of nobody knows which, says nothing of the events here.
+            let isKnown = last == nil || last?.life == self.life
+            let start = isKnown ? state.ring.start(after: last?.sequence) : state.ring.startOfAll
             return EventSubscription(hub: self, id: state.lastID, start: start, wakes: wakes, waker: waker)
         }
     }
@@ -92,6 +103,9 @@ final class EventSubscription: Sendable {
     deinit {
         self.hub.unsubscribe(self.id)
     }
+
+    /// What the stream calls an event.
+    func eventID(of event: DaemonEvent) -> EventID { EventID(life: self.hub.life, sequence: event.sequence) }
 
     /// The next events from a place on, at most 100.
     func read(from place: UInt64) -> EventRing.Batch {

@@ -52,10 +52,13 @@ struct EventRing: Sendable {
             let hasGap = self.events.first.map { $0.sequence != sequence &+ 1 } ?? (sequence > 0)
             return Start(place: self.first, hasGap: hasGap)
         }
-        // A number that never was comes from an earlier life of the daemon.
-        guard sequence <= self.events.last?.sequence ?? 0 else { return Start(place: self.first, hasGap: true) }
+        // No event had this number yet: whatever it means, it is not what comes next.
+        guard sequence <= self.events.last?.sequence ?? 0 else { return self.startOfAll }
         return Start(place: self.first + UInt64(seen) + 1, hasGap: false)
     }
+
+    /// Where a client begins of which nobody can tell what it saw.
+    var startOfAll: Start { Start(place: self.first, hasGap: true) }
 
     /// Up to `limit` events from a place on.
     func read(from place: UInt64, limit: Int) -> Batch {

@@ -35,7 +35,8 @@ struct EventStream {
         var wasWoken = false
         while case .events(let events, let next) = self.subscription.read(from: self.place) {
             self.place = next
-            let text = try events.filter { self.filter.kinds.contains($0.kind) }.map(Self.text).joined()
+            let wanted = events.filter { self.filter.kinds.contains($0.kind) }
+            let text = try wanted.map { try self.text(of: $0) }.joined()
             if !text.isEmpty { return ByteBuffer(string: text) }
             if !events.isEmpty { continue }
             // Woken for nothing, or for what the filter leaves out: a comment shows that the stream is alive.
@@ -71,10 +72,10 @@ struct EventStream {
     }
 
     /// One event; its JSON has no line breaks.
-    private static func text(of event: DaemonEvent) throws -> String {
+    private func text(of event: DaemonEvent) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let data = String(decoding: try encoder.encode(event), as: UTF8.self)
-        return "id: \(event.sequence)\nevent: \(event.kind.rawValue)\ndata: \(data)\n\n"
+        return "id: \(self.subscription.eventID(of: event))\nevent: \(event.kind.rawValue)\ndata: \(data)\n\n"
     }
 }

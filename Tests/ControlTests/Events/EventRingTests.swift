@@ -45,7 +45,7 @@ func event(_ sequence: UInt64, _ kind: DaemonEvent.Kind = .roomJoined) -> Daemon
     }
 
     @Test(arguments: [6, 1000, UInt64.max] as [UInt64])
-    func aNumberOfAnEarlierLifeIsTold(_ seen: UInt64) {
+    func aNumberThatNeverWasIsTold(_ seen: UInt64) {
         let ring = self.ring(1...5)
         let start = ring.start(after: seen)
         #expect(start.hasGap)

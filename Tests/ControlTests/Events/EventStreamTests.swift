@@ -12,12 +12,13 @@ import Testing
         after sequence: UInt64? = nil,
         filter: EventFilter = .all
     ) throws -> (EventStream, EventSubscription) {
-        let subscription = try #require(hub.subscribe(after: sequence, limit: 10))
+        let last = sequence.map { EventID(life: hub.life, sequence: $0) }
+        let subscription = try #require(hub.subscribe(after: last, limit: 10))
         return (EventStream(subscription, filter: filter), subscription)
     }
 
     @Test func eventsArePassedOnAsTheyCome() async throws {
-        let hub = EventHub()
+        let hub = EventHub(life: "life")
         var (stream, _) = try self.stream(hub)
         let text = try await stream.text()
         #expect(text == "retry: 3000\n\n")
@@ -26,7 +27,7 @@ import Testing
         #expect(
             event
                 == """
-                id: 1
+                id: life-1
                 event: room.joined
                 data: {"details":{},"kind":"room.joined","sequence":1,"time":"2026-11-21T06:00:00.000Z"}
 
@@ -48,18 +49,55 @@ import Testing
     }
 
     @Test func aStreamThatComesBackReplays() async throws {
-        let hub = EventHub(capacity: 100)
+        let hub = EventHub(capacity: 100, life: "life")
         for sequence in 1...5 { hub.publish(event(UInt64(sequence))) }
         var (stream, _) = try self.stream(hub, after: 3)
         let text = try await stream.text()
         #expect(text == "retry: 3000\n\n")
         let passed = try await stream.text()
         #expect(passed?.lines(beginning: "id: ") == 2)
-        #expect(passed?.contains("id: 4\n") == true)
-        #expect(passed?.contains("id: 5\n") == true)
+        #expect(passed?.contains("id: life-4\n") == true)
+        #expect(passed?.contains("id: life-5\n") == true)
         var (other, _) = try self.stream(hub, after: 77)
         let opening = try await other.text()
         #expect(opening?.contains("event: stream.gap\n") == true)
+    }
+
+    /// Whatever numbers the other life had reached.
+    @Test(arguments: [nil, "earlier"] as [String?], [0, 3, 5, 77] as [UInt64])
+    func whoComesBackFromAnotherLifeIsTold(_ life: String?, _ sequence: UInt64) async throws {
+        let hub = EventHub(capacity: 100, life: "life")
+        for sequence in 1...5 { hub.publish(event(UInt64(sequence))) }
+        let last = EventID(life: life, sequence: sequence)
+        var stream = EventStream(try #require(hub.subscribe(after: last, limit: 10)), filter: .all)
+        let opening = try await stream.text()
+        #expect(opening?.contains("event: stream.gap\n") == true)
+        let passed = try await stream.text()
+        #expect(passed?.lines(beginning: "id: life-") == 5)
+    }
+
+    @Test(
+        arguments: [
+            ("7", nil, 7), ("life-7", "life", 7), ("a-18446744073709551615", "a", .max), ("0", nil, 0),
+        ] as [(String, String?, UInt64)]
+    )
+    func idsAreRead(_ text: String, _ life: String?, _ sequence: UInt64) {
+        #expect(EventID(parsing: text) == EventID(life: life, sequence: sequence))
+        #expect(EventID(parsing: text)?.description == text)
+    }
+
+    @Test(arguments: [
+        "", "-", "-1", "life-", "life", "1-life", "Life-1", "a-b-1", "life-+1", "+1", "life--1", "é-1",
+        "life-18446744073709551616", "aaaaaaaaaaaaaaaaa-1",
+    ])
+    func whatNoStreamSaidIsNoID(_ text: String) {
+        #expect(EventID(parsing: text) == nil)
+    }
+
+    @Test func livesAreToldApart() {
+        let life = EventID.randomLife()
+        #expect(EventID(parsing: life + "-1") == EventID(life: life, sequence: 1))
+        #expect(EventHub().life != EventHub().life)
     }
 
     @Test func theFilterLeavesOut() async throws {
