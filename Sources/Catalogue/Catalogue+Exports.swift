@@ -83,6 +83,25 @@ extension Catalogue {
         }
     }
 
+    /// Forgets an export of a recording if it waits; returns the state that it was in.
+    ///
+    /// Throws `notFound` if there is none.
+    public func removeQueuedExport(_ id: String, of recording: RecordingID) async throws -> ExportEntry.State {
+        try await self.write { database in
+            let row = try Row.fetchOne(
+                database,
+                sql: "SELECT * FROM exports WHERE id = ? AND recording = ?",
+                arguments: [id, recording.rawValue]
+            )
+            guard let row else { throw CatalogueError(.notFound, "there is no such export") }
+            let state = try ExportEntry(row).state
+            if state == .queued {
+                try database.execute(sql: "DELETE FROM exports WHERE id = ?", arguments: [id])
+            }
+            return state
+        }
+    }
+
     /// Queues again what ran when the daemon ended; returns how many.
     @discardableResult
     public func requeueInterruptedExports() async throws -> Int {

@@ -8,4 +8,6 @@ public enum RecordingOrder: String, Sendable, Hashable, Codable, CaseIterable {
     case pause
     /// Record nothing until `record`.
     case stop
+    /// Record nothing until `record`: what was paused had to end, and nobody has ended the pause.
+    case hold
 }

@@ -44,6 +44,23 @@ import Testing
         #expect(try await self.catalogue.exports(of: self.recording.id) == [export])
     }
 
+    @Test(arguments: ExportEntry.State.allCases)
+    func forgetsOnlyWhatWaitsWhenItIsAsked(_ state: ExportEntry.State) async throws {
+        var export = self.export()
+        export.state = state
+        try await self.catalogue.save(export)
+        let other = self.storage.entry(2)
+        try await self.catalogue.save(other)
+        for (id, recording) in [("x", self.recording.id), (export.id, other.id)] {
+            let error = await #expect(throws: CatalogueError.self) {
+                try await self.catalogue.removeQueuedExport(id, of: recording)
+            }
+            #expect(error?.code == .notFound)
+        }
+        #expect(try await self.catalogue.removeQueuedExport(export.id, of: self.recording.id) == state)
+        #expect(try await self.catalogue.exports(of: self.recording.id).isEmpty == (state == .queued))
+    }
+
     @Test func beginsAgainWhatWasCutOff() async throws {
         var running = self.export()
         running.state = .running

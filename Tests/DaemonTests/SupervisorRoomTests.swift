@@ -42,6 +42,68 @@ import Testing
         #expect(await self.ordered("room") == .record)
     }
 
+    private func recorded(_ name: String) async -> RecordSpec? {
+        await self.supervisor.fleet.rooms[name]?.order.record
+    }
+
+    /// Also where the definition has nothing that could be limited.
+    @Test func whatIsRecordedByHandLosesItsPicturesFirst() async throws {
+        try await self.add("room", "record: none")
+        #expect(await self.recorded("room") == nil)
+        _ = try await self.supervisor.perform(.record, on: "room")
+        #expect(await self.recorded("room")?.isAutomatic == false)
+        await self.supervisor.limitRecording(to: .soundOnly)
+        #expect(await self.recorded("room")?.video == false)
+        #expect(await self.ordered("room") == .record)
+        await self.supervisor.limitRecording(to: .everything)
+        #expect(await self.recorded("room")?.video == true)
+        #expect(await self.ordered("room") == .record)
+        await self.supervisor.limitRecording(to: .nothing)
+        await self.supervisor.limitRecording(to: .everything)
+        #expect(await self.recorded("room") == nil)
+        #expect(await self.ordered("room") == nil)
+    }
+
+    @Test func whatBeginsOnADiskThatFillsIsLimitedAsWell() async throws {
+        await self.supervisor.limitRecording(to: .soundOnly)
+        try await self.add("room", "record: none")
+        _ = try await self.supervisor.perform(.record, on: "room")
+        #expect(await self.recorded("room")?.video == false)
+        try await self.add("pictures", "record: { audio: false, automatic: false }")
+        let error = await #expect(throws: ControlError.self) {
+            _ = try await self.supervisor.perform(.record, on: "pictures")
+        }
+        #expect(error?.code == .unavailable)
+        #expect(await self.ordered("pictures") == nil)
+    }
+
+    @Test func aDefinitionThatRecordsNothingAnyMoreEndsWhatWasBegunByHand() async throws {
+        try await self.add("room", "record: { automatic: false }")
+        _ = try await self.supervisor.perform(.record, on: "room")
+        _ = try await self.supervisor.changeRoom("room", patch: #"{"record":"none"}"#)
+        #expect(await self.recorded("room") == nil)
+        #expect(await self.ordered("room") == nil)
+    }
+
+    /// Somebody paused it: it is not recorded again because there is space.
+    @Test(arguments: ["record: none", "record: { automatic: true }"])
+    func whatWasPausedOnAFullDiskWaitsForAnOrder(definition: String) async throws {
+        try await self.add("room", definition)
+        _ = try await self.supervisor.perform(.record, on: "room")
+        await self.supervisor.apply(.order(room: "room", .pause))
+        await self.supervisor.limitRecording(to: .nothing)
+        #expect(await self.ordered("room") == .hold)
+        let error = await #expect(throws: ControlError.self) {
+            _ = try await self.supervisor.perform(.resume, on: "room")
+        }
+        #expect(error?.code == .unavailable)
+        await self.supervisor.limitRecording(to: .everything)
+        #expect(await self.ordered("room") == .hold)
+        _ = try await self.supervisor.perform(.resume, on: "room")
+        #expect(await self.ordered("room") == .record)
+        #expect(await self.recorded("room") != nil)
+    }
+
     @Test func roomsOfTheInterfaceGetTheOtherSectionsOfANewConfiguration() async throws {
         try await self.add("room", "record: none")
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == false)

@@ -122,6 +122,60 @@ import Testing
         #expect(told() ?? ("", .stop) == (nil, nil))
     }
 
+    /// Its recording ended, as the disk was full; nobody has ended the pause.
+    @Test func aPauseOutlastsItsRecordingWhereNothingMayBeRecorded() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let worker = WorkerID(1)
+        let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.feed(.event(worker, .recordingStarted(room: "a", reference)))
+        driver.feed(.order(room: "a", .pause))
+        var nothing = FleetDriver.order("a")
+        nothing.record = nil
+        let ends = [
+            FleetAction.send(worker, .recordOrder(room: "a", nil)), .send(worker, .stopRecording(room: "a")),
+        ]
+        #expect(driver.feed(.define(nothing)) == ends)
+        driver.feed(.event(worker, .recordingFinished(room: "a", reference, reason: "stopped")))
+        let everything = FleetDriver.order("a")
+        #expect(
+            driver.feed(.define(everything)) == [.send(worker, .recordOrder(room: "a", everything.record))]
+        )
+        #expect(driver.fleet.rooms["a"]?.ordered == .hold)
+        driver.feed(.exited(worker, reason: "killed"))
+        var held = everything
+        held.ordered = .hold
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(held))))
+        // Who pauses just then is too late.
+        driver.feed(.order(room: "a", .record))
+        driver.feed(.define(nothing))
+        #expect(driver.fleet.rooms["a"]?.ordered == nil)
+        #expect(driver.feed(.order(room: "a", .pause)) == [.send(WorkerID(2), .stopRecording(room: "a"))])
+        #expect(driver.fleet.rooms["a"]?.ordered == .hold)
+    }
+
+    @Test func aPauseEndsWithItsRecording() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", reference)))
+        driver.feed(.order(room: "a", .pause))
+        driver.feed(.event(WorkerID(1), .recordingFinished(room: "a", reference, reason: "empty")))
+        #expect(driver.fleet.rooms["a"]?.ordered == .record)
+    }
+
+    /// Somebody stopped it while its worker was away.
+    @Test func aRoomThatNobodyWantsGoesOnWithNothing() {
+        var driver = FleetDriver()
+        driver.join("a")
+        let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", reference)))
+        driver.feed(.exited(WorkerID(1), reason: "killed"))
+        #expect(driver.fleet.rooms["a"]?.unfinished == reference)
+        driver.feed(.want(room: "a", false))
+        #expect(driver.fleet.rooms["a"]?.unfinished == nil)
+    }
+
     @Test func aRecordingThatCostsASecondWorkerIsLeftToARepair() {
         var driver = FleetDriver()
         driver.join("a")

@@ -38,6 +38,7 @@ import Testing
         let records = [nil, RecordSpec()]
         for (order, starts) in [
             (nil, [false, true]), (.record, [true, true]), (.pause, [true, true]), (.stop, [false, false]),
+            (.hold, [false, false]),
         ]
             as [(RecordingOrder?, [Bool])]
         {

@@ -194,4 +194,18 @@ import Testing
         room.leave()
         #expect(await ended == .ordered)
     }
+
+    @Test func otherSettingsDoNotBeginWhatIsHeld() async throws {
+        let stage = try Stage()
+        let room = try stage.room { spec in
+            spec.record = RecordSpec()
+            spec.ordered = .hold
+        }
+        async let ended = room.run()
+        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
+        #expect(await stage.eventually { stage.isDone("recordOrder") })
+        #expect(room.recorder.record() == .done, "it was off")
+        room.leave()
+        #expect(await ended == .ordered)
+    }
 }

@@ -36,6 +36,8 @@ public protocol ControlBackend: Sendable {
     func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource
     /// Every export of a recording since the daemon started, and those that its manifest knows.
     func exports(_ recording: String) async throws(ControlError) -> [ExportResource]
+    /// Takes an export that waits out of the queue; throws `notFound`, and `conflict` if it runs or is over.
+    func cancelExport(_ export: String, of recording: String) async throws(ControlError)
     /// Path of a recording's file, for a name that `RecordingResource.files` lists; nothing else is ever opened.
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String
 

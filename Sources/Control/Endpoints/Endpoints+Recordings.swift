@@ -27,6 +27,9 @@ extension Endpoints {
             let export = try await self.backend.export(id, try RequestBodies.export(call.body))
             return Reply(json: export, status: .accepted)
                 .with(.location, "/v1/recordings/\(PercentCoding.encode(id))/exports")
+        case .cancelExport(let export, let id):
+            try await self.backend.cancelExport(export, of: id)
+            return .noContent
         default:
             throw Problem(.notFound, "There is no such recording endpoint.")
         }

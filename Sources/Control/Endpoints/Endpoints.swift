@@ -72,7 +72,8 @@ struct Endpoints: Sendable {
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail,
             .graphs:
             return try await self.room(endpoint, call)
-        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .file, .events:
+        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .cancelExport, .file,
+            .events:
             return try await self.recording(endpoint, call)
         }
     }
@@ -106,11 +107,11 @@ struct Endpoints: Sendable {
         try query.finish()
         let filter = try types.map(EventFilter.init(parsing:)) ?? .all
         let text = call.request.headers[.lastEventID] ?? again
-        let sequence = text.flatMap { UInt64($0) }
-        guard text == nil || text == "" || sequence != nil else {
+        let last = text.flatMap(EventID.init(parsing:))
+        guard text == nil || text == "" || last != nil else {
             throw Problem(.badRequest, "\"Last-Event-ID\" must be the id of an event of this stream.")
         }
-        guard let subscription = self.events.subscribe(after: sequence, limit: self.eventStreams) else {
+        guard let subscription = self.events.subscribe(after: last, limit: self.eventStreams) else {
             throw Problem(.unavailable, "There are \(self.eventStreams) event streams already.")
                 .with(.retryAfter, "10")
                 // Who only waits for a stream must not keep a connection from those who ask something else.

@@ -15,7 +15,7 @@ enum Endpoint: Sendable, Hashable {
     case graphs(String)
     case listRecordings
     case showRecording(String), deleteRecording(String)
-    case listExports(String), export(String)
+    case listExports(String), export(String), cancelExport(String, recording: String)
     case file(recording: String, name: String)
     case webhooks, retryDelivery(String)
     case events, overview, reload
@@ -27,8 +27,8 @@ enum Endpoint: Sendable, Hashable {
         case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events,
             .overview, .webhooks:
             .read
-        case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .reload,
-            .retryDelivery:
+        case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .cancelExport,
+            .reload, .retryDelivery:
             .control
         case .thumbnail, .file: .media
         }
@@ -41,7 +41,7 @@ enum Endpoint: Sendable, Hashable {
         case .liveness, .readiness: .health
         case .metrics: .metrics
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail, .graphs: .rooms
-        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export: .recordings
+        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .cancelExport: .recordings
         case .file: .files
         case .events: .events
         case .description, .showSession, .openSession, .closeSession, .webhooks, .retryDelivery, .overview, .reload:

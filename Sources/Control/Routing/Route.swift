@@ -86,6 +86,9 @@ struct Route: Sendable, Hashable {
         guard !id.isEmpty else { return nil }
         if rest.count == 1 { return [(.get, .showRecording(id)), (.delete, .deleteRecording(id))] }
         if rest.count == 2, rest[1] == "exports" { return [(.get, .listExports(id)), (.post, .export(id))] }
+        if rest.count == 3, rest[1] == "exports", !rest[2].isEmpty {
+            return [(.delete, .cancelExport(rest[2], recording: id))]
+        }
         guard rest.count > 2, rest[1] == "files" else { return nil }
         return FileName(rest.dropFirst(2)).map { [(.get, .file(recording: id, name: $0.text))] }
     }

@@ -4,6 +4,7 @@ import API
 import Basics
 import Catalogue
 import ConfigurationFile
+import Control
 import Foundation
 import Logging
 import Observability
@@ -40,6 +41,8 @@ actor RecordingStore: Service {
     private static let mostBytes: Int64 = 1 << 50
     /// Exports that run, and how many bytes each may write.
     private var running: [String: Int64] = [:]
+    /// Exports that were cancelled, until the queue was read without them.
+    private var cancelled: Set<String> = []
     /// What retention left to a person the last time, and was told of.
     private var heldBack: Set<RetentionPolicy.HeldBack> = []
     private let wakes: AsyncStream<Void>
@@ -462,6 +465,23 @@ actor RecordingStore: Service {
         return true
     }
 
+    /// Takes an export that waits out of the queue; throws `notFound`, and `conflict` for one that runs or is over.
+    func cancelExport(_ id: String, of recording: RecordingID) async throws {
+        guard self.running[id] == nil else { throw ControlError(.conflict, "the export \(id) runs") }
+        // Before anything is waited for: a turn that has read the queue already must not begin it.
+        self.cancelled.insert(id)
+        do {
+            let state = try await self.catalogue.removeQueuedExport(id, of: recording)
+            guard state == .queued else {
+                throw ControlError(.conflict, "the export \(id) does not wait: it is \(state.rawValue)")
+            }
+        } catch {
+            self.cancelled.remove(id)
+            throw error
+        }
+        self.wake.yield()
+    }
+
     private func hasExports() async -> Bool {
         guard self.running.isEmpty else { return true }
         return ((try? await self.catalogue.pendingExports()) ?? []).contains { self.mayBegin($0, at: .now()) }
@@ -489,8 +509,11 @@ actor RecordingStore: Service {
         let now = UTCTime.now()
         let ids = Set(pending.map(\.id))
         self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
+        self.cancelled.formIntersection(ids)
         var next: [ExportEntry] = []
         for export in pending where self.mayBegin(export, at: now) && self.running[export.id] == nil {
+            // Looked at for each: one may be cancelled while another one is put off.
+            guard !self.cancelled.contains(export.id) else { continue }
             guard self.running.count < self.exportJobs else { break }
             // Before anything is waited for: another turn must not begin it too.
             self.running[export.id] = 0

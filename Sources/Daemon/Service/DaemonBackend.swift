@@ -140,6 +140,11 @@ struct DaemonBackend: ControlBackend {
         }
     }
 
+    func cancelExport(_ export: String, of recording: String) async throws(ControlError) {
+        let entry = try await self.entry(recording)
+        try await Self.translated { try await self.store.cancelExport(export, of: entry.id) }
+    }
+
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
         let (_, folder) = try await self.found(recording)
         return try await Self.translated { try await Self.onDisk { try folder.path(of: file) } }
@@ -262,6 +267,8 @@ struct DaemonBackend: ControlBackend {
     private static func translated<Result>(_ body: () async throws -> Result) async throws(ControlError) -> Result {
         do {
             return try await body()
+        } catch let error as ControlError {
+            throw error
         } catch let error as CatalogueError {
             throw ControlError(error.controlCode, error.message)
         } catch let error as StorageError {

@@ -63,10 +63,7 @@ extension Supervisor {
         guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
         switch action {
         case .record:
-            guard self.recordingLimit != .nothing else {
-                throw ControlError(.unavailable, "nothing is recorded: the disk is almost full")
-            }
-            self.apply(.order(room: name, .record))
+            try self.orderRecording(of: entry.definition)
             self.book.request(name, true)
             self.updateWish(name)
             self.apply(.retry(room: name))
@@ -75,9 +72,14 @@ extension Supervisor {
         case .pause:
             try await self.tell(name, .pause(room: name), until: .status([.paused]))
             self.apply(.order(room: name, .pause))
+        case .resume where self.fleet.rooms[name]?.ordered == .hold:
+            // What was paused has ended: another recording begins.
+            try self.orderRecording(of: entry.definition)
+            try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
         case .resume:
             try await self.tell(name, .resume(room: name), until: .status([.recording, .waiting]))
-            self.apply(.order(room: name, .record))
+            // The disk may have ended it meanwhile.
+            if self.fleet.rooms[name]?.order.record != nil { self.apply(.order(room: name, .record)) }
         case .stop:
             self.apply(.order(room: name, .stop))
             try await self.tell(name, .stopRecording(room: name), until: .status([.off]), mustBeThere: false)
@@ -129,6 +131,15 @@ extension Supervisor {
     }
 
     // MARK: Helpers
+
+    /// Notes that a room is to be recorded; throws `unavailable` if nothing of it may be at present.
+    private func orderRecording(of room: RoomConfiguration) throws(ControlError) {
+        guard self.recordingLimit.limited(room.spec.record ?? RecordSpec()) != nil else {
+            throw ControlError(.unavailable, "nothing is recorded: the disk is almost full")
+        }
+        self.apply(.order(room: room.name, .record))
+        self.order(room)
+    }
 
     private func setCamera(_ order: SendSpec?, of name: String) async throws(ControlError) {
         try await self.beginCameraTurn(name)

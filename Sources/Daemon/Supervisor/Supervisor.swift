@@ -290,13 +290,20 @@ actor Supervisor: Service {
     // MARK: Rooms
 
     func define(_ room: RoomConfiguration, origin: RoomRegistry.Origin) {
+        let wasRecorded = self.book.entries[room.name]?.definition.spec.record != nil
+        // Whoever says now that nothing is recorded says it of what was begun by hand, too.
+        let endsRecording = room.spec.record == nil && wasRecorded
         self.book.set(room, origin: origin)
-        self.order(room)
+        self.order(room, keepsByHand: !endsRecording)
         self.updateWish(room.name)
     }
 
-    private func order(_ room: RoomConfiguration) {
+    /// Tells the fleet what a room's worker is told at present.
+    ///
+    /// - Parameter keepsByHand: whether somebody's order may record what the definition does not.
+    func order(_ room: RoomConfiguration, keepsByHand: Bool = true) {
         var order = room.spec(in: self.configuration)
+        if keepsByHand, order.record == nil { order.record = self.recordedByHand(room.name) }
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.store.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
@@ -304,6 +311,19 @@ actor Supervisor: Service {
         let feeds = self.rtsp.outputs(of: room.name)
         order.outputs = feeds + order.outputs
         self.apply(.define(order))
+    }
+
+    /// How a room is recorded whose definition records nothing, and whose recording somebody ordered: a limit needs
+    /// something to limit.
+    private func recordedByHand(_ name: String) -> RecordSpec? {
+        switch self.fleet.rooms[name]?.ordered {
+        case .record, .pause:
+            var record = RecordSpec()
+            record.isAutomatic = false
+            return record
+        case .stop, .hold, nil:
+            return nil
+        }
     }
 
     /// Keeps what a room sends since it was told, for its next worker too.
@@ -317,12 +337,6 @@ actor Supervisor: Service {
     func limitRecording(to limit: RecordingLimit) {
         self.recordingLimit = limit
         for entry in self.book.entries.values { self.order(entry.definition) }
-        guard limit == .nothing else { return }
-        // A room whose definition records nothing does not change, and may be recorded by hand.
-        for (name, room) in self.fleet.rooms where room.ordered == .record || room.ordered == .pause {
-            self.apply(.order(room: name, nil))
-            if let worker = self.fleet.commandable(name) { self.send(.stopRecording(room: name), to: worker) }
-        }
     }
 
     func remove(_ name: String) {

@@ -31,6 +31,8 @@ final class WebhookDispatcher: Sendable {
         var channels: [String: WebhookChannel] = [:]
         /// Channels that are not running yet.
         var added: [WebhookChannel] = []
+        /// Webhooks that were taken out, whose deliveries are in the catalogue yet.
+        var gone: Set<String> = []
         var pending: [DaemonEvent] = []
     }
 
@@ -120,6 +122,7 @@ final class WebhookDispatcher: Sendable {
             for (key, channel) in state.channels where wanted[key] == nil {
                 channel.stop()
                 state.channels[key] = nil
+                state.gone.insert(key)
                 state.added.removeAll { $0 === channel }
             }
             for (key, webhook) in wanted {
@@ -176,23 +179,29 @@ final class WebhookDispatcher: Sendable {
 
     private var channels: [WebhookChannel] { self.state.withLock { Array($0.channels.values) } }
 
-    /// Starts new channels and stores new events.
+    /// Forgets what was for others, starts new channels and stores new events.
     private func work(_ group: inout DiscardingTaskGroup) async {
-        let (added, events) = self.state.withLock { state in
+        let (channels, added, gone, events) = self.state.withLock { state in
             defer {
                 state.added.removeAll()
+                state.gone.removeAll()
                 state.pending.removeAll()
             }
-            return (state.added, state.pending)
+            return (Array(state.channels.values), state.added, state.gone, state.pending)
+        }
+        if !added.isEmpty || !gone.isEmpty {
+            // One that was taken out and is back begins with nothing.
+            await self.removeDeliveries(exceptOf: Set(channels.map(\.key)).subtracting(gone))
         }
         for channel in added {
             group.addTask { await channel.run() }
         }
-        let channels = self.channels
         await self.store(events, for: channels)
-        guard !added.isEmpty else { return }
+    }
+
+    private func removeDeliveries(exceptOf keys: Set<String>) async {
         do {
-            try await self.catalogue.removeDeliveries(exceptOf: Set(channels.map(\.key)))
+            try await self.catalogue.removeDeliveries(exceptOf: keys)
         } catch {
             self.logger.error("webhook queue failed", metadata: .tagged([.errorMessage: "\(error)"]))
         }

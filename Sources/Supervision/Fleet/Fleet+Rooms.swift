@@ -12,8 +12,15 @@ extension Fleet {
         let before = room.order
         room.order = order
         room.isRemoved = false
-        // Whoever says now that nothing is recorded says it of the next worker, too.
-        if order.record == nil, before.record != nil, room.ordered != .stop { room.ordered = nil }
+        if order.record == nil, before.record != nil {
+            switch room.ordered {
+            // Whoever says now that nothing is recorded says it of the next worker, too.
+            case .record, nil: room.ordered = nil
+            // But what somebody paused is not recorded again by itself.
+            case .pause: room.ordered = .hold
+            case .stop, .hold: break
+            }
+        }
         room.restart.reset()
         self.rooms[order.name] = room
         let changes = order.changes(from: before)
@@ -25,6 +32,10 @@ extension Fleet {
             // Only what we send, record or send on changed: the call goes on.
             if changes.contains(.record) {
                 self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
+                // Else it would record as soon as it may.
+                if order.record == nil, room.ordered == .hold {
+                    self.actions.append(.send(worker, .stopRecording(room: order.name)))
+                }
             }
             if changes.contains(.send) {
                 self.actions.append(.send(worker, .camera(room: order.name, order.send)))
@@ -39,6 +50,16 @@ extension Fleet {
         } else if room.isWanted, !(room.isKicked && staysKicked) {
             self.assign(order.name, now)
         }
+    }
+
+    /// Notes what somebody ordered for the recording; its worker is told by whoever took the order.
+    mutating func order(_ name: String, _ order: RecordingOrder?) {
+        guard let room = self.rooms[name] else { return }
+        // Nothing may be recorded any more since the worker was told to pause.
+        let isTooLate = order == .pause && room.order.record == nil
+        self.rooms[name]?.ordered = isTooLate ? .hold : order
+        guard isTooLate, let worker = self.commandable(name) else { return }
+        self.actions.append(.send(worker, .stopRecording(room: name)))
     }
 
     mutating func remove(_ name: String, _ now: Duration) {
@@ -60,6 +81,7 @@ extension Fleet {
         } else if room.worker != nil {
             self.leave(name, reason: "nobody wants it", now)
         } else {
+            self.rooms[name]?.unfinished = nil
             self.rooms[name]?.enter(.idle, now: now)
         }
     }
@@ -110,7 +132,11 @@ extension Fleet {
         var order = room.order
         order.ordered = room.ordered
         // One that was to be finished and is not, is left to a repair.
-        if room.ordered == .stop || room.ordered == nil && order.record == nil { room.unfinished = nil }
+        switch room.ordered {
+        case .stop, .hold: room.unfinished = nil
+        case nil: if order.record == nil { room.unfinished = nil }
+        case .record, .pause: break
+        }
         order.continues = room.unfinished?.folder
         room.isContinuing = order.continues != nil
         room.enter(.joining, now: now)
@@ -155,6 +181,8 @@ extension Fleet {
         } else if room.isWanted, !self.isStopping {
             self.assign(name, now)
         } else {
+            // Nobody goes on with what a worker that died left there.
+            if !room.isWanted { self.rooms[name]?.unfinished = nil }
             self.rooms[name]?.enter(.idle, reason: reason, now: now)
         }
     }

@@ -37,6 +37,8 @@ extension Fleet {
         case .recordingFinished(let room, let reference, _):
             guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
+            // A pause is one of its recording.
+            if self.rooms[room]?.ordered == .pause { self.rooms[room]?.ordered = .record }
         case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
             .outputRecovered, .thumbnail, .graph, .commandDone, .commandFailed:
             break

@@ -57,7 +57,7 @@ public struct Fleet: Sendable {
         case .define(let order): self.define(order, now)
         case .remove(let room): self.remove(room, now)
         case .want(let room, let isWanted): self.want(room, isWanted, now)
-        case .order(let room, let order): self.rooms[room]?.ordered = order
+        case .order(let room, let order): self.order(room, order)
         case .retry(let room): self.retry(room, now)
         case .event(let id, let event): self.handle(event, of: id, now)
         case .exited(let id, let reason, let wasSignal): self.exited(id, reason, wasSignal: wasSignal, now)

@@ -66,7 +66,7 @@ struct RoomPlan: Sendable {
         case nil: settings.isAutomatic = self.spec.record != nil && record.isAutomatic
         case .record: settings.isAutomatic = true
         case .pause: (settings.isAutomatic, settings.continuesPaused) = (true, true)
-        case .stop: settings.isAutomatic = false
+        case .stop, .hold: settings.isAutomatic = false
         }
         return settings
     }

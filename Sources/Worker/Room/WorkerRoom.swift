@@ -114,7 +114,7 @@ final class WorkerRoom: Sendable {
                 sends: spec.send,
                 preferred: spec.record?.preferredCodec,
                 recordsChat: self.recorderSettings.recordsChat,
-                isStopped: spec.ordered == .stop
+                isStopped: spec.ordered == .stop || spec.ordered == .hold
             )
         )
     }

@@ -15,8 +15,10 @@ import Testing
     @Test(arguments: [
         ("/v1/rooms", 200), ("/v1/rooms/standup", 200), ("/v1/rooms/nobody", 404), ("/v1/recordings", 200),
         ("/v1/recordings/r1", 200), ("/v1/recordings/r2", 404), ("/v1/recordings/r1/exports", 200),
-        ("/v1/recordings/r2/exports", 404), ("/v1/overview", 200), ("/healthz", 200), ("/readyz", 200),
-        ("/metrics", 200), ("/", 200), ("/v1/openapi.yaml", 200), ("/v1/session", 200),
+        ("/v1/recordings/r2/exports", 404), ("/v1/recordings/r1/exports/e1", 405),
+        ("/v1/recordings/r1/exports/", 404), ("/v1/recordings/r1/exports/e1/x", 404), ("/v1/overview", 200),
+        ("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/", 200), ("/v1/openapi.yaml", 200),
+        ("/v1/session", 200),
         ("/v1/rooms/standup/graphs", 200), ("/v1/rooms/standup/participants/alice/thumbnail.jpg", 200),
         ("/v1/rooms/standup/participants/bob/thumbnail.jpg", 404), ("/nothing", 404), ("/v1", 404), ("/v1/", 404),
         ("/v1/rooms/", 404), ("/v1//rooms", 404), ("//", 404), ("/v2/rooms", 404), ("/healthz/", 404),
@@ -166,6 +168,31 @@ import Testing
         #expect(fixture.backend.calls.prefix(2) == ["recordings 2 - a b x", "recordings 200 c&1 - -"])
     }
 
+    @Test func anExportThatWaitsIsCancelled() async throws {
+        let fixture = try Fixture(tokens: [Fixture.reader, Fixture.operatorToken])
+        let (reader, operatorToken) = ("read-secret", "control-secret")
+        try await fixture.test { client in
+            for number in 1...2 {
+                let asked = try await client.send(.post, "/v1/recordings/r1/exports", token: operatorToken)
+                #expect(asked.status == .accepted, "\(number)")
+            }
+            fixture.backend.set { $0.exports[1].state = .running }
+            let path = "/v1/recordings/r1/exports/e1"
+            #expect(try await client.send(.delete, path, token: reader).status == .forbidden)
+            let cancelled = try await client.send(.delete, path, token: operatorToken)
+            #expect(cancelled.status == .noContent)
+            #expect(cancelled.body.readableBytes == 0)
+            for (target, status) in [
+                (path, 404), ("/v1/recordings/r2/exports/e2", 404), ("/v1/recordings/r1/exports/e2", 409),
+                ("/v1/recordings/r1/exports/e2?force=1", 400),
+            ] {
+                let response = try await client.send(.delete, target, token: operatorToken)
+                #expect(response.status.code == status, "\(target)")
+            }
+        }
+        #expect(fixture.backend.exports.map(\.id) == ["e2"])
+    }
+
     @Test func healthHasReasons() async throws {
         let fixture = try Fixture()
         fixture.backend.set { $0.health = Health(isLive: true, isReady: false, problems: ["Two rooms are starting."]) }
@@ -243,7 +270,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 33)
+        #expect(Self.operations.count == 34)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))

@@ -154,6 +154,14 @@ final class FakeBackend: ControlBackend {
         return self.state.withLock { $0.exports.filter { $0.recording == recording } }
     }
 
+    func cancelExport(_ export: String, of recording: String) async throws(ControlError) {
+        _ = try await self.recording(recording)
+        let found = self.state.withLock { $0.exports.first { $0.id == export && $0.recording == recording } }
+        guard let found else { throw ControlError(.notFound, "There is no such export.") }
+        guard found.state == .queued else { throw ControlError(.conflict, "It does not wait.") }
+        self.state.withLock { $0.exports.removeAll { $0.id == export } }
+    }
+
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String {
         let found = try await self.recording(recording)
         guard found.files.contains(where: { $0.name == file }) else {

@@ -3,6 +3,7 @@
 import API
 import Catalogue
 import Codecs
+import Control
 import Foundation
 import Observability
 import Rooms
@@ -131,6 +132,51 @@ import Timeline
         // What is to be deleted for the space is deleted.
         await store.apply(RetentionPolicy(keepBytes: 0))
         #expect(try RecordingFolder.list(storage: self.bench.storage).map(\.id) == [first.id])
+    }
+
+    /// Nothing else ends the wait where the disk stays full.
+    @Test func anExportThatWaitsForSpaceIsCancelled() async throws {
+        let folder = try await self.large()
+        let store = try self.bench.store()
+        store.note(DiskUsage(freeBytes: 1000, minimumFreeBytes: 0))
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        try await store.running {
+            while try await self.bench.catalogue.export(export.id).error == nil { await Task.yield() }
+            var isCancelled = false
+            while !isCancelled {
+                do {
+                    try await store.cancelExport(export.id, of: folder.id)
+                    isCancelled = true
+                } catch let error as ControlError where error.code == .conflict {
+                    // It is being put off just now.
+                    await Task.yield()
+                }
+            }
+            let error = await #expect(throws: CatalogueError.self) {
+                try await store.cancelExport(export.id, of: folder.id)
+            }
+            #expect(error?.code == .notFound)
+            // With space there is one to run, and not the other.
+            store.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
+            let next = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+            #expect(await self.bench.next(.exportFinished)?.details["export"] == next.id)
+            #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.id) == [next.id])
+        }
+    }
+
+    @Test func anExportThatRunsIsNotCancelled() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let store = try self.bench.store(exports: "exec sleep 3600")
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        try await store.running {
+            _ = try #require(await self.bench.next(.exportStarted))
+            let error = await #expect(throws: ControlError.self) {
+                try await store.cancelExport(export.id, of: folder.id)
+            }
+            #expect(error?.code == .conflict)
+        }
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.id) == [export.id])
     }
 
     @Test func anExportThatIsCutOffByTheEndHasNotFailed() async throws {

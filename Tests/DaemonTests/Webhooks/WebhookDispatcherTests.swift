@@ -244,6 +244,29 @@ import Testing
         try await new.close()
     }
 
+    enum Removal: CaseIterable {
+        case alone, takenBackAtOnce
+    }
+
+    /// The next attempt would be made in ten minutes.
+    @Test(arguments: Removal.allCases)
+    func aWebhookThatIsGoneLosesWhatWaits(_ removal: Removal) async throws {
+        let sink = try await WebhookSink([.status(503)])
+        let configuration = Fixture.configuration([sink.url])
+        let dispatcher = self.fixture.dispatcher(configuration, schedule: RetrySchedule(first: .seconds(600)))
+        try await dispatcher.running {
+            dispatcher.dispatch(Fixture.event())
+            await self.fixture.log.wait(for: "webhook delivery failed")
+            #expect(try await self.fixture.catalogue.deliveryCounts().count == 1)
+            dispatcher.update(Fixture.configuration([]))
+            if removal == .takenBackAtOnce { dispatcher.update(configuration) }
+            while try await !self.fixture.catalogue.deliveryCounts().isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        try await sink.close()
+    }
+
     @Test func twoWebhooksOfOneURLAreTwo() async throws {
         let sink = try await WebhookSink()
         let dispatcher = self.fixture.dispatcher(Fixture.configuration([sink.url, sink.url]))
