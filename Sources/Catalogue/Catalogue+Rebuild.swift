@@ -49,8 +49,8 @@ extension Catalogue {
     /// Brings the catalogue in line with the recordings' folders.
     ///
     /// Folders are read and never changed. What is taken over as finished and has no export is found by
-    /// `recordingsToExport()`. Recordings that go on must be named in `active`: only their folders tell nothing about that. Idempotent; may be
-    /// interrupted by cancelling its task, and called again.
+    /// `recordingsToExport()`. Folders whose journal is held are not read. Recordings that go on otherwise must be named in
+    /// `active`: their folders tell nothing about that. Idempotent; may be interrupted by cancelling its task, and called again.
     ///
     /// - Parameters:
     ///   - scope: Which folders are read.
@@ -62,16 +62,17 @@ extension Catalogue {
         active: Set<RecordingID> = [],
         progress: @Sendable (RebuildProgress) -> Void = { _ in }
     ) async throws -> RebuildReport {
+        // Before the folders: what is noted in between is none whose folder is gone.
+        let known = try await self.areCurrent()
         let folders = try RecordingFolder.list(storage: self.storage)
         var report = RebuildReport()
-        let known = try await self.areCurrent()
         var done = 0
         while done < folders.count {
             try Task.checkCancellation()
             var summaries: [RecordingSummary] = []
             for folder in folders[done..<min(done + Self.batch, folders.count)] {
                 let isCurrent = scope == .changes && known[folder.id] == true
-                if isCurrent || active.contains(folder.id) {
+                if isCurrent || active.contains(folder.id) || folder.isHeld {
                     report.kept += 1
                     continue
                 }

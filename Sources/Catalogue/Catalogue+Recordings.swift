@@ -18,11 +18,17 @@ extension Catalogue {
     ///
     /// Reads files; returns what is known then. One that is found finished, and was not before, is told of by
     /// `recordingsToExport()` until it has an export. Throws `StorageError` if the folder cannot be read.
+    ///
+    /// - Parameter state: where its life is, if the caller knows better than the folder.
     @discardableResult
-    public func refresh(_ folder: RecordingFolder) async throws -> RecordingEntry {
+    public func refresh(
+        _ folder: RecordingFolder,
+        as state: RecordingEntry.State? = nil
+    ) async throws -> RecordingEntry {
         let summary = try self.summaries.read(folder)
-        let entry = RecordingEntry(summary, storage: self.storage)
-        try await self.write { try Self.take(entry, summary, $0) }
+        var entry = RecordingEntry(summary, storage: self.storage)
+        entry.state = state ?? entry.state
+        try await self.write { [entry] in try Self.take(entry, summary, $0) }
         return entry
     }
 

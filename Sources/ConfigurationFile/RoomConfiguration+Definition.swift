@@ -36,7 +36,8 @@ extension RoomConfiguration {
 
     /// The room with a JSON merge patch (RFC 7396) applied to its definition; `${…}` in the patch is refused.
     ///
-    /// A member that is null takes a key away, so that its default holds again.
+    /// A member that is null takes a key away, so that its default holds again. What is secret does not go along to
+    /// another URL or another capture.
     ///
     /// - Throws: `ConfigurationError` with every problem of the patch, else of the patched room.
     public func applying(
@@ -48,9 +49,12 @@ extension RoomConfiguration {
         let tree = reader.tree(of: patch, key: self.name)
         if let tree, case .mapping = tree.content {
             try problems.check()
+            let changes = tree.written
+            self.refuseSecretsElsewhere(changes, tree.place, problems)
+            try problems.check()
             return try Self.parse(
                 name: self.name,
-                definition: self.definition.merging(patch: tree.written),
+                definition: self.definition.merging(patch: changes),
                 values: values
             )
         }
@@ -61,6 +65,35 @@ extension RoomConfiguration {
         }
         try problems.check()
         return self
+    }
+
+    /// Tells of what a patch keeps and sends elsewhere: whoever may change rooms is not to learn the file's secrets.
+    private func refuseSecretsElsewhere(_ patch: JSONValue, _ place: SourceNode.Place?, _ problems: ProblemList) {
+        let (changes, room) = (patch.object ?? [:], self.definition.object ?? [:])
+        if let url = changes["url"], url != room["url"], changes["secret"] == nil,
+            room["secret", default: .null] != .null
+        {
+            problems.add(
+                place,
+                "\(self.name).secret",
+                "belongs to the URL before",
+                accepted: "the secret for the new url, or null"
+            )
+        }
+        let (sent, before) = (changes["send"]?.object ?? [:], room["send"]?.object ?? [:])
+        let isOther = ["capture", "audio", "parameters"].contains { sent[$0] != nil && sent[$0] != before[$0] }
+        // Null takes all of them away.
+        guard isOther, sent["parameters"] != JSONValue.null else { return }
+        let named = sent["parameters"]?.object ?? [:]
+        for (name, value) in (before["parameters"]?.object ?? [:]).sorted(by: { $0.key < $1.key }) {
+            guard named[name] == nil, Substitution.hasReference(value.string ?? "") else { continue }
+            problems.add(
+                place,
+                "\(self.name).send.parameters.\(Excerpt.text(name))",
+                "belongs to the capture before",
+                accepted: "the value for the new one, or null"
+            )
+        }
     }
 
     private static func room(

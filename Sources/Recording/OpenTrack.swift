@@ -12,7 +12,7 @@ final class OpenTrack {
     let id: UInt64
     let received: ReceivedTrack
     private let source: any PacketSource
-    private(set) var keyframeRequests: UInt64 = 0
+    private var allKeyframeRequests: UInt64 = 0
     var keyframes: KeyframePolicy
     /// The file; nil while nothing of the track is recorded.
     var writer: TrackFileWriter?
@@ -37,6 +37,8 @@ final class OpenTrack {
     var firstUnitDelay: Duration?
     /// What had been counted when the file was begun; nothing for the first.
     var countedBefore = PacketCounters()
+    /// How many PLIs had been sent when the file before ended.
+    private var requestedBefore: UInt64 = 0
     /// How many units it has.
     var rate: UnitRate
     /// The newest keyframe, kept while somebody wants stills.
@@ -62,7 +64,16 @@ final class OpenTrack {
 
     /// Another PLI is sent.
     func noteKeyframeRequest() {
-        self.keyframeRequests += 1
+        self.allKeyframeRequests += 1
+    }
+
+    /// PLIs that were sent for the present file, and before it since the one before.
+    var keyframeRequests: UInt64 { self.allKeyframeRequests - self.requestedBefore }
+
+    /// The file ended: what is counted from now on is of the next one.
+    func noteEndOfFile() {
+        self.countedBefore = self.counters
+        self.requestedBefore = self.allKeyframeRequests
     }
 
     /// What was counted at the source so far.

@@ -190,8 +190,8 @@ extension RecordingSession {
 
     /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
     private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String) {
-        self.endFile(track, reason: reason, now)
         self.remember(track)
+        self.endFile(track, reason: reason, now)
         track.writer = nil
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         self.startFile(track, now)
@@ -242,19 +242,20 @@ extension RecordingSession {
         if let end = track.writer?.end(reason: reason, monotonicNanoseconds: now) {
             self.complete(RecordingCompletion(recording: recording, work: .file(end)))
         }
-        track.countedBefore = track.counters
+        track.noteEndOfFile()
     }
 
     /// Closes the file of an open track; the track itself stays.
     mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
         self.segments.trackEnded(id)
         guard let track = self.tracks[id], track.writer != nil else { return }
-        self.endFile(track, reason: reason, now)
         self.remember(track)
+        self.endFile(track, reason: reason, now)
         track.writer = nil
         track.resumesAt = nil
     }
 
+    /// Keeps what is told of a track's file; before the file ends, when counts begin again.
     private mutating func remember(_ track: OpenTrack) {
         guard let writer = track.writer, writer.statistics.units > 0, track.recording == self.recording?.folder.id
         else { return }

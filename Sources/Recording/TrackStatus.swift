@@ -28,7 +28,7 @@ public struct TrackStatus: Sendable, Hashable {
     public var bytes: UInt64
     /// Packets that never came.
     public var lostPackets: UInt64
-    /// Picture loss indications sent.
+    /// Picture loss indications sent for the file.
     public var keyframeRequests: UInt64
     /// Media time from the first to the last unit.
     public var duration: Duration

@@ -34,9 +34,10 @@ public struct RecordingSummary: Sendable, Hashable {
     /// Bytes of all files.
     public var bytes: Int64 = 0
 
-    /// Seconds of media time: of the longest export, else from the first to the last instant of the journal.
+    /// Seconds of media time: of the longest export of one that is over, else from the first to the last instant of the journal.
     public var durationSeconds: Double? {
-        let exported = self.exports.map(\.durationNanoseconds).max() ?? 0
+        // Of one that goes on they have only its beginning.
+        let exported = self.isFinished ? self.exports.map(\.durationNanoseconds).max() ?? 0 : 0
         if exported > 0 { return Double(exported) / 1e9 }
         guard let end = self.end, end >= self.start else { return nil }
         return Double(end.nanosecondsSince1970 &- self.start.nanosecondsSince1970) / 1e9
@@ -86,11 +87,13 @@ public struct RecordingSummary: Sendable, Hashable {
     }
 
     private mutating func take(_ manifest: Manifest) {
+        self.verdict = manifest.verdict
+        self.exports = manifest.exports
+        // It was exported while it goes on: the journal knows more.
+        guard self.isFinished || !self.folder.isHeld else { return }
         self.room = manifest.room
         self.host = self.host ?? manifest.host
-        self.verdict = manifest.verdict
         self.isFinished = true
-        self.exports = manifest.exports
         if !manifest.participants.isEmpty { self.participants = manifest.participants }
         self.tags = manifest.tags ?? self.tags
         self.notes = manifest.notes ?? self.notes

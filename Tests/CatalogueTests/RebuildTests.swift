@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Catalogue
+import Dispatch
 import FoundationEssentials
+import GRDB
 import Glibc
 import Storage
 import Synchronization
 import Testing
 import Timeline
+
+@testable import Catalogue
 
 @Suite struct RebuildTests {
     private let storage: CatalogueStorage
@@ -156,6 +159,57 @@ import Timeline
         #expect(try await self.catalogue.recordings(in: .recording).isEmpty)
     }
 
+    @Test func leavesAloneWhatIsHeld() async throws {
+        let folder = try self.makeRecording(1, isFinished: false)
+        try await self.catalogue.refresh(folder, as: .recording)
+        var journal: JournalWriter? = try JournalWriter(folder: folder)
+        try #require(try journal?.lock() == true)
+        let report = try await self.catalogue.rebuild(.everything)
+        #expect(report.read == 0 && report.kept == 1 && report.forgotten == 0)
+        #expect(try await self.catalogue.recording(folder.id).state == .recording)
+        withExtendedLifetime(journal) {}
+        journal = nil
+        #expect(try await self.catalogue.rebuild().read == 1)
+        #expect(try await self.catalogue.recording(folder.id).state == .unfinished)
+    }
+
+    /// What it knows may be newer than the list of the folders.
+    @Test func keepsWhatIsNotedMeanwhile() async throws {
+        let go = DispatchSemaphore(value: 0)
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let rebuilding = try await withThrowingTaskGroup(
+            of: Void.self,
+            returning: Task<RebuildReport, any Error>.self
+        ) { group in
+            // As many as read at a time.
+            let readers = 3
+            defer { for _ in 0..<readers { go.signal() } }
+            for _ in 0..<readers {
+                group.addTask {
+                    try await self.catalogue.read { _ in
+                        begins.yield()
+                        go.wait()
+                    }
+                }
+            }
+            var left = readers
+            for await _ in begun {
+                left -= 1
+                if left == 0 { break }
+            }
+            let rebuilding = Task { try await self.catalogue.rebuild() }
+            // Until it waits for the catalogue.
+            try await Task.sleep(for: .milliseconds(300))
+            let folder = try self.makeRecording(1)
+            var entry = self.storage.entry(1)
+            entry.id = folder.id
+            try await self.catalogue.save(entry)
+            return rebuilding
+        }
+        #expect(try await rebuilding.value.forgotten == 0)
+        #expect(try await self.catalogue.totals().recordings == 1)
+    }
+
     @Test func reportsWhatItCannotReadAndLeavesIt() async throws {
         let fine = try self.makeRecording(1)
         let damaged = try self.makeRecording(2)
@@ -200,6 +254,18 @@ import Timeline
         #expect(try await self.catalogue.recording(folder.id) == entry)
         try folder.delete()
         await #expect(throws: StorageError.self) { try await self.catalogue.refresh(folder) }
+    }
+
+    @Test func refreshTakesWhatTheCallerKnowsOfItsLife() async throws {
+        let folder = try self.makeRecording(4)
+        var manifest = try #require(try Manifest.read(folder))
+        manifest.exports = []
+        try manifest.write(folder)
+        #expect(try await self.catalogue.refresh(folder, as: .recording).state == .recording)
+        #expect(try await self.catalogue.recordings(in: .recording).map(\.id) == [folder.id])
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
+        try await self.catalogue.refresh(folder, as: .finished)
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
     }
 
     @Test func whatIsFoundFinishedIsUnexportedUntilItIsOrdered() async throws {

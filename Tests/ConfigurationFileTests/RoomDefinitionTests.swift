@@ -79,6 +79,54 @@ import Testing
         #expect(patched.changes(from: room) == [.join, .record])
     }
 
+    /// Who may change a room could have the file's secret sent to a server of his own.
+    @Test func aSecretGoesToNoOtherURL() throws {
+        let values = FixedValues(variables: ["PIN": "s3cret"])
+        let text = "rooms: { r: { url: \"socketio+http://h/r\", secret: \"${PIN}\" } }"
+        let room = try #require(try configuration(text, values).rooms["r"])
+        let error = #expect(throws: ConfigurationError.self) {
+            try room.applying(patch: #"{"url": "socketio+http://other/r"}"#, values: values)
+        }
+        #expect(
+            error?.problems.map(\.description) == [
+                "line 1, column 1: r.secret: belongs to the URL before; accepted: the secret for the new url, or null"
+            ]
+        )
+        let taken: [(patch: String, secret: String?)] = [
+            (#"{"url": "socketio+http://h/r"}"#, "s3cret"), (#"{"join": "on-demand"}"#, "s3cret"),
+            (#"{"url": "socketio+http://other/r", "secret": "other"}"#, "other"),
+            (#"{"url": "socketio+http://other/r", "secret": null}"#, nil),
+        ]
+        for (patch, secret) in taken {
+            let patched = try room.applying(patch: patch, values: values)
+            #expect(patched.spec.secret?.value == secret, "\(patch)")
+        }
+    }
+
+    /// A capture file of the operator's own may take an address and a password as parameters.
+    @Test func valuesOfTheFileGoToNoOtherCapture() throws {
+        let values = FixedValues(variables: ["KEY": "s3cret"])
+        let send = "{ capture: \"cam:a\", parameters: { key: \"${KEY}\", x: 1 } }"
+        let text = "rooms: { r: { url: \"socketio+http://h/r\", send: \(send) } }"
+        let room = try #require(try configuration(text, values).rooms["r"])
+        for change in [#""capture": "cam:b""#, #""audio": "cam:b""#, #""parameters": {"x": 2}"#] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try room.applying(patch: "{\"send\": {\(change)}}", values: values)
+            }
+            #expect(error?.description.contains("r.send.parameters.key: belongs to the capture before") == true)
+        }
+        let taken: [(change: String, key: String?)] = [
+            (#"{"fps": 15}"#, "s3cret"), (#"{"capture": "cam:a"}"#, "s3cret"),
+            (#"{"capture": "cam:b", "parameters": null}"#, nil),
+            (#"{"capture": "cam:b", "parameters": {"key": null}}"#, nil),
+            (#"{"capture": "cam:b", "parameters": {"key": "other"}}"#, "other"), (#""none""#, nil),
+        ]
+        for (change, key) in taken {
+            let patched = try room.applying(patch: "{\"send\": \(change)}", values: values)
+            #expect(patched.spec.send?.parameters["key"] == key, "\(change)")
+        }
+    }
+
     @Test(
         arguments: [
             (#"{"record": "none"}"#, #"{"record":"none","url":"socketio+http://h/r"}"#),

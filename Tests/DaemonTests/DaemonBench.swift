@@ -42,15 +42,20 @@ final class DaemonBench: Sendable {
         return nil
     }
 
-    /// A store whose exports run a script; repairs do nothing, and are noted in the file `repairs`.
+    /// A store whose exports run a script, and its repairs another one; repairs are noted in the file `repairs`.
     func store(
         exports script: String = "exit 0",
+        repairs: String = "exit 0",
         exportJobs: Int = 1,
         roomOrders: [String: [ExportSpec]] = [:],
         logger: Logger? = nil
     ) throws -> RecordingStore {
         let text = """
-            if [ "$1" = repair ]; then echo "$@" >> \(self.storage)/repairs; exit 0; fi
+            if [ "$1" = repair ]; then
+            echo "$@" >> \(self.storage)/repairs
+            \(repairs)
+            exit
+            fi
             \(script)
 
             """

@@ -2,6 +2,8 @@
 
 import ConfigurationFile
 import Control
+import Foundation
+import Observability
 import Rooms
 import Supervision
 import Testing
@@ -111,5 +113,80 @@ import Testing
         let new = try DaemonConfiguration.parse(text: text, values: NotedValueSource())
         _ = await self.supervisor.take(new)
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == true)
+    }
+
+    // MARK: With a worker
+
+    /// Runs a supervisor of the room `a`, whose first worker says so when it is told to join, and ends once there is a
+    /// file `go`; those after it say nothing.
+    private func withWorker(
+        saying event: WorkerEvent,
+        _ body: @Sendable (Supervisor) async throws -> Void
+    ) async throws {
+        let ready = WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1)
+        for (name, event) in ["ready": ready, "joining": event] {
+            try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
+        }
+        let script = """
+            cd \(self.bench.storage)
+            cat ready
+            [ -e go ] || while read -r line; do
+              case "$line" in
+                *'"join"'*) cat joining; while [ ! -e go ]; do sleep 0.02; done; exit 1 ;;
+              esac
+            done
+            cat > /dev/null
+            """
+        let configuration = try DaemonConfiguration.parse(
+            text: """
+                workers: { hang_limit: 30s }
+                rooms: { a: { url: 'socketio+http://192.0.2.1/a', record: { automatic: false } } }
+                """
+        )
+        let supervisor = self.bench.supervisor(configuration, store: try self.bench.store(), workers: script)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await supervisor.run() }
+            defer { group.cancelAll() }
+            await supervisor.takeUpRooms()
+            try await body(supervisor)
+        }
+    }
+
+    private func letWorkerEnd() throws { try Data().write(to: URL(filePath: self.bench.storage + "/go")) }
+
+    /// Its worker would not hear of it.
+    @Test func whatCannotBeSentIsNotOrdered() async throws {
+        try await self.withWorker(saying: .joined(room: "a")) { supervisor in
+            _ = try #require(await self.bench.next(.roomJoined))
+            let worker = try #require(await supervisor.fleet.commandable("a"))
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<256 {
+                    group.addTask { _ = await supervisor.ask(worker, .graph(room: "a"), room: "a", .graphs) }
+                }
+                while await !supervisor.isBusy { await Task.yield() }
+                for action in [RoomAction.record, .pause, .resume, .stop, .mark("x")] {
+                    let error = await #expect(throws: ControlError.self) {
+                        _ = try await supervisor.perform(action, on: "a")
+                    }
+                    #expect(error?.code == .unavailable, "\(action)")
+                }
+                #expect(await supervisor.fleet.rooms["a"]?.ordered == nil)
+                #expect(throws: Never.self) { try self.letWorkerEnd() }
+            }
+            #expect(await !supervisor.isBusy)
+        }
+    }
+
+    @Test func aWorkerThatEndsBeforeItsRoomIsJoinedLeavesNoFigures() async throws {
+        var status = RoomStatus()
+        status.participants = [RoomStatus.Participant(id: "p", isConnected: false)]
+        let shown = "tapedeck_room_participants{room=\"a\"}"
+        try await self.withWorker(saying: .status(room: "a", status)) { _ in
+            let registry = self.bench.metrics.registry
+            while !registry.text().contains(shown) { await Task.yield() }
+            try self.letWorkerEnd()
+            _ = try #require(await self.bench.next(.workerExited))
+            #expect(!registry.text().contains(shown))
+        }
     }
 }

@@ -248,8 +248,21 @@ import Testing
 }
 
 @Suite struct RoomGrowthTests {
-    private func track(_ number: Int, bytes: UInt64, lost: UInt64 = 0) -> RoomMeasurement.Track {
-        .init(number: number, participant: "p", kind: "video", codec: "vp8", bytes: bytes, lostPackets: lost)
+    private func track(
+        _ number: Int,
+        bytes: UInt64,
+        lost: UInt64 = 0,
+        requests: UInt64 = 0
+    ) -> RoomMeasurement.Track {
+        .init(
+            number: number,
+            participant: "p",
+            kind: "video",
+            codec: "vp8",
+            bytes: bytes,
+            lostPackets: lost,
+            keyframeRequests: requests
+        )
     }
 
     private let group = RoomGrowth.Group(kind: "video", codec: "vp8")
@@ -269,6 +282,26 @@ import Testing
         let counts = growth.advance(to: [self.track(1, bytes: 30, lost: 2)])[self.group]
         #expect(counts?.bytes == 30)
         #expect(counts?.lostPackets == 2)
+    }
+
+    @Test func whatWasCountedBeforeTheFileCountsOnce() {
+        var growth = RoomGrowth()
+        let waiting = growth.advance(to: [self.track(0, bytes: 0, lost: 5, requests: 3)])[self.group]
+        #expect(waiting == RoomGrowth.Counts(bytes: 0, lostPackets: 5, keyframeRequests: 3))
+        let begun = growth.advance(to: [self.track(1, bytes: 100, lost: 6, requests: 4)])[self.group]
+        #expect(begun == RoomGrowth.Counts(bytes: 100, lostPackets: 1, keyframeRequests: 1))
+        // What has a file no more counts from zero; so does another track's file beside it.
+        let next = growth.advance(
+            to: [self.track(0, bytes: 0, lost: 9), self.track(1, bytes: 100, lost: 6, requests: 4)]
+        )[self.group]
+        #expect(next == RoomGrowth.Counts(bytes: 0, lostPackets: 9, keyframeRequests: 0))
+        let other = growth.advance(
+            to: [
+                self.track(0, bytes: 0, lost: 9), self.track(1, bytes: 100, lost: 6, requests: 4),
+                self.track(2, bytes: 10, lost: 2, requests: 1),
+            ]
+        )[self.group]
+        #expect(other == RoomGrowth.Counts(bytes: 10, lostPackets: 2, keyframeRequests: 1))
     }
 
     @Test func lostPacketsThatCameAfterAllAreNoFall() {

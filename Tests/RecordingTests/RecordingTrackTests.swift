@@ -65,6 +65,27 @@ import Timeline
         #expect(counted == [PacketsCounted(track: 1, received: 50, lost: 2, repaired: 1)])
     }
 
+    @Test func aFileThatIsClosedKeepsWhatWasCountedForIt() {
+        let feed = RecordingFeed()
+        let video = feed.open(.vp8)
+        feed.push(video, FedUnit.keyframe(), at: 10_000)
+        feed.count { ($0.received, $0.lost) = (100, 3) }
+        feed.tell { _ = $0.keyframesOrdered() }
+        feed.tell { _ = $0.keyframesOrdered() }
+        // The sender's clock starts anew: another file.
+        feed.push(video, FedUnit.keyframe(), at: 10_100, rtpTime: 0)
+        #expect(feed.status.tracks.map(\.number) == [1, 2])
+        #expect(feed.status.tracks.map(\.lostPackets) == [3, 0])
+        #expect(feed.status.tracks.map(\.keyframeRequests) == [2, 0])
+        feed.count { ($0.received, $0.lost) = (150, 4) }
+        feed.tell { _ = $0.keyframesOrdered() }
+        feed.tell { $0.connectionClosed(1, reason: "gone") }
+        #expect(feed.status.tracks.map(\.isOpen) == [false, false])
+        #expect(feed.status.tracks.map(\.lostPackets) == [3, 1])
+        #expect(feed.status.tracks.map(\.keyframeRequests) == [2, 1])
+        feed.end()
+    }
+
     private static func report(_ feed: RecordingFeed, _ ssrc: UInt32, connection: UInt64 = 1, at milliseconds: Int64) {
         feed.tell {
             $0.reportCame(

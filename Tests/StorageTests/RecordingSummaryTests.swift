@@ -106,6 +106,32 @@ import Timeline
         #expect(summary.participants.map(\.id) == ["carol"] && summary.tracks.count == 1)
     }
 
+    @Test func ofWhatGoesOnTheJournalKnowsMore() throws {
+        try self.journal([(100, Self.started(Self.start)), (102, Self.opened)])
+        let journal = try JournalWriter(folder: self.folder)
+        try #require(try journal.lock())
+        try journal.append(
+            .participantJoined(ParticipantJoined(participant: "bob")),
+            monotonicNanoseconds: 130 * Self.second
+        )
+        var manifest = Manifest(room: "room", id: self.folder.id, verdict: .damaged)
+        manifest.participants = [Manifest.Participant(id: "carol")]
+        manifest.exports = [
+            Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 3 * Self.second, bytes: 4)
+        ]
+        try manifest.write(self.folder)
+        var summary = try RecordingSummary.read(self.folder)
+        #expect(!summary.isFinished && summary.durationSeconds == 30 && summary.room == "stand/up")
+        #expect(summary.participants.map(\.id).last == "bob" && summary.tracks.count == 1)
+        #expect(summary.verdict == .damaged && summary.exports == manifest.exports)
+        try journal.append(
+            .recordingFinished(RecordingFinished(reason: "stopped")),
+            monotonicNanoseconds: 140 * Self.second
+        )
+        summary = try RecordingSummary.read(self.folder)
+        #expect(summary.isFinished && summary.participants.map(\.id) == ["carol"])
+    }
+
     private static func described(_ tags: [String]?, _ notes: String?) -> JournalRecord {
         .recordingStarted(
             RecordingStarted(room: "stand/up", id: "x", host: "one", utc: Self.start, tags: tags, notes: notes)

@@ -39,8 +39,12 @@ actor RecordingStore: Service {
     private var waitsForSpace: [String: UTCTime] = [:]
     /// More than any disk has; sums of it are numbers.
     private static let mostBytes: Int64 = 1 << 50
-    /// Exports that run, and how many bytes each may write.
-    private var running: [String: Int64] = [:]
+    /// Exports that run.
+    private var running: [String: Running] = [:]
+    /// Recordings that are being deleted.
+    private var deleting: Set<RecordingID> = []
+    /// Recordings that ended and of which the catalogue did not take everything.
+    private var untold: [RecordingID: Untold] = [:]
     /// Exports that were cancelled, until the queue was read without them.
     private var cancelled: Set<String> = []
     /// What retention left to a person the last time, and was told of.
@@ -50,6 +54,22 @@ actor RecordingStore: Service {
     private let shutdownLimit: Duration
     private let thread = DiskThread(name: "recordings")
     private nonisolated let shared = Mutex(Shared())
+
+    /// An export that runs.
+    private struct Running {
+        var recording: RecordingID
+        /// How many bytes it may write.
+        var bytes: Int64 = 0
+        /// What makes its file, once that has begun.
+        var job: Task<JobFailure?, Never>?
+    }
+
+    /// A recording that ended and of which the catalogue did not take everything.
+    private struct Untold {
+        var folder: String
+        /// Exports that are not queued yet.
+        var exports: [ExportSpec]
+    }
 
     /// What others read and write without waiting for the store.
     private struct Shared {
@@ -106,7 +126,8 @@ actor RecordingStore: Service {
             self.shared.withLock { $0.figures.pendingExports = count }
         }
         let earlier = await self.recordingsOfEarlierLife()
-        await self.repair()
+        // Nothing listens for the end yet.
+        await cancelWhenGracefulShutdown { await self.repair() }
         let held = await self.exportForgotten(earlier)
         await self.exportTakenOver()
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
@@ -140,7 +161,7 @@ actor RecordingStore: Service {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         self.active[id] = reference.folder
         self.orders[id] = exports
-        await self.refresh(reference.folder, state: .recording)
+        await self.refresh(reference.folder, as: .recording)
     }
 
     func finished(room: String, _ reference: RecordingReference, exports: [ExportSpec]) async {
@@ -148,14 +169,52 @@ actor RecordingStore: Service {
         self.active[id] = nil
         self.orders[id] = nil
         // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
-        for export in exports { await self.enqueue(id, export) }
-        await self.refresh(reference.folder, state: .finished)
-        if exports.isEmpty { await self.order([], of: id) }
+        var left: [ExportSpec] = []
+        for export in exports {
+            if await self.enqueue(id, export) == nil { left.append(export) }
+        }
+        var isTold = await self.refresh(reference.folder, as: .finished)
+        if exports.isEmpty { isTold = await self.order([], of: id) && isTold }
+        self.untold[id] = isTold && left.isEmpty ? nil : Untold(folder: reference.folder, exports: left)
     }
 
-    /// Brings size, length and people of the recordings that go on up to date.
+    /// Brings size, length and people of the recordings that go on up to date, and tells the catalogue again what it did not
+    /// take of those that ended.
     func refreshActive() async {
-        for path in self.active.values { await self.refresh(path, state: .recording) }
+        // Looked at anew each: it may end while another one is noted.
+        for id in Array(self.active.keys) {
+            if let path = self.active[id] { await self.refresh(id, in: path) }
+        }
+        await self.tellUntold()
+    }
+
+    /// Tells the catalogue what it did not take of recordings that ended, of those that still have a folder.
+    private func tellUntold() async {
+        for id in Array(self.untold.keys) {
+            guard let untold = self.untold[id] else { continue }
+            guard self.active[id] == nil, !Self.isGone(untold.folder) else {
+                self.untold[id] = nil
+                continue
+            }
+            // At first: of a recording that the catalogue does not know it takes no export.
+            guard await self.refresh(untold.folder, as: .finished) else { continue }
+            var left: [ExportSpec] = []
+            for export in untold.exports {
+                if await self.enqueue(id, export) == nil { left.append(export) }
+            }
+            var isTold = left.isEmpty
+            if isTold { isTold = await self.order([], of: id) }
+            self.untold[id] = isTold ? nil : Untold(folder: untold.folder, exports: left)
+        }
+    }
+
+    private static func isGone(_ path: String) -> Bool {
+        do throws(StorageError) {
+            _ = try RecordingFolder.open(path: path)
+            return false
+        } catch {
+            return error.code == .notFound
+        }
     }
 
     /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
@@ -178,12 +237,19 @@ actor RecordingStore: Service {
         for id in abandoned { self.orders[id] = nil }
     }
 
-    private func refresh(_ path: String, state: RecordingEntry.State) async {
+    /// Takes what the folder of a recording tells, whether it goes on or not; also of one that ends meanwhile.
+    private func refresh(_ id: RecordingID, in path: String) async {
+        let isActive = self.active[id] != nil
+        await self.refresh(path, as: isActive ? .recording : .finished)
+        // Whoever noted its end may have done so before.
+        if isActive, self.active[id] == nil { await self.refresh(path, as: .finished) }
+    }
+
+    /// Takes what a recording's folder tells; false if that could not be read or noted.
+    @discardableResult
+    private func refresh(_ path: String, as state: RecordingEntry.State) async -> Bool {
         await self.attempt("note a recording") {
-            let entry = try await self.catalogue.refresh(try RecordingFolder.open(path: path))
-            if entry.state != state {
-                try await self.catalogue.update(entry.id, bytes: entry.bytes, state: state)
-            }
+            _ = try await self.catalogue.refresh(try RecordingFolder.open(path: path), as: state)
         }
     }
 
@@ -200,13 +266,17 @@ actor RecordingStore: Service {
 
     /// Deletes a recording with its files.
     ///
-    /// One whose folder is gone, or whose folder's place a link took, is forgotten; the link's target is not touched.
+    /// One whose folder is gone, or whose folder's place a link took, is forgotten; the link's target is not touched. Its
+    /// exports that run are ended.
     func delete(_ entry: RecordingEntry, because reason: String) async throws {
+        self.deleting.insert(entry.id)
+        defer { self.deleting.remove(entry.id) }
         do throws(StorageError) {
             try RecordingFolder.open(entry.folder, in: self.catalogue.storage).delete()
         } catch {
             guard error.code == .notFound else { throw error }
         }
+        for export in self.running.values where export.recording == entry.id { export.job?.cancel() }
         _ = try await self.catalogue.remove(entry.id)
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
@@ -353,6 +423,8 @@ actor RecordingStore: Service {
         let failure = await self.jobs.run(arguments) { line in
             await self.noteRepaired(line)
         }
+        // The daemon ends: the next one repairs the rest.
+        guard !Task.isCancelled else { return }
         if let failure {
             self.logger.error("repair failed", metadata: .tagged([.errorMessage: "\(failure)"]))
         }
@@ -369,7 +441,7 @@ actor RecordingStore: Service {
                 metadata: .tagged([.recordingID: "\(id)", .detail: "\(file)", .errorMessage: "\(reason)"])
             )
         }
-        await self.refresh(repaired.folder, state: .finished)
+        await self.refresh(repaired.folder, as: .finished)
         await self.order(self.orders(of: id, in: repaired.room), of: id)
     }
 
@@ -402,7 +474,7 @@ actor RecordingStore: Service {
     /// Queues the exports of what ended while no daemon was there; returns what a worker still writes.
     private func exportForgotten(_ folders: [RecordingFolder]) async -> [RecordingFolder] {
         var held: [RecordingFolder] = []
-        for folder in folders where self.active[folder.id] == nil {
+        for folder in folders where self.active[folder.id] == nil && self.untold[folder.id] == nil {
             await self.attempt("queue an export") {
                 guard try await self.catalogue.refresh(folder).state == .finished else {
                     if folder.isHeld { held.append(folder) }
@@ -419,7 +491,9 @@ actor RecordingStore: Service {
     /// Queues the exports of what was found finished and has none: the catalogue was made anew, or could not take them.
     private func exportTakenOver() async {
         await self.attempt("look for recordings without exports") {
-            for entry in try await self.catalogue.recordingsToExport() where self.active[entry.id] == nil {
+            for entry in try await self.catalogue.recordingsToExport() {
+                // Those that this life could not order are ordered again as they were.
+                guard self.active[entry.id] == nil, self.untold[entry.id] == nil else { continue }
                 await self.order(self.orders(of: entry.id, in: entry.room), of: entry.id)
             }
         }
@@ -443,11 +517,14 @@ actor RecordingStore: Service {
     // MARK: Exports
 
     /// Queues the exports of a finished recording; if the disk takes none of them, they are ordered after the next start.
-    private func order(_ orders: [ExportSpec], of id: RecordingID) async {
+    ///
+    /// - Returns: whether all of that is noted.
+    @discardableResult
+    private func order(_ orders: [ExportSpec], of id: RecordingID) async -> Bool {
         var areOrdered = true
         for order in orders { areOrdered = await self.enqueue(id, order) != nil && areOrdered }
-        guard areOrdered else { return }
-        await self.attempt("note ordered exports") { try await self.catalogue.exportsOrdered(of: id) }
+        guard areOrdered else { return false }
+        return await self.attempt("note ordered exports") { try await self.catalogue.exportsOrdered(of: id) }
     }
 
     /// Queues an export.
@@ -515,8 +592,10 @@ actor RecordingStore: Service {
             // Looked at for each: one may be cancelled while another one is put off.
             guard !self.cancelled.contains(export.id) else { continue }
             guard self.running.count < self.exportJobs else { break }
+            // Each writes down its file in the manifest of the recording, and would lose what another one wrote meanwhile.
+            guard !self.running.values.contains(where: { $0.recording == export.recording }) else { continue }
             // Before anything is waited for: another turn must not begin it too.
-            self.running[export.id] = 0
+            self.running[export.id] = Running(recording: export.recording)
             if await self.putOff(export, at: now) {
                 self.running[export.id] = nil
             } else {
@@ -532,11 +611,11 @@ actor RecordingStore: Service {
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
         guard let disk = self.figures.disk, let bytes = await self.mostBytes(of: export) else { return false }
         let missing = self.policy.missingBytes(
-            exportBytes: bytes + self.running.values.reduce(0, +),
+            exportBytes: bytes + self.running.values.reduce(0) { $0 + $1.bytes },
             freeBytes: disk.freeBytes,
             minimumFreeBytes: disk.minimumFreeBytes
         )
-        self.running[export.id] = bytes
+        self.running[export.id]?.bytes = bytes
         let hasWaited = self.waitsForSpace.updateValue(now.adding(self.policy.spaceInterval), forKey: export.id) != nil
         guard missing > 0 else {
             self.waitsForSpace[export.id] = nil
@@ -599,12 +678,13 @@ actor RecordingStore: Service {
             let entry = try await self.catalogue.recording(export.recording)
             let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage).path
             let progress = ExportProgress()
-            let failure = await self.jobs.run(Self.arguments(export, folder)) { line in
+            let failure = await self.runJob(export, in: folder) { line in
                 guard let percent = progress.take(line) else { return }
                 await self.note(percent, of: queued.id, recording, details)
             }
             // The daemon ends: the next one runs it again.
             guard !Task.isCancelled else { return }
+            await self.waitForDeletion(of: export.recording)
             if let percent = progress.untold { await self.note(percent, of: queued.id, recording, details) }
             export = try await self.catalogue.export(queued.id)
             export.finished = .now()
@@ -614,9 +694,11 @@ actor RecordingStore: Service {
             export.state = .done
             if let failure { self.fail(&export, isRetriable: progress.isRetriable ?? failure.isRetriable) }
             try await self.catalogue.save(export)
-            await self.refresh(folder, state: .finished)
+            if !self.deleting.contains(export.recording) { await self.refresh(export.recording, in: folder) }
         } catch {
             guard !Task.isCancelled else { return }
+            await self.waitForDeletion(of: export.recording)
+            guard await !self.isForgotten(queued.id) else { return }
             export = queued
             export.error = "\(error)"
             let isRetriable = (error as? StorageError)?.isRetriable ?? (error as? CatalogueError)?.isRetriable
@@ -630,6 +712,40 @@ actor RecordingStore: Service {
             self.bus.publish(.exportFailed, recording: recording, details)
         } else {
             self.bus.publish(.exportFinished, recording: recording, details.merging(["file": export.file ?? ""]) { $1 })
+        }
+    }
+
+    /// Runs the job of an export to its end; cancelling the task ends it at once, and so does deleting the recording.
+    private func runJob(
+        _ export: ExportEntry,
+        in folder: String,
+        onLine: @escaping @Sendable (Data) async -> Void
+    ) async -> JobFailure? {
+        let job = Task { () async -> JobFailure? in
+            await self.jobs.run(Self.arguments(export, folder), onLine: onLine)
+        }
+        self.running[export.id]?.job = job
+        return await withTaskCancellationHandler {
+            await job.value
+        } onCancel: {
+            job.cancel()
+        }
+    }
+
+    /// Returns when a recording that is being deleted is forgotten, or could not be.
+    private func waitForDeletion(of id: RecordingID) async {
+        while self.deleting.contains(id) {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
+    /// Whether the catalogue knows an export no more: its recording was deleted.
+    private func isForgotten(_ export: String) async -> Bool {
+        do {
+            _ = try await self.catalogue.export(export)
+            return false
+        } catch {
+            return (error as? CatalogueError)?.code == .notFound
         }
     }
 
@@ -668,11 +784,18 @@ actor RecordingStore: Service {
     }
 
     private func note(_ percent: Int, of id: String, _ recording: String, _ details: [String: String]) async {
+        var isKnown = true
         await self.attempt("note progress") {
-            var export = try await self.catalogue.export(id)
-            export.progress = Double(percent) / 100
-            try await self.catalogue.save(export)
+            do {
+                var export = try await self.catalogue.export(id)
+                export.progress = Double(percent) / 100
+                try await self.catalogue.save(export)
+            } catch let error as CatalogueError where error.code == .notFound {
+                // Its recording was deleted.
+                isKnown = false
+            }
         }
+        guard isKnown, !Task.isCancelled else { return }
         self.bus.publish(
             .exportProgress,
             recording: recording,
@@ -686,6 +809,9 @@ actor RecordingStore: Service {
         do {
             try await body()
             return true
+        } catch is CancellationError {
+            // Of whoever ended it, not of the disk.
+            return false
         } catch {
             self.logger.error(
                 "catalogue failed",

@@ -26,7 +26,7 @@ extension RecordingResource {
             id: entry.id.rawValue,
             room: entry.room,
             start: entry.start.iso8601,
-            durationSeconds: entry.durationSeconds,
+            durationSeconds: entry.state == .recording ? nil : entry.durationSeconds,
             bytes: entry.bytes,
             state: entry.state.rawValue,
             verdict: entry.verdict?.rawValue,

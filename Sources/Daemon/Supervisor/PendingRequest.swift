@@ -20,7 +20,7 @@ struct PendingRequest {
         case image(base64: String)
         case graphs([String: String])
         case refused(String)
-        /// Nothing came: the time is over, or the worker is gone.
+        /// Nothing came: the time is over, the worker is gone, or too many others wait.
         case silence
     }
 

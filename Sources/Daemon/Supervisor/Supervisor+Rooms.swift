@@ -61,6 +61,8 @@ extension Supervisor {
     func perform(_ action: RoomAction, on name: String) async throws(ControlError) -> RoomResource {
         guard let entry = self.book.entries[name] else { throw Self.unknown(name) }
         guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
+        // Before anything is ordered that its worker would not be told.
+        try self.refuseIfBusy()
         switch action {
         case .record:
             try self.orderRecording(of: entry.definition)
@@ -176,12 +178,18 @@ extension Supervisor {
             if mustBeThere { throw Self.nobodyThere(name) }
             return
         }
+        try self.refuseIfBusy()
         switch await self.ask(worker, command, room: name, question) {
         case .refused(let reason): throw ControlError(.conflict, reason)
         case .silence where question == .done:
             throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
         case .done, .silence, .image, .graphs: break
         }
+    }
+
+    private func refuseIfBusy() throws(ControlError) {
+        guard self.isBusy else { return }
+        throw ControlError(.unavailable, "too many requests wait for workers")
     }
 
     private func refuseOtherRecorder(of room: RoomConfiguration) throws(ControlError) {

@@ -192,6 +192,8 @@ actor Supervisor: Service {
             } else {
                 self.metrics.workerRestarted(RestartReason(cause))
                 for room in rooms {
+                    // One that was not joined yet is not left, but told of itself already.
+                    self.metrics.left(room: room)
                     self.rtsp.note(room, nil)
                     self.bus.publish(.workerExited, room: room, details)
                 }
@@ -411,11 +413,14 @@ actor Supervisor: Service {
 
     // MARK: Questions
 
-    /// Sends a command and waits for what the worker says to it.
+    /// Whether too many requests wait for workers for another one to be sent.
+    var isBusy: Bool { self.pendingRequests.count >= Self.maximumPendingRequests }
+
+    /// Sends a command and waits for what the worker says to it; sends nothing while too many others wait.
     func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: PendingRequest.Question) async
         -> PendingRequest.Answer
     {
-        guard self.pendingRequests.count < Self.maximumPendingRequests else { return .silence }
+        guard !self.isBusy else { return .silence }
         let limit =
             switch question {
             case .done, .graphs: Self.doneLimit

@@ -40,12 +40,19 @@ struct WebhookSender {
         self.timeLimit = timeLimit
     }
 
-    /// Asks the system, on a thread of its own: `getaddrinfo` blocks, as long as `/etc/resolv.conf` lets it.
+    /// Asks the system, on threads of its own: `getaddrinfo` blocks, as long as `/etc/resolv.conf` lets it.
     static let systemResolver: Resolver = { host, port in
-        try await NIOThreadPool.singleton.runIfActive {
+        try await Self.resolverThreads.runIfActive {
             try SocketAddress.makeAddressResolvingHost(host, port: port)
         }
     }
+
+    /// A name server that is down holds up nobody who reads files.
+    private static let resolverThreads: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 4)
+        pool.start()
+        return pool
+    }()
 
     /// Sends a delivery once.
     func attempt(

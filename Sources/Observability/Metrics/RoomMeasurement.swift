@@ -188,6 +188,13 @@ struct RoomGrowth: Sendable {
             let group = Group(kind: track.kind, codec: track.codec)
             let key = Key(number: track.number, participant: track.participant, group: group)
             var before = next[key] ?? self.last[key] ?? Counts()
+            // What a track counted before its file began is in the file's counts, too. Those without a file come first.
+            let withoutFile = Key(number: 0, participant: track.participant, group: group)
+            if next[key] == nil, self.last[key] == nil, next[withoutFile] == nil,
+                let counted = self.last.removeValue(forKey: withoutFile)
+            {
+                before = counted
+            }
             if track.bytes < before.bytes { before = Counts() }
             let counts = Counts(
                 bytes: track.bytes,

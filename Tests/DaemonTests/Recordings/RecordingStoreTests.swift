@@ -5,8 +5,10 @@ import Catalogue
 import Codecs
 import Control
 import Foundation
+import Logging
 import Observability
 import Rooms
+import ServiceLifecycle
 import Storage
 import Synchronization
 import Testing
@@ -297,6 +299,119 @@ import Timeline
         #expect(try await self.bench.catalogue.exports(of: folder.id).isEmpty)
         try await self.bench.store().running { _ = try #require(await self.bench.next(.exportFinished)) }
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.state) == [.done])
+    }
+
+    private static func reference(_ folder: RecordingFolder) -> RecordingReference {
+        RecordingReference(id: folder.id.rawValue, folder: folder.path)
+    }
+
+    @Test func whatCouldNotBeOrderedIsOrderedAMinuteLater() async throws {
+        let folder = try self.bench.makeRecording()
+        let store = try self.bench.store()
+        // The catalogue does not know the recording yet, and takes no export of it.
+        await store.finished(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        #expect(try await self.bench.catalogue.exports(of: folder.id).isEmpty)
+        for _ in 0..<2 { await store.refreshActive() }
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio"])
+        #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
+    }
+
+    @Test func anEndThatCouldNotBeNotedIsNotedAMinuteLater() async throws {
+        let log = LogLines()
+        let store = try self.bench.store(logger: log.logger)
+        let folders = try [self.bench.makeRecording(1), self.bench.makeRecording(2)]
+        for folder in folders {
+            await store.started(room: "standup", Self.reference(folder), exports: [])
+            try Data("{".utf8).write(to: URL(filePath: folder.manifestPath))
+            await store.finished(room: "standup", Self.reference(folder), exports: [])
+            #expect(try await self.bench.catalogue.recording(folder.id).state == .recording)
+        }
+        try FileManager.default.removeItem(atPath: folders[0].manifestPath)
+        try FileManager.default.removeItem(atPath: folders[1].path)
+        let told = log.all.count
+        await store.refreshActive()
+        #expect(try await self.bench.catalogue.recording(folders[0].id).state == .finished)
+        #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
+        #expect(log.all.count == told, "of what has no folder any more there is nothing to note: \(log.all)")
+    }
+
+    @Test func whatEndsWhileOthersAreNotedIsFinished() async throws {
+        let folders = try (0..<40).map { try self.bench.makeRecording($0) }
+        let store = try self.bench.store()
+        for folder in folders { await store.started(room: "standup", Self.reference(folder), exports: []) }
+        async let refreshed: Void = store.refreshActive()
+        for folder in folders { await store.finished(room: "standup", Self.reference(folder), exports: []) }
+        await refreshed
+        #expect(try await self.bench.catalogue.recordings(in: .recording).isEmpty)
+        #expect(try await self.bench.catalogue.recordings(in: .finished).count == folders.count)
+    }
+
+    @Test func whatIsExportedMeanwhileStillGoesOn() async throws {
+        let folder = try self.bench.makeRecording(isFinished: false)
+        let store = try self.bench.store()
+        await store.started(room: "standup", Self.reference(folder), exports: [])
+        _ = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        try await store.running { _ = try #require(await self.bench.next(.exportFinished)) }
+        let entry = try await self.bench.catalogue.recording(folder.id)
+        #expect(entry.state == .recording)
+        #expect(entry.durationSeconds != nil && RecordingResource(entry).durationSeconds == nil)
+    }
+
+    /// Each changes the same manifest.
+    @Test func exportsOfOneRecordingRunOneAfterTheOther() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let script = #"mkdir "$storage/alone" || exit 2; sleep 1; rmdir "$storage/alone""#
+        let store = try self.bench.store(exports: script, exportJobs: 2)
+        for layout in ["tracks", "audio"] {
+            try #require(await store.enqueue(folder.id, ExportSpec(layout: layout)) != nil)
+        }
+        try await store.running {
+            while try await !self.bench.catalogue.pendingExports().isEmpty {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.state) == [.done, .done])
+    }
+
+    @Test func anExportEndsWithItsRecording() async throws {
+        let (folder, other) = try (self.bench.makeRecording(1), self.bench.makeRecording(2))
+        for recording in [folder, other] { try await self.bench.catalogue.refresh(recording) }
+        let script = #"if [ ! -e "$storage/began" ]; then touch "$storage/began"; exec sleep 30; fi"#
+        let log = LogLines()
+        let store = try self.bench.store(exports: script, logger: log.logger)
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let next = try #require(await store.enqueue(other.id, ExportSpec(layout: "tracks")))
+        try await store.running {
+            while !FileManager.default.fileExists(atPath: self.bench.storage + "/began") {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            try await store.delete(try await self.bench.catalogue.recording(folder.id), because: "a test")
+            var failed: [String] = []
+            for await event in self.bench.events {
+                if event.kind == .exportFailed { failed.append(event.details["reason"] ?? "") }
+                if event.kind == .exportFinished, event.details["export"] == next.id { break }
+            }
+            #expect(failed.isEmpty, "\(failed)")
+            #expect(!log.all.contains { $0.hasPrefix("error") }, "\(log.all)")
+        }
+        await #expect(throws: CatalogueError.self) { try await self.bench.catalogue.export(export.id) }
+    }
+
+    @Test func aRepairIsBrokenOffByTheEnd() async throws {
+        let log = LogLines()
+        let script = #"for turn in $(seq 300); do sleep 0.1; done; touch "$storage/repaired""#
+        let store = try self.bench.store(repairs: script, logger: log.logger)
+        let group = ServiceGroup(
+            services: [store],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        async let running: Void = group.run()
+        while self.repairs().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(!FileManager.default.fileExists(atPath: self.bench.storage + "/repaired"))
+        #expect(!log.all.contains { $0.hasPrefix("error") }, "\(log.all)")
     }
 
     @Test func aRoomWithoutExportsHasNoneToOrder() async throws {

@@ -4,9 +4,11 @@ import API
 import Basics
 import Catalogue
 import Digests
+import Dispatch
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Observability
 import Storage
 import Testing
@@ -291,6 +293,23 @@ import Testing
         }
         #expect(request.headers["host"] == ["hooks.example.org:\(sink.port)"])
         try await sink.close()
+    }
+
+    /// Whoever reads files would wait for a name server that is down.
+    @Test func namesAreLookedUpOnThreadsOfTheirOwn() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let files = NIOThreadPool.singleton
+        let count = files.numberOfThreads
+        for _ in 0..<count { files.submit { _ in gate.wait() } }
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(60))
+            for _ in 0..<count { gate.signal() }
+        }
+        let address = try await WebhookSender.systemResolver("127.0.0.1", 80)
+        #expect(address.port == 80)
+        alarm.cancel()
+        await #expect(throws: CancellationError.self, "it waited for the others' threads") { try await alarm.value }
+        for _ in 0..<count { gate.signal() }
     }
 
     @Test(arguments: ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fe80::1", "::ffff:192.168.0.1"])
