@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import API
 import ConfigurationFile
 import Control
 import Foundation
