@@ -119,6 +119,7 @@ public struct Daemon: Sendable {
             values: self.values,
             directory: self.configuration.storage.directory,
             api: self.configuration.api,
+            workers: self.configuration.workers,
             supervisor: supervisor,
             webhooks: webhooks,
             bus: bus,

@@ -188,18 +188,33 @@ struct CameraCommand: AsyncParsableCommand {
         let sessions = try (1...self.count).map { number in
             try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
         }
-        let (outcomes, made) = await self.run(sessions, camera, Interrupts())
+        let interrupts = Interrupts()
+        let (outcomes, made) = await self.run(sessions, camera, interrupts)
         await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
         }
         if let error = failures.first, failures.count == self.count { throw error }
-        try self.show(Self.result(sessions.map(\.status), made))
-        guard let error = failures.first else { return }
+        let statuses = sessions.map(\.status)
+        try self.show(Self.result(statuses, made))
+        guard let error = failures.first else {
+            // Who interrupts a command knows how far it was.
+            if !interrupts.came { try self.checkJoining(of: statuses, url) }
+            return
+        }
         throw CommandFailure(
             error.code == .invalidURL ? .usage : .notJoined,
             "\(failures.count) of \(self.count) peers failed: \(error.message)"
         )
+    }
+
+    /// Fails with code 3 if some have not joined when the time is over, although no session failed.
+    private func checkJoining(of statuses: [RoomSessionStatus], _ url: RoomURL) throws {
+        let missing = statuses.filter { !$0.hasJoined }
+        guard !missing.isEmpty else { return }
+        let who = self.count == 1 ? "" : "\(missing.count) of \(self.count) peers "
+        let reason = missing.compactMap(\.lastJoinFailure).first.map { ": \($0)" } ?? ""
+        throw CommandFailure(.notJoined, "\(who)could not join \(url.shown) in time\(reason)")
     }
 
     /// One peer of the room; all send what the one camera makes.

@@ -99,6 +99,8 @@ struct RecordCommand: AsyncParsableCommand {
             _ = try self.sends(from: self.captures.files.catalogue())
         } else if self.sendSize != nil || self.sendFps != nil {
             throw ValidationError("--send-size and --send-fps need --send")
+        } else if !self.captures.parameters.isEmpty {
+            throw ValidationError("--parameter needs --send")
         }
     }
 

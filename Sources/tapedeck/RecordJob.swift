@@ -166,7 +166,12 @@ struct RecordJob: Sendable {
             if let failure = recorded.failure { throw failure.cause }
             throw self.failure(end, outcome, session.status)
         }
-        let report = try self.export(folder)
+        let report: ExportReport
+        do {
+            report = try self.export(folder)
+        } catch {
+            throw Self.notExported(folder, error)
+        }
         var result = RecordResult(
             folder: folder,
             report: report,
@@ -259,14 +264,26 @@ struct RecordJob: Sendable {
         let thread = ControlThread(name: "export")
         var problems: [String] = []
         for await folder in segments {
-            let report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
-                try TracksExport.run(.recording(folder), options: ExportOptions(program: Tapedeck.program))
+            let report: ExportReport
+            do {
+                report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
+                    try TracksExport.run(.recording(folder), options: ExportOptions(program: Tapedeck.program))
+                }
+            } catch {
+                throw Self.notExported(folder, error)
             }
             let result = RecordResult(folder: folder, report: report)
             self.onSegment(result)
             if !result.isComplete { problems.append("\(folder.path) is incomplete") }
         }
         return problems
+    }
+
+    /// The call is recorded, whatever the export lacks: says where, so that it can be exported again.
+    private static func notExported(_ folder: RecordingFolder, _ error: any Error) -> CommandFailure {
+        let failure = CommandFailure(error)
+        guard failure.code != .noMedia else { return failure }
+        return CommandFailure(.incomplete, "recorded into \(folder.path), but not exported: \(failure.message)")
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {

@@ -49,9 +49,8 @@ struct RelayJob: Sendable {
         guard hadMedia else {
             if case .failed(let error) = outcome { throw CommandFailure(error) }
             if end == .interrupted { throw CommandFailure(.interrupted, "interrupted before anything was sent on") }
-            guard session.status.hasJoined else {
-                throw CommandFailure(.notJoined, "could not join \(self.stay.url.shown) within \(self.stay.wait)")
-            }
+            let status = session.status
+            guard status.hasJoined else { throw self.stay.notJoined([status]) }
             throw CommandFailure(.noMedia, "joined \(self.stay.url.shown), but no media came")
         }
         return RelayResult(outputs: results, counters: session.status.counters)

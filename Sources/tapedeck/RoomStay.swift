@@ -104,15 +104,19 @@ struct RoomStay: Sendable {
     ///   - media: what was waited for.
     ///   - silence: what is said of peers that are connected.
     func nothingCame(_ statuses: [RoomSessionStatus], media: String, silence: String) -> CommandFailure {
-        guard statuses.allSatisfy(\.hasJoined) else {
-            return CommandFailure(
-                .notJoined,
-                "could not join \(self.url.shown): timed out, the room did not answer within \(self.wait)"
-            )
-        }
+        guard statuses.allSatisfy(\.hasJoined) else { return self.notJoined(statuses) }
         let reason = statuses.compactMap(\.lastRefusal).first.map { " (last refused: \($0))" } ?? ""
         let peers = statuses.contains(where: \.hasConnected) ? silence : "nobody connected"
         return CommandFailure(.noMedia, "joined \(self.url.shown), but no \(media) came: \(peers)\(reason)")
+    }
+
+    /// Why the room is not joined, although no session failed.
+    func notJoined(_ statuses: [RoomSessionStatus]) -> CommandFailure {
+        let reason = statuses.filter { !$0.hasJoined }.compactMap(\.lastJoinFailure).first
+        return CommandFailure(
+            .notJoined,
+            "could not join \(self.url.shown) in time (\(self.wait)): \(reason ?? "the room did not answer")"
+        )
     }
 
     /// Looks ten times a second for a reason to leave.

@@ -83,7 +83,7 @@ import Testing
         arguments: [
             ("storage: { keep: 30d }", ConfigurationChange.Section.storage), ("ice: { port_range: 5000-6000 }", .ice),
             ("api: { requests_per_second: 1 }", .api), ("webhook_hosts: [h]", .webhooks),
-            ("webhooks: [{ url: \"http://h/\", secret: s3cret-s3cret-s3cret }]", .webhooks),
+            ("webhooks: [{ url: \"https://h/\", secret: s3cret-s3cret-s3cret }]", .webhooks),
             ("workers: { export_jobs: 2 }", .workers), ("rtsp: {}", .rtsp),
         ]
     )

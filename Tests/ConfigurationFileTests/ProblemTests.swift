@@ -102,6 +102,13 @@ import Testing
                 "rtsp.multicast.addresses: found"
             ),
             ("rtsp: { multicast: { addresses: 239.1.2.3 } }", "rtsp.multicast.ports: missing"),
+            (
+                "rtsp: { multicast: { addresses: 239.1.2.50-239.1.2.1, ports: 6000-6001 } }",
+                "rtsp.multicast.addresses: found"
+            ),
+            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 6000-6000 } }", "rtsp.multicast.ports: no place"),
+            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 6001-6002 } }", "rtsp.multicast.ports: no place"),
+            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 65535-65535 } }", "rtsp.multicast.ports: no place"),
             ("rtsp: { tls: { key: /k } }", "rtsp.tls.certificate: missing"),
             ("ice: { host_addresses: 192.0.2.1 }", "ice.host_addresses: found a text"),
             ("ice: { port_range: 50000-40000 }", "ice.port_range: found"),
@@ -144,6 +151,13 @@ import Testing
             ("webhooks: [{url: \"https://u:p@h/x\"}]", "webhooks[0].url: found a text that is not shown"),
             ("webhooks: [{url: \"https://h/x\", events: [recording]}]", "webhooks[0].events[0]: found"),
             ("webhooks: [{url: \"https://h/x\"}]\nwebhook_hosts: [g]", "webhooks[0].url: its host is not one of"),
+            (
+                "webhooks: [{url: \"https://h/x\", events: [recording.finishd]}]",
+                "webhooks[0].events[0]: found \"recording.finishd\"; did you mean \"recording.finished\"?"
+            ),
+            ("webhooks: [{url: \"https://h/x\", events: [\"recordings.*\"]}]", "webhooks[0].events[0]: found"),
+            ("webhooks: [{url: \"http://h/x\"}]", "webhooks[0].url: plain http is only for this host"),
+            ("webhooks: [{url: \"http://192.0.2.1/x\"}]", "webhooks[0].url: plain http is only for this host"),
             ("webhook_hosts: [\"*\"]", "webhook_hosts[0]: found"),
             ("workers: { rooms_per_worker: 0 }", "workers.rooms_per_worker: found 0"),
             ("workers: { maximum_rooms: 0 }", "workers.maximum_rooms: found 0"),
@@ -245,6 +259,22 @@ import Testing
                 "rooms.a.record.container: f"
             ),
             (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid, tracks, grid] } } }",
+                "rooms.a.record.export: a layout stands there twice"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid], container: webm } } }",
+                "rooms.a.record.container: is of the layout tracks"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [audio], keep_damaged: true } } }",
+                "rooms.a.record.keep_damaged: is of the layout tracks"
+            ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [audio], project: true } } }",
+                "rooms.a.record.project: is of the layout tracks"
+            ),
+            (
                 "rooms: { a: { url: \"socketio+http://h/r\", record: { video: false, audio: false } } }",
                 "rooms.a.record.audio: without video and audio there is nothing to record; accepted: record: none"
             ),
@@ -278,6 +308,16 @@ import Testing
                 "rooms: { a: { url: \"socketio+http://h/r\" }, b: { url: \"socketio+http://h:80/r\" } }",
                 "rooms.b: has the url of \"a\", and we would be there twice"
             ),
+            (
+                "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
+                    + "sdp_file: /run/a.sdp } }] }, b: { url: \"socketio+http://h/s\", outputs: [{ rtp: { host: h, "
+                    + "video_port: 6004, sdp_file: /run/a.sdp } }] } }",
+                "rooms.b.outputs: an output of \"a\" writes the same sdp_file"
+            ),
+            ("rooms: { a: { url: \"whip+http://h/r\" } }", "rooms.a.send: whip publishes"),
+            ("rooms: { a: { url: \"whip+http://h/r\", send: none } }", "rooms.a.send: whip publishes"),
+            ("rooms: { a: { url: \"whep+http://h/r\", send: { capture: test } } }", "rooms.a.send: whep plays"),
+            ("rooms: { a: { url: \"xmpp://me@h/?peer=ada@h\" } }", "rooms.a.secret: missing"),
             ("rooms: { a: { url: \"${NONE}\" } }", "rooms.a.url: the environment variable NONE is not set"),
             ("rooms: { a: { url: \"${file:/none}\" } }", "rooms.a.url: /none cannot be opened: No such file"),
             ("rooms: { a: { url: \"${file:none}\" } }", "rooms.a.url: ${file:…} has no absolute path; accepted"),
@@ -292,6 +332,27 @@ import Testing
     func wrongValuesAreTold(text: String, start: String) throws {
         let told = problems(text)
         #expect(told.contains { $0.contains(" \(start)") }, "\(told)")
+    }
+
+    /// What is near to what is refused.
+    @Test(
+        arguments: [
+            "webhooks: [{ url: \"http://127.0.0.1:1/x\", secret: s3cret-s3cret-s3cret }]",
+            "webhooks: [{ url: \"http://[::1]/x\", secret: s3cret-s3cret-s3cret }]",
+            "webhooks: [{ url: \"http://localhost/x\", secret: s3cret-s3cret-s3cret }]",
+            "webhooks: [{ url: \"http://h/x\", secret: s3cret-s3cret-s3cret }]\nwebhook_hosts: [h]",
+            "webhooks: [{ url: \"https://h/\", secret: s3cret-s3cret-s3cret, events: [\"*\", \"disk.*\", room.left] }]",
+            "rtsp: { multicast: { addresses: 239.1.2.3-239.1.2.3, ports: 6001-6003 } }",
+            "rtsp: { multicast: { addresses: \"ff15::9-ff15::a\", ports: 6000-6001 } }",
+            "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [], container: webm, project: true } } }",
+            "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid], project: false } } }",
+            "rooms: { a: { url: \"whip+http://h/r\", send: { capture: test } } }",
+            "rooms: { a: { url: \"whep+http://h/r\", send: none } }",
+            "rooms: { a: { url: \"xmpp://me@h/?peer=ada@h\", secret: \"p w\" } }",
+        ]
+    )
+    func whatWorksIsTaken(text: String) {
+        #expect(problems(text) == [])
     }
 
     /// Each kind of value in each place.

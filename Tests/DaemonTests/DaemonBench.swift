@@ -109,6 +109,7 @@ final class DaemonBench: Sendable {
             values: NotedValueSource(),
             directory: self.storage,
             api: configuration.api,
+            workers: configuration.workers,
             supervisor: supervisor,
             webhooks: dispatcher,
             bus: self.bus,

@@ -107,6 +107,36 @@ import Testing
         #expect(await self.recorded("room") != nil)
     }
 
+    @Test func whatIsRecordedByHandIsForcedToTheDiskAsOftenAsTheRest() async throws {
+        let text = "storage: { synchronise_every: 250ms }"
+        let new = try DaemonConfiguration.parse(text: text, values: NotedValueSource())
+        _ = await self.supervisor.take(new)
+        try await self.add("room", "record: none")
+        _ = try await self.supervisor.perform(.record, on: "room")
+        #expect(await self.recorded("room")?.synchroniseMilliseconds == 250)
+    }
+
+    /// As a reload does: their workers would say it only in the room.
+    @Test(
+        arguments: [
+            ("send: { capture: nowhere }", "send.capture"),
+            ("send: { capture: test, parameters: { nothing: 1 } }", "send.parameters.nothing"),
+            ("outputs: [{ pipeline: { file: nowhere } }]", "outputs[0].pipeline.file"),
+        ]
+    )
+    func roomsOfTheInterfaceNamePipelinesThatThereAre(definition: String, key: String) async throws {
+        let added = await #expect(throws: ControlError.self) { try await self.add("room", definition) }
+        #expect(added?.code == .invalid)
+        #expect(added?.problems.contains { $0.contains("rooms.room.\(key): ") } == true)
+        #expect(await self.supervisor.fleet.rooms["room"] == nil)
+        try await self.add("room", "send: { capture: test }")
+        let changed = await #expect(throws: ControlError.self) {
+            _ = try await self.supervisor.changeRoom("room", patch: #"{"send":{"capture":"nowhere"}}"#)
+        }
+        #expect(changed?.code == .invalid)
+        #expect(await self.supervisor.fleet.rooms["room"]?.order.send?.video == .test)
+    }
+
     @Test func roomsOfTheInterfaceGetTheOtherSectionsOfANewConfiguration() async throws {
         try await self.add("room", "record: none")
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == false)

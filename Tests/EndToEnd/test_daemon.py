@@ -12,7 +12,7 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, family, heaps
 from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
-from harness import LIMIT, dropped_datagrams, json_objects, lateness, room_url
+from harness import LIMIT, dropped_datagrams, free_port, json_objects, lateness, room_url
 
 # Seconds that no test takes: a camera ends when it is told to.
 CALL = 900
@@ -379,6 +379,15 @@ def test_commands_talk_to_the_daemon(stage):
     assert refused.exit_code == 2 and "the old one stays in force" in refused.messages, refused.story()
     gone = stage.run_tapedeck("rooms", "--api", "http://127.0.0.1:1")
     assert gone.exit_code == 3 and "no daemon answers" in gone.messages, gone.story()
+
+
+def test_commands_take_the_token_of_the_configuration_that_is_good_for_most(stage):
+    tokens = [{"name": "hashed", "sha256": "00" * 32, "scopes": ["read", "control", "media"]},
+              {"name": "reader", "value": "reader-reader-reader", "scopes": ["read"]},
+              {"name": "operator", "value": "operator-operator", "scopes": ["read", "control"]}]
+    daemon = Daemon(stage, {}, api={"listen": f"127.0.0.1:{free_port()}", "tokens": tokens})
+    reload = stage.run_tapedeck("reload", "--config", daemon.path)
+    assert reload.exit_code == 0, reload.story()
 
 
 def test_signalling_is_traced_in_a_file_for_each_room(stage):

@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of files that an export can be, read by other programs."""
 
+import signal
+
 import media
 import opentimelineio
-from harness import LIMIT, record_some, recording_folder, room_url
+from harness import LIMIT, record_some, recording_folder, room_url, wait_for_seconds
 
 ROOM = "files"
+
+
+def test_a_call_that_does_not_fit_its_output_is_kept_and_5(stage):
+    """MP4 does not take VP8, which nobody knows before the call is over."""
+    server = stage.room_server(5)
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    storage = stage.folder / "storage"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", storage, "--output", stage.folder / "call.mp4")
+    wait_for_seconds(recorder, storage, 2, 2)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait(LIMIT) == 5, recorder.story()
+    folder = recording_folder(storage)
+    assert folder.name in recorder.messages and "not exported: " in recorder.messages, recorder.story()
+    export = stage.run_tapedeck("export", folder, timeout=LIMIT)
+    assert export.exit_code == 0, export.story()
 
 
 def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):

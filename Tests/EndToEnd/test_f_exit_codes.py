@@ -45,6 +45,7 @@ def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
     ("record", "socketio+http://127.0.0.1:3000/1", "--send", "test", "--send-size", "100x100"),
     ("record", "socketio+http://127.0.0.1:3000/1", "--send", "test", "--send-fps", "61"),
     ("record", "socketio+http://127.0.0.1:3000/1", "--send-size", "640x360"),
+    ("record", f"socketio+http://127.0.0.1:{free_port()}/1", "--parameter", "pattern=ball"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--size", "0x0"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--codec", "theora"),
     ("camera", "socketio+http://127.0.0.1:3000/1", "--fps", "-1"),
@@ -141,6 +142,12 @@ def test_a_listener_that_says_nothing_is_3(stage):
     assert "time" in recorder.messages.lower(), recorder.story()
 
 
+def test_a_camera_that_has_not_joined_when_its_time_is_over_is_3(stage):
+    with silent_listener() as port:
+        camera = stage.run_tapedeck("camera", f"socketio+http://127.0.0.1:{port}/1", "--size", "320x180", "--duration", "2s")
+    assert camera.exit_code == 3 and "could not join" in camera.messages, camera.story()
+
+
 def test_secrets_of_a_url_are_in_no_message_and_no_file(stage):
     metrics = stage.folder / "room.prom"
     with silent_listener() as port:
@@ -173,6 +180,23 @@ def test_a_web_server_that_is_no_room_server_is_3(stage):
         server.shutdown()
     assert recorder.exit_code == 3, recorder.story()
     assert "404" in recorder.messages, recorder.story()
+
+
+def test_the_wait_for_a_server_that_is_out_of_order_says_what_it_answered(stage):
+    class Broken(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(503)
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Broken) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        recorder = record(stage, f"socketio+http://127.0.0.1:{server.server_address[1]}/1", "--wait", "2s")
+        server.shutdown()
+    assert recorder.exit_code == 3, recorder.story()
+    line, = [line for line in recorder.messages.splitlines() if line.startswith("tapedeck: ")]
+    assert "503" in line, recorder.story()
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,12 @@ def test_the_service_is_stopped_in_order_and_started_again():
     assert service["TimeoutStopSec"] == ["3min"] and service["WatchdogSec"] == ["30s"]
 
 
+def test_a_camera_that_comes_late_is_waited_for():
+    """A device that is not there yet is code 2 as well."""
+    service = settings("tapedeck@.service")
+    assert service["Restart"] == ["always"] and "RestartPreventExitStatus" not in service
+
+
 def test_the_kernel_says_which_run_of_it_this_is():
     """Parts of a recording are put on one clock by /proc/sys/kernel/random/boot_id, which ProcSubset=pid hides."""
     for name in SERVICES:

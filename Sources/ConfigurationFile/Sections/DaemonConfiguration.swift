@@ -77,6 +77,7 @@ extension DaemonConfiguration {
             )
         case .mapping(let entries):
             var members: [Membership: String] = [:]
+            var writers: [String: String] = [:]
             for entry in entries {
                 guard let room = RoomConfiguration.read(entry, path: "rooms", problems: reader.problems) else {
                     continue
@@ -89,6 +90,14 @@ extension DaemonConfiguration {
                         "rooms.\(entry.key)",
                         "has the url of \"\(other)\", and we would be there twice",
                         accepted: "another url, or another display_name"
+                    )
+                }
+                for file in room.spec.outputs.compactMap(\.sdpFile) {
+                    guard let other = writers.updateValue(entry.key, forKey: file), other != entry.key else { continue }
+                    reader.problems.add(
+                        entry.place,
+                        "rooms.\(entry.key).outputs",
+                        "an output of \"\(other)\" writes the same sdp_file"
                     )
                 }
             }

@@ -91,12 +91,12 @@ struct GroupRange: Sendable, Hashable {
     var first: String
     var last: String
 
-    /// Reads `FIRST-LAST`, or one address.
+    /// Reads `FIRST-LAST`, or one address; nil also if the first is above the last.
     init?(_ text: String) {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(ends.count), let first = ends.first, let last = ends.last else { return nil }
         guard let lowest = IPAddress(first), let highest = IPAddress(last), lowest.family == highest.family,
-            lowest.isMulticast, highest.isMulticast
+            lowest.isMulticast, highest.isMulticast, !highest.bytes.lexicographicallyPrecedes(lowest.bytes)
         else { return nil }
         (self.first, self.last) = (first.lowercased(), last.lowercased())
     }
@@ -104,7 +104,7 @@ struct GroupRange: Sendable, Hashable {
 
 extension ValueType where Value == GroupRange {
     fileprivate static let groups = ValueType(
-        accepted: "a multicast address, or two with a dash, such as 239.1.2.1-239.1.2.50",
+        accepted: "a multicast address, or two with a dash and the lower first, such as 239.1.2.1-239.1.2.50",
         text: { GroupRange($0) }
     )
 }
@@ -149,6 +149,10 @@ extension RTSPConfiguration {
             let addresses = multicast.required(RTSPKeys.Multicast.addresses)
             let ports = multicast.required(RTSPKeys.Multicast.ports)
             let timeToLive = multicast.value(RTSPKeys.Multicast.timeToLive) ?? 1
+            if let ports, Int(ports.lowerBound) + Int(ports.lowerBound % 2) >= Int(ports.upperBound) {
+                let accepted = "an even port and the one after it at least, such as 6000-6001"
+                multicast.add(RTSPKeys.Multicast.ports.name, "no place for a stream", accepted: accepted)
+            }
             if let addresses, let ports {
                 self.multicast = Multicast(
                     firstAddress: addresses.first,

@@ -143,5 +143,17 @@ extension ExportConfiguration {
         self.container = reader.value(RecordKeys.container) ?? self.container
         self.keepsDamaged = reader.value(RecordKeys.keepDamaged) ?? self.keepsDamaged
         self.writesProject = reader.value(RecordKeys.project) ?? self.writesProject
+        if Set(self.layouts).count < self.layouts.count {
+            reader.add(RecordKeys.export.name, "a layout stands there twice")
+        }
+        // What is not exported at all may keep the rest of its settings.
+        guard !self.layouts.isEmpty, !self.layouts.contains(.tracks) else { return }
+        let settings = [
+            (RecordKeys.container.name, reader.has(RecordKeys.container.name)),
+            (RecordKeys.keepDamaged.name, self.keepsDamaged), (RecordKeys.project.name, self.writesProject),
+        ]
+        for case (let name, true) in settings {
+            reader.add(name, "is of the layout tracks, which is not exported", accepted: "tracks in export")
+        }
     }
 }

@@ -129,6 +129,7 @@ extension RoomConfiguration {
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
         let outputs = OutputSpec.read(reader)
         guard let url else { return nil }
+        Self.checkScheme(of: url.address.url, sends: send != nil, reader)
         self.init(name: name, url: url.text, address: url.address, definition: definition)
         self.spec.displayName = displayName ?? self.spec.displayName
         self.spec.secret = secret
@@ -141,5 +142,20 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.export = export
+    }
+
+    /// Adds what a room's protocol cannot do, or cannot do without.
+    private static func checkScheme(of url: RoomURL, sends: Bool, _ reader: MappingReader) {
+        let isSendTold = reader.has("send") && reader.node("send")?.isWord("none") != true
+        switch type(of: url.address).flow {
+        case .toRoom where !isSendTold:
+            reader.add("send", "whip publishes, and without it there is nothing to do", accepted: "what is sent")
+        case .fromRoom where sends:
+            reader.add("send", "whep plays, and takes nothing that we could send", accepted: "send: none")
+        case .both, .toRoom, .fromRoom: break
+        }
+        if url.address is RoomURL.XMPP, !reader.has(RoomKeys.secret.name) {
+            reader.add(RoomKeys.secret.name, "missing", accepted: "the password of the account")
+        }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import API
 public import Basics
 
 /// One receiver of events.
@@ -59,7 +60,7 @@ public struct EventPattern: Sendable, Hashable, CustomStringConvertible {
 public struct WebhooksConfiguration: Sendable, Hashable {
     /// The receivers.
     public var targets: [WebhookConfiguration] = []
-    /// Hosts that targets may have, as `hooks.example.org` or `*.example.org`; empty: any.
+    /// Hosts that targets may have, as `hooks.example.org` or `*.example.org`; empty: any, by `https` but for this host.
     public var allowedHosts: [String] = []
 
     /// Nobody is told.
@@ -89,9 +90,16 @@ enum WebhookKeys {
 extension ValueType where Value == EventPattern {
     /// Which events are meant.
     fileprivate static let event = ValueType(
-        accepted: "an event such as recording.finished, a group such as recording.*, or *",
-        text: { EventPattern($0) }
-    )
+        accepted: "an event such as recording.finished, a group such as recording.*, or *"
+    ) { scalar throws(WrongValue) in
+        let kinds = DaemonEvent.Kind.allCases.map(\.rawValue)
+        guard scalar.form == .string, let pattern = EventPattern(scalar.text), kinds.contains(where: pattern.matches)
+        else {
+            let isShown = !scalar.isSubstituted
+            throw WrongValue(suggestion: isShown ? Spelling.suggestion(for: scalar.text, among: kinds) : nil)
+        }
+        return pattern
+    }
 }
 
 extension WebhooksConfiguration {
@@ -107,6 +115,12 @@ extension WebhooksConfiguration {
                 ? webhook.values(WebhookKeys.events, count: 1...64) : EventPattern("*").map { [$0] }
             if let url, !self.allows(host: url.host) {
                 webhook.add(WebhookKeys.url.name, "its host is not one of webhook_hosts")
+            } else if let url, url.scheme == "http", self.allowedHosts.isEmpty, !IPAddress.isLoopback(host: url.host) {
+                webhook.add(
+                    WebhookKeys.url.name,
+                    "plain http is only for this host and for webhook_hosts",
+                    accepted: "https, or the host in webhook_hosts"
+                )
             }
             guard let url, let secret, let events else { continue }
             self.targets.append(

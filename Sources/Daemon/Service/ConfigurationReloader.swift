@@ -23,6 +23,8 @@ actor ConfigurationReloader: Service {
     private let directory: String
     /// How the interface was started; only its tokens change in a running daemon.
     private let api: APIConfiguration
+    /// How workers are started, which a running daemon keeps.
+    private let workers: WorkersConfiguration
     private let supervisor: Supervisor
     private let webhooks: WebhookDispatcher
     private let bus: EventBus
@@ -55,6 +57,7 @@ actor ConfigurationReloader: Service {
         values: NotedValueSource,
         directory: String,
         api: APIConfiguration,
+        workers: WorkersConfiguration,
         supervisor: Supervisor,
         webhooks: WebhookDispatcher,
         bus: EventBus,
@@ -66,6 +69,7 @@ actor ConfigurationReloader: Service {
         self.values = values
         self.directory = directory
         self.api = api
+        self.workers = workers
         self.supervisor = supervisor
         self.webhooks = webhooks
         self.bus = bus
@@ -129,7 +133,7 @@ actor ConfigurationReloader: Service {
         self.metrics.reloaded(.applied)
         var restart: [String] = []
         if !new.api.isServed(like: self.api) { restart.append("api") }
-        if change.sections.contains(.workers) { restart.append("workers") }
+        if new.workers != self.workers { restart.append("workers") }
         if new.storage.directory != self.directory { restart.append("storage.directory") }
         var details = [
             "added": "\(change.added.count)", "changed": "\(change.changed.count)",

@@ -32,6 +32,7 @@ extension Supervisor {
         let room = try Self.invalid { () throws(ConfigurationError) in
             try RoomConfiguration.parse(name: name, text: definition)
         }
+        try self.refuseMissingPipelines(of: room)
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         self.bus.publish(.roomAdded, room: name)
@@ -44,6 +45,7 @@ extension Supervisor {
         let room = try Self.invalid { () throws(ConfigurationError) in
             try entry.definition.applying(patch: patch)
         }
+        try self.refuseMissingPipelines(of: room)
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         self.bus.publish(.roomChanged, room: name)
@@ -190,6 +192,17 @@ extension Supervisor {
     private func refuseIfBusy() throws(ControlError) {
         guard self.isBusy else { return }
         throw ControlError(.unavailable, "too many requests wait for workers")
+    }
+
+    /// Refuses what no pipeline file has or takes, as a reload does; reads the files only for a room that names some.
+    private func refuseMissingPipelines(of room: RoomConfiguration) throws(ControlError) {
+        guard room.spec.send != nil || room.spec.outputs.contains(where: { $0.pipeline != nil }) else { return }
+        var alone = self.configuration
+        alone.rooms = [room.name: room]
+        let configuration = alone
+        try Self.invalid { () throws(ConfigurationError) in
+            _ = try configuration.pipelineCatalogue()
+        }
     }
 
     private func refuseOtherRecorder(of room: RoomConfiguration) throws(ControlError) {

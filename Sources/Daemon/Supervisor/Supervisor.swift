@@ -304,8 +304,9 @@ actor Supervisor: Service {
     ///
     /// - Parameter keepsByHand: whether somebody's order may record what the definition does not.
     func order(_ room: RoomConfiguration, keepsByHand: Bool = true) {
+        var room = room
+        if keepsByHand, room.spec.record == nil { room.spec.record = self.recordedByHand(room.name) }
         var order = room.spec(in: self.configuration)
-        if keepsByHand, order.record == nil { order.record = self.recordedByHand(room.name) }
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.store.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)

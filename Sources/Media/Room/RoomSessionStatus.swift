@@ -32,6 +32,8 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var paths: [PeerID: MediaPath] = [:]
     /// The last reason for which a peer was refused or given up.
     public var lastRefusal: String?
+    /// The last reason for which the room could not be joined.
+    public var lastJoinFailure: String?
 
     /// The status of a session that has not begun.
     public init() {}
@@ -99,8 +101,9 @@ extension RoomSessionStatus {
         case .roomFull:
             self.isJoined = false
             self.count("room_full")
-        case .joinFailed:
+        case .joinFailed(let reason):
             self.count("join_failed")
+            self.lastJoinFailure = reason
         case .signallingLost:
             self.isJoined = false
             self.count("signalling_lost")

@@ -6,7 +6,10 @@ public enum ProbeMetric {
     public typealias Value = (metric: MetricDescription, labels: [String], value: Double)
 
     /// Whether there was a call to measure.
-    public static let success = gauge("success", help: "1 if there was a call to measure, else 0 and nothing else.")
+    public static let success = gauge(
+        "success",
+        help: "1 if there was a call to measure, else 0 and only finished_seconds beside it."
+    )
     /// When it ended.
     public static let finished = gauge("finished_seconds", .seconds, help: "When the probe ended, in Unix time.")
     /// The score.

@@ -33,12 +33,20 @@ struct DaemonOptions: ParsableArguments {
         do throws(ConfigurationError) {
             let api = try DaemonConfiguration.load(path: path).api
             let host = IPAddress.bracketed(api.host)
-            var known: String?
-            if case .plain(let secret)? = api.tokens.first?.credential { known = secret.value }
-            return DaemonClient(base: "http\(api.tls == nil ? "" : "s")://\(host):\(api.port)", token: token ?? known)
+            let base = "http\(api.tls == nil ? "" : "s")://\(host):\(api.port)"
+            return DaemonClient(base: base, token: token ?? Self.token(of: api))
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
+    }
+
+    /// The token that is good for most, of those that are there in plain text.
+    private static func token(of api: APIConfiguration) -> String? {
+        let known = api.tokens.compactMap { token -> (value: String, scopes: Int)? in
+            guard case .plain(let secret) = token.credential else { return nil }
+            return (secret.value, token.scopes.count)
+        }
+        return known.max { $0.scopes < $1.scopes }?.value
     }
 }
 
@@ -91,6 +99,9 @@ struct DaemonClient: Sendable {
         } catch {
             var reason = "\(error)"
             if case .notConnected(let number) = error { reason = String(cString: strerror(number)) }
+            if case .tls(let what) = error {
+                throw CommandFailure(.notJoined, "no secure connection to \(self.base): \(what)")
+            }
             throw CommandFailure(
                 .notJoined,
                 "no daemon answers at \(self.base): \(reason). Is `tapedeck run` running? --api or --config tells where."

@@ -44,6 +44,12 @@ import Testing
         #expect(status == expected)
     }
 
+    @Test func theLastReasonNotToJoinIsKept() {
+        var status = RoomSessionStatus()
+        for reason in ["nobody answers", "503"] { status.note(.joinFailed(reason: reason)) }
+        #expect(status.lastJoinFailure == "503" && status.counters == ["join_failed": 2])
+    }
+
     @Test func namesLastAsLongAsTheirPeers() {
         var status = RoomSessionStatus()
         status.note(.peerNamed(Self.peer, "Ada"))
