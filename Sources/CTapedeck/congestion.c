@@ -17,6 +17,8 @@ enum {
     // Of transport-wide feedback, in microseconds.
     REFERENCE_UNIT = 64000,
     DELTA_UNIT = 250,
+    // Further than this in one feedback, in units of the reference, is a clock that was set, or a long pause.
+    LONGEST_STEP = 1000,
     // A power of two.
     REPEATS = 1024,
     // Repeated packets may take this part of what is sent, and so many bytes at once.
@@ -31,6 +33,8 @@ static const int64_t REPEAT_INTERVAL = (int64_t)150 * 1000 * 1000;
 static const int64_t WINDOW = (int64_t)30 * 1000 * 1000 * 1000;
 // A longer time between two feedbacks is a clock that was set.
 static const int64_t LONGEST_SPAN = (int64_t)10 * 1000 * 1000 * 1000;
+// No receiver's clock gets this far, in units of the reference: eight years.
+static const int64_t LATEST_REFERENCE = (int64_t)1 << 32;
 
 typedef enum { FORGOTTEN, ON_ITS_WAY, LOST, ARRIVED } Fate;
 
@@ -301,10 +305,11 @@ static void note_delay(CTapedeckCongestion *congestion, int64_t delay, int64_t n
 
 // The receiver's clock, of which 24 bits came. Mutex held.
 static int64_t unwrapped(CTapedeckCongestion *congestion, uint32_t reference) {
-    if (!congestion->has_reference) congestion->reference = reference;
-    congestion->has_reference = true;
     int32_t step = (int32_t)((reference - (uint32_t)congestion->reference) << 8) >> 8;
-    congestion->reference += step;
+    int64_t next = congestion->reference + step;
+    bool is_anew = !congestion->has_reference || ABS(step) > LONGEST_STEP || ABS(next) > LATEST_REFERENCE;
+    congestion->reference = is_anew ? reference : next;
+    congestion->has_reference = true;
     return congestion->reference;
 }
 

@@ -20,6 +20,8 @@ enum {
     /// unfinished costs nobody a usual picture.
     GATHERED_MAXIMUM_TOGETHER = 96 << 20,
     GATHERED_MODEST = 1 << 20,
+    /// What a packet takes that one of GStreamer's depayloaders keeps, beside its bytes: the buffer and its memory.
+    PACKET_COST = 512,
 };
 
 /// Counts the bytes of units of one connection that have begun. Reference counted; any thread.

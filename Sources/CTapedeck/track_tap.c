@@ -18,9 +18,6 @@ enum {
     // A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
     MAXIMUM_MISORDER = 100,
     MAXIMUM_TRUNCATED = 8,
-    MAXIMUM_HELD = GATHERED_MAXIMUM,
-    // What a packet takes that a depayloader keeps, beside its bytes: the buffer and its memory.
-    PACKET_COST = 512,
 };
 
 // Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
@@ -80,10 +77,14 @@ struct CTapedeckTap {
     // The time of the newest unit; none before the first.
     int64_t unit_time;
     bool has_unit;
-    // The beginning of a unit whose rest is to come.
-    GstBuffer *held;
-    // Bytes that the depayloader was given since it gave out a unit; it is given no more before the next one begins.
+    // The beginning of a unit whose rest is to come, and that unit's times; NULL for none. Its bytes are counted.
+    GByteArray *held;
+    int64_t held_time;
+    int64_t held_arrival;
+    // Bytes that the depayloader keeps, and those of them that are of the newest NAL unit. If they get too many it is given no
+    // more before the next unit begins.
     size_t undone;
+    size_t of_nal_unit;
     bool is_overfull;
     H264Passage passage;
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
@@ -117,13 +118,19 @@ CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap) {
     return tap;
 }
 
+static void forget_held(CTapedeckTap *tap) {
+    if (tap->held == NULL) return;
+    gathered_remove(tap->depayloader.gathered, tap->held->len);
+    g_clear_pointer(&tap->held, g_byte_array_unref);
+}
+
 void CTapedeck_tap_unref(CTapedeckTap *tap) {
     if (!g_atomic_ref_count_dec(&tap->references)) return;
     CTapedeck_queue_leave(tap->queue, tap->id);
     CTapedeck_queue_unref(tap->queue);
     sequence_unref(tap->sequence);
     gst_caps_unref(tap->tag);
-    gst_clear_buffer(&tap->held);
+    forget_held(tap);
     depayloader_clear(&tap->depayloader);
     gathered_remove(tap->depayloader.gathered, tap->undone);
     gathered_unref(tap->depayloader.gathered);
@@ -205,16 +212,20 @@ static void note_arrival(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
 }
 
-// The depayloader has nothing of what it was given any more, or begins anew.
-static void forget_undone(CTapedeckTap *tap) {
-    gathered_remove(tap->depayloader.gathered, tap->undone);
-    tap->undone = 0;
+// The depayloader has no more than this of what it was given.
+static void keep_undone(CTapedeckTap *tap, size_t kept) {
+    kept = MIN(kept, tap->undone);
+    gathered_remove(tap->depayloader.gathered, tap->undone - kept);
+    tap->undone = kept;
 }
 
 // Whether there is room for the packet in the depayloader, which keeps those of a unit for as long as it does not end.
-static bool has_room(CTapedeckTap *tap, size_t size) {
-    if (!tap->is_overfull && gathered_add(tap->depayloader.gathered, tap->undone, size + PACKET_COST)) {
-        tap->undone += size + PACKET_COST;
+static bool has_room(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size) {
+    size_t cost = size + PACKET_COST;
+    if (!tap->is_overfull && gathered_add(tap->depayloader.gathered, tap->undone, cost)) {
+        bool goes_on = h264_goes_on(gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp));
+        tap->undone += cost;
+        tap->of_nal_unit = goes_on ? tap->of_nal_unit + cost : cost;
         return true;
     }
     tap->is_overfull = true;
@@ -227,17 +238,30 @@ static bool passes(CTapedeckTap *tap, GstRTPBuffer *rtp) {
            h264_passage_takes(&tap->passage, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp));
 }
 
+// Whether the depayloader has to be told that what it keeps ends: that of H.264 keeps whole NAL units also behind a gap.
+static bool has_to_end(const CTapedeckTap *tap) {
+    return tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE && tap->is_overfull && tap->undone > 0;
+}
+
 // Whether the depayloader is given the packet. If not, the unit lacks it, which asks for a keyframe.
 static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, bool is_first) {
-    // Behind a gap it begins anew.
-    if (is_first && tap->is_overfull) {
-        forget_undone(tap);
+    // Behind a gap others begin anew, and that of H.264 behind its end.
+    if (is_first && tap->is_overfull && !has_to_end(tap)) {
+        keep_undone(tap, 0);
         tap->is_overfull = false;
     }
-    if (passes(tap, rtp) && has_room(tap, size)) return true;
+    if (passes(tap, rtp) && has_room(tap, rtp, size)) return true;
     note_truncated(tap);
     tap->lost_since_unit = MAX(tap->lost_since_unit, 1);
     return false;
+}
+
+// What goes on in the place of a packet that is not given; NULL for nothing.
+static GstBuffer *ending(CTapedeckTap *tap, GstBuffer *buffer, bool is_late) {
+    // The depayloader throws away what comes late.
+    GstBuffer *instead = has_to_end(tap) && !is_late ? h264_ending_packet(buffer) : NULL;
+    if (instead != NULL) keep_undone(tap, 0);
+    return instead;
 }
 
 // NULL if the packet is thrown away.
@@ -249,8 +273,9 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted.is_first);
     gst_rtp_buffer_unmap(&rtp);
     if (!goes_on) {
+        GstBuffer *instead = ending(tap, buffer, noted.is_late);
         gst_buffer_unref(buffer);
-        return NULL;
+        return instead;
     }
     if (!noted.is_first) return buffer;
     buffer = gst_buffer_make_writable(buffer);
@@ -368,22 +393,40 @@ static void push_tagged(CTapedeckTap *tap, GstBuffer *buffer, const GstReference
 
 static void push_held(CTapedeckTap *tap) {
     if (tap->held == NULL) return;
-    GstBuffer *held = tap->held;
+    size_t size = tap->held->len;
+    gathered_remove(tap->depayloader.gathered, size);
+    // It may wait in a queue that counts bytes.
+    uint8_t *bytes = g_realloc(g_byte_array_free(tap->held, FALSE), size);
     tap->held = NULL;
-    push_tagged(tap, held, gst_buffer_get_reference_timestamp_meta(held, tap->tag));
-    gst_buffer_unref(held);
+    GstBuffer *unit = gst_buffer_new_wrapped(bytes, size);
+    push_unit(tap, unit, tap->held_time, tap->held_arrival, false);
+    gst_buffer_unref(unit);
 }
 
-// Whether a buffer without a tag goes on with what is held: it is of the same time, and it does not get too large.
-static bool is_rest_of_held(CTapedeckTap *tap) {
-    if (tap->held == NULL || gst_buffer_get_size(tap->held) > MAXIMUM_HELD) return false;
-    return tagged_time(gst_buffer_get_reference_timestamp_meta(tap->held, tap->tag)) == tap->unwrapped;
+// Holds the beginning of the newest unit, or adds to it. If there is no room for it all of it is lost.
+static void hold(CTapedeckTap *tap, GstBuffer *buffer) {
+    size_t size = gst_buffer_get_size(buffer);
+    size_t own = tap->held != NULL ? tap->held->len : 0;
+    if (!gathered_add(tap->depayloader.gathered, own, size)) {
+        forget_held(tap);
+        note_truncated(tap);
+        tap->lost_since_unit += 1;
+        return;
+    }
+    if (tap->held == NULL) tap->held = g_byte_array_new();
+    g_byte_array_set_size(tap->held, (guint)(own + size));
+    gst_buffer_extract(buffer, 0, tap->held->data + own, size);
+}
+
+// Whether a buffer without a tag goes on with what is held: it is of the same time.
+static bool is_rest_of_held(const CTapedeckTap *tap) {
+    return tap->held != NULL && tap->held_time == tap->unwrapped;
 }
 
 // What has no tag does not begin with the first packet of its time.
 static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
     if (is_rest_of_held(tap)) {
-        tap->held = gst_buffer_append(tap->held, gst_buffer_ref(buffer));
+        hold(tap, buffer);
         if (tap->last_marker && !tap->marks_parts) push_held(tap);
         return;
     }
@@ -417,7 +460,11 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     CTapedeckTap *tap = user;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
-    forget_undone(tap);
+    if (tap->is_overfull) {
+        // What is left of a picture that got too large.
+        gst_sample_unref(sample);
+        return GST_FLOW_OK;
+    }
     GstCaps *caps = gst_sample_get_caps(sample);
     if (!tap->knows_format && caps != NULL) {
         const GstStructure *format = gst_caps_get_structure(caps, 0);
@@ -425,6 +472,8 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
         tap->is_sound = g_str_has_prefix(gst_structure_get_name(format), "audio/");
         tap->knows_format = true;
     }
+    // Without a marker the unit ended where the NAL unit begins that the depayloader has just taken.
+    keep_undone(tap, tap->has_parts && !tap->last_marker ? tap->of_nal_unit : 0);
     GstBuffer *buffer = gst_sample_get_buffer(sample);
     GstReferenceTimestampMeta *tag =
         buffer != NULL ? gst_buffer_get_reference_timestamp_meta(buffer, tap->tag) : NULL;
@@ -434,7 +483,9 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
         if (is_over || !tap->has_parts) {
             push_tagged(tap, buffer, tag);
         } else {
-            tap->held = gst_buffer_ref(buffer);
+            tap->held_time = tagged_time(tag);
+            tap->held_arrival = (int64_t)tag->duration;
+            hold(tap, buffer);
         }
     } else if (buffer != NULL) {
         take_untagged(tap, buffer);

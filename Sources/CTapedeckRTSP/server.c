@@ -23,9 +23,14 @@ static const char REALM[] = "tapedeck";
 
 // MARK: Clients
 
-static void on_closed(GstRTSPClient *client, CTapedeckRTSPServer *server) {
+static void on_closed(GstRTSPClient *client, gint *clients) {
     (void)client;
-    g_atomic_int_add(&server->clients, -1);
+    g_atomic_int_add(clients, -1);
+}
+
+static void release_clients(gpointer clients, GClosure *closure) {
+    (void)closure;
+    g_atomic_rc_box_release(clients);
 }
 
 static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer user) {
@@ -55,8 +60,9 @@ static GstRTSPStatusCode refuse(GstRTSPClient *client, GstRTSPContext *context, 
 
 static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRTSPServer *server) {
     (void)self;
-    bool is_too_many = (unsigned)g_atomic_int_add(&server->clients, 1) >= server->maximum_clients;
-    g_signal_connect(client, "closed", G_CALLBACK(on_closed), server);
+    bool is_too_many = (unsigned)g_atomic_int_add(server->clients, 1) >= server->maximum_clients;
+    g_signal_connect_data(client, "closed", G_CALLBACK(on_closed), g_atomic_rc_box_acquire(server->clients),
+                          release_clients, 0);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
     if (!is_too_many) return;
@@ -201,11 +207,13 @@ static void release(CTapedeckRTSPServer *server) {
     g_clear_object(&server->server);
     g_main_loop_unref(server->loop);
     g_main_context_unref(server->context);
+    g_atomic_rc_box_release(server->clients);
     g_free(server);
 }
 
 CTapedeckRTSPServer *CTapedeck_rtsp_server_new(const CTapedeckRTSPSettings *settings, char **error) {
     CTapedeckRTSPServer *server = g_new0(CTapedeckRTSPServer, 1);
+    server->clients = g_atomic_rc_box_new0(gint);
     server->context = g_main_context_new();
     server->loop = g_main_loop_new(server->context, FALSE);
     server->server = rtsp_plain_server_new();
@@ -240,7 +248,7 @@ void CTapedeck_rtsp_free_words(char *error) { g_free(error); }
 uint16_t CTapedeck_rtsp_server_port(CTapedeckRTSPServer *server) { return server->port; }
 
 unsigned CTapedeck_rtsp_server_clients(CTapedeckRTSPServer *server) {
-    return (unsigned)MAX(g_atomic_int_get(&server->clients), 0);
+    return (unsigned)MAX(g_atomic_int_get(server->clients), 0);
 }
 
 // MARK: Whether it answers

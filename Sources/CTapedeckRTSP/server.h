@@ -20,7 +20,8 @@ struct CTapedeckRTSPServer {
     GMainLoop *loop;
     GThread *thread;
     GSource *housekeeping;
-    gint clients;
+    /// How many there are, in a box (g_atomic_rc_box_new) that each of them holds: one may be closed after the server.
+    gint *clients;
     unsigned maximum_clients;
     bool has_users;
     bool has_tls;

@@ -43,11 +43,12 @@ public final class Pipeline: @unchecked Sendable {
         self.init(sinking: pipeline, onBus: onBus)
     }
 
-    /// Keeps from the depayloaders of H.264 that are in it, or come into it, what they cannot take of a peer.
+    /// Keeps from the depayloaders of pictures that are in it, or come into it, what they cannot take of a peer, and what would
+    /// make a picture larger than one may be.
     ///
     /// Once, before the first packet.
     func protectDepayloaders() {
-        CTapedeck_protect_h264_depayloaders(self.pointer)
+        CTapedeck_protect_depayloaders(self.pointer)
     }
 
     /// A pipeline from launch text; an unknown element or property is an error that names it.

@@ -27,6 +27,8 @@ public final class TrackFileWriter {
     }
 
     private static let maximumUnitSize = 32 << 20
+    /// What `converted` may keep: not the largest picture that a sender ever sent.
+    private static let longestReused = 1 << 20
     /// Bytes that are free beside a file's first unit where a file begins.
     private static let leastFree: Int64 = 1 << 16
     /// Pictures are sent out of the order in which they are shown by less, from the latest on.
@@ -76,7 +78,7 @@ public final class TrackFileWriter {
     /// How many units there were at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
-    private var converted: [UInt8] = []
+    private(set) var converted: [UInt8] = []
 
     /// Prepares a track; its file is created by the first unit that can be written.
     public init(folder: RecordingFolder, journal: JournalWriter, track: TrackDescription) {
@@ -145,7 +147,7 @@ public final class TrackFileWriter {
         // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
         var payload = self.converted
         self.converted = []
-        defer { self.converted = payload }
+        defer { if payload.capacity <= Self.longestReused { self.converted = payload } }
         payload.removeAll(keepingCapacity: true)
         guard H264.appendLengthPrefixed(unit, to: &payload) else {
             self.statistics.refused += 1

@@ -97,6 +97,19 @@ extension AllGStreamer {
             #expect(watcher.take().queueing == 2 * Self.millisecond)
         }
 
+        /// Half of its range forward with each feedback, which no clock does.
+        @Test func aClockThatLeapsIsReadAnew() throws {
+            let watcher = try Watcher()
+            var longest: Int64 = 0
+            for index in 0..<20_000 {
+                watcher.send(1, every: 0)
+                let number = UInt16(truncatingIfNeeded: index)
+                watcher.receive(Self.arrivals(number, 1, index * 0x7F_FFFF & 0xFF_FFFF, [0x20, 0x01, 0]))
+                longest = max(longest, watcher.take().queueing)
+            }
+            #expect(longest > 0 && longest <= 0xFF_FFFF * 64 * Self.millisecond)
+        }
+
         @Test func aLatePacketIsNotLost() throws {
             let watcher = try Watcher()
             watcher.send(2, every: Self.millisecond)

@@ -247,6 +247,165 @@ extension AllGStreamer {
             #expect(tap.counters.packets == 601 && tap.counters.lostPackets == 0)
         }
 
+        /// A tap behind which GStreamer's depayloader of H.264 is, and how much that was given and has not given out.
+        private final class ElementFeed {
+            let queue = UnitQueue()
+            let tap: TrackTap
+            let passed = Log<Int>()
+            private let feed: HandFeed
+
+            init() throws {
+                self.feed = try HandFeed(
+                    ofH264: """
+                        identity name=in ! rtph264depay name=depay \
+                        ! video/x-h264,stream-format=byte-stream,alignment=au \
+                        ! appsink name=units async=false sync=false
+                        """
+                )
+                self.tap = TrackTap(id: 1, ssrc: 7, queue: self.queue)
+                self.tap.depayload(.h264)
+                self.tap.attach(to: self.feed.pad)
+                self.tap.attach(toSink: try self.feed.pipeline.element(named: "units"))
+                let depayloader = try self.feed.pipeline.element(named: "depay")
+                try depayloader.staticPad("sink").observe { [passed] packet in
+                    passed.append(packet.bytes.count)
+                    return true
+                }
+                try depayloader.staticPad("src").observe { [passed] unit in
+                    passed.append(-unit.bytes.count)
+                    return true
+                }
+            }
+
+            deinit { self.feed.stop() }
+
+            func push(_ number: UInt16, _ time: UInt32, _ payload: [UInt8], isMarked: Bool = false) {
+                self.feed.push(PacketFeed.packet(number, time, payload: payload, isH264: true, isMarked: isMarked))
+            }
+
+            /// The most bytes that the depayloader had at once.
+            var mostKept: Int {
+                self.passed.all.reduce(into: (now: 0, most: 0)) { sum, bytes in
+                    sum.now += bytes
+                    sum.most = max(sum.most, sum.now)
+                }.most
+            }
+        }
+
+        /// Whole NAL units are kept behind a gap as well: single ones, and fragments of which each begins anew.
+        @Test(arguments: [[0x41, 0x10], [0x7C, 0x81, 0x10]] as [[UInt8]])
+        func picturesThatDoNotEndAreKeptFromADepayloader(head: [UInt8]) throws {
+            let feed = try ElementFeed()
+            let payload = head + [UInt8](repeating: 8, count: 60_000)
+            for number in UInt16(0)..<1800 { feed.push(number, UInt32(number) * 3000, payload) }
+            #expect(feed.mostKept < 33 << 20)
+            #expect(feed.queue.drain().isEmpty, "what got too large is lost")
+            // What still waits ends with the first.
+            for number in UInt16(1800)..<1802 {
+                feed.push(number, UInt32(number) * 3000, [0x65, 0x88, 9, 9], isMarked: true)
+            }
+            let units = feed.queue.drain()
+            #expect(units.last?.bytes == [0, 0, 0, 1, 0x65, 0x88, 9, 9])
+            #expect(units.first.map { $0.unit.lostPackets > 0 } == true)
+            #expect(feed.tap.counters.packets == 1802 && feed.tap.counters.lostPackets == 0)
+        }
+
+        /// A slice of 30 MB that begins a picture stays where it is when the picture before it is given out.
+        @Test
+        func whatStaysBehindAPictureIsCounted() throws {
+            let feed = try ElementFeed()
+            let part = [UInt8](repeating: 0x88, count: 60_000)
+            feed.push(0, 0, [0x65, 0x88, 1, 2])
+            for number in UInt16(1)...500 {
+                feed.push(number, 3000, [0x5C, number == 1 ? 0x81 : number == 500 ? 0x41 : 0x01] + part)
+            }
+            #expect(feed.queue.drain().map(\.unit.rtpTime) == [0])
+            for number in UInt16(501)...1000 {
+                feed.push(number, 3000, [0x5C, number == 501 ? 0x81 : 0x01] + part)
+            }
+            #expect(feed.mostKept < 33 << 20)
+        }
+
+        /// Parts of pictures that wait for the rest count as what depayloaders keep does.
+        @Test
+        func picturesInPartsAreBoundedTogether() throws {
+            let feeds = try (0..<4).map { _ in try ElementFeed() }
+            // The depayloader gives out each slice when the next one comes.
+            let slice = [0x65, 0x88] + [UInt8](repeating: 8, count: 60_000)
+            for feed in feeds { for number in UInt16(0)..<500 { feed.push(number, 0, slice) } }
+            for feed in feeds { feed.push(500, 0, [0x65, 0x10, 1, 2], isMarked: true) }
+            let units = feeds.map { $0.queue.drain() }
+            #expect(units.map { $0.map(\.unit.isTruncated) } == [[false], [false], [false], [true]])
+            #expect(units[0].map(\.bytes.count) == [500 * (slice.count + 4) + 8])
+            #expect(units[3].allSatisfy { $0.bytes.count < 100_000 && $0.unit.lostPackets > 0 })
+            // Now there is room for it.
+            feeds[3].push(501, 3000, slice)
+            feeds[3].push(502, 3000, slice, isMarked: true)
+            #expect(feeds[3].queue.drain().map(\.bytes.count) == [2 * (slice.count + 4)])
+        }
+
+        /// Where a pipeline of an output takes a picture apart, and what begins one that does not end and goes on with it.
+        struct OutputBranch: Sendable, CustomTestStringConvertible {
+            var codec: String
+            var launch: String
+            var first: [UInt8]
+            var next: [UInt8]
+
+            var testDescription: String { "\(self.launch) \(self.next)" }
+
+            /// The depayloader joins a picture, or the parser behind it does.
+            private static func h264(_ first: [UInt8], _ next: [UInt8], joinedBy alignment: String) -> Self {
+                let depayloader = "rtph264depay name=in ! video/x-h264,stream-format=byte-stream,alignment=\(alignment)"
+                let launch = "\(depayloader) ! h264parse ! video/x-h264,alignment=au"
+                return Self(codec: "H264", launch: launch, first: first, next: next)
+            }
+
+            static let all: [Self] = [
+                Self(codec: "VP8", launch: "rtpvp8depay name=in wait-for-keyframe=true", first: [0x10], next: [0]),
+                Self(codec: "VP9", launch: "rtpvp9depay name=in", first: [8], next: [0]),
+                h264([0x7C, 0x85, 0x10], [0x7C, 5, 0x10], joinedBy: "au"),
+                h264([0x7C, 0x85, 0x10], [0x7C, 5, 0x10], joinedBy: "nal"),
+                h264([0x41, 0x10], [0x41, 0x10], joinedBy: "au"),
+                h264([0x41, 0x10], [0x41, 0x10], joinedBy: "nal"),
+                h264([0x0C], [0x0C], joinedBy: "nal"),
+            ]
+        }
+
+        @Test(arguments: OutputBranch.all)
+        func aPictureThatDoesNotEndIsKeptFromAnOutput(branch: OutputBranch) throws {
+            let feed = try HandFeed(
+                launch: "\(branch.launch) ! fakesink async=false sync=false enable-last-sample=false",
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=\(branch.codec),payload=96"
+            )
+            defer { feed.stop() }
+            feed.pipeline.protectDepayloaders()
+            func push(_ number: UInt16, _ time: UInt32, _ payload: [UInt8]) {
+                var packet = PacketFeed.packet(number, time, payload: payload)
+                packet[1] |= 96
+                feed.push(packet)
+            }
+            if branch.codec == "H264" {
+                // The parser throws away what comes before parameter sets.
+                let set: [UInt8] = [
+                    0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04, 0x7B, 0x01, 0x10, 0x00, 0x00, 0x03, 0x00, 0x10, 0x00, 0x00,
+                    0x03,
+                    0x03, 0xC8, 0xF1, 0x22, 0x64, 0x80,
+                ]
+                push(0, 0, set)
+                push(1, 0, [0x68, 0xCB, 0x83, 0xCB, 0x20])
+            }
+            let before = Runtime.allocatedBytes
+            var most: Int64 = 0
+            let part = [UInt8](repeating: 8, count: 60_000)
+            for number in UInt16(2)..<1802 {
+                push(number, 0, (number == 2 ? branch.first : branch.next) + part)
+                if number % 50 == 0 { most = max(most, Runtime.allocatedBytes - before) }
+            }
+            // A parser that joins pictures has what it was given twice; without a bound it is 108 MB, or twice as much.
+            #expect(most < 80 << 20)
+        }
+
         /// A keyframe has ten bytes of headers, an inter frame three (RFC 6386 section 9.1).
         @Test
         func aPictureWithoutItsHeadersIsALoss() throws {

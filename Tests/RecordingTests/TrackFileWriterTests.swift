@@ -55,6 +55,15 @@ import Timeline
         #expect(writer.statistics.firstRTPTime == 3000)
     }
 
+    @Test func doesNotKeepTheRoomOfTheLargestPicture() throws {
+        let writer = self.makeWriter(.h264)
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
+        #expect(writer.converted.capacity > 0)
+        let large = TestUnits.startCode + TestUnits.h264Slice + [UInt8](repeating: 0xA5, count: 3 << 20)
+        #expect(try writer.write(large, rtpTime: 3000) == .written(isKeyframe: false))
+        #expect(writer.converted.capacity <= 1 << 20)
+    }
+
     @Test func isPlayableBeforeItIsClosed() throws {
         let writer = self.makeWriter(.opus, rate: 48_000)
         for index in 0..<200 {

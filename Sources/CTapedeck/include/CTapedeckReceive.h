@@ -119,9 +119,9 @@ typedef enum {
 
 /// Before the tap is attached. Without this call elements do.
 void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind);
-/// Keeps from each rtph264depay that is in a bin, or comes into it, and gets packets one by one, what it cannot take. Once for
-/// a bin, before the first packet.
-void CTapedeck_protect_h264_depayloaders(GstElement *bin);
+/// Keeps from each depayloader of H.264 that is in a bin, or comes into it, what it cannot take, and from those of H.264, VP8
+/// and VP9 what would make a picture larger than one may be (depayloader.h). Once for a bin, before the first packet.
+void CTapedeck_protect_depayloaders(GstElement *bin);
 /// Installs the RTP clock probe on a pad that carries RTP packets; if the tap makes units of them, none goes further.
 void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad);
 /// Installs the callback of the appsink at the end of the track's branch.

@@ -23,6 +23,8 @@ public final class WebRTCBin: Sendable {
     private let sessions: Mutex<[Element]> = Mutex([])
     private let guards: Mutex<[SourceGuard]> = Mutex([])
     private let memory = FreeMemory.current
+    /// What tells of the selected pair; 0 before it is connected, and afterwards.
+    private let pairHandler = Mutex<gulong>(0)
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
     private let gathersPackets: Bool
@@ -86,10 +88,20 @@ public final class WebRTCBin: Sendable {
     public func stop() {
         CTapedeck_finish_reorder_buffers(self.element.pointer)
         self.pipeline.stop()
-        if self.usesRelays { self.withAgent { CTapedeck_ice_end($0) } }
+        if self.usesRelays { self.withAgent { self.endICE($0) } }
         self.transports.withLock { $0.removeAll() }
         self.encryptors.withLock { $0.removeAll() }
         self.sessions.withLock { $0.removeAll() }
+    }
+
+    private func endICE(_ agent: UnsafeMutableRawPointer) {
+        let handler = self.pairHandler.withLock { handler in
+            defer { handler = 0 }
+            return handler
+        }
+        // It reads candidates of the agent, which go with the stream.
+        if handler != 0 { g_signal_handler_disconnect(agent, handler) }
+        CTapedeck_ice_end(agent)
     }
 
     // MARK: Negotiation
@@ -353,7 +365,8 @@ public final class WebRTCBin: Sendable {
             try setProperty(of: agent, "keepalive-conncheck", "true")
             let box = CallbackBox<SelectedPair> { onEvent(.pairSelected($0)) }
             let function = unsafeBitCast(handlePair, to: UnsafeMutableRawPointer.self)
-            _ = CGst_connect(agent, "new-selected-pair-full", function, box.retained(), releaseClosure)
+            let handler = CGst_connect(agent, "new-selected-pair-full", function, box.retained(), releaseClosure)
+            self.pairHandler.withLock { $0 = handler }
         }
         if settings.relaysOnly { try self.element.set("ice-transport-policy", "relay") }
         if let server = settings.stunServer { try self.element.set("stun-server", server) }
