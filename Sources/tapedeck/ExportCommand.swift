@@ -43,7 +43,8 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "The whole series of which the recording is a segment, on one clock: call-series.mkv beside the first.")
     var series = false
 
-    @Option(help: "Only this participant: id or name, or the beginning of one.")
+    // Ids of Socket.IO may begin with a minus sign.
+    @Option(parsing: .unconditional, help: "Only this participant: id or name, or the beginning of one.")
     var participant: String?
 
     @Option(help: "Where to begin, from the recording's start: 90s, 1m30s or 00:01:30. Pictures begin at a keyframe.")

@@ -40,7 +40,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Whether a project of OpenTimelineIO is written as well.")
     var project = false
 
-    @Option(help: "Only this participant.")
+    @Option(parsing: .unconditional, help: "Only this participant.")
     var participant: String?
 
     @Option(help: "From here on, for example 90s, counted from the recording's first unit.")

@@ -115,4 +115,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
                   ["grid", "--participant", "nobody"], ["audio", "--codec", "vp8"], ["audio", "--loudness", "3"],
                   ["grid", "--codec", "vp8", "--output", "x.mp4"], ["tracks", "--fps", "25"]):
         export(stage, recording, "--layout", *flags, exit_code=2)
+    # Ids of Socket.IO may begin so.
+    job = export(stage, recording, "--layout", "grid", "--participant", "-nobody", exit_code=2)
+    assert "there is no participant '-nobody'" in job.whole_story(), job.story()
     assert sorted(path.name for path in recording.iterdir()) == before
