@@ -24,7 +24,8 @@ public struct Doctor: Sendable {
                     NetworkFacts.probe(
                         mediaPorts: settings.mediaPorts,
                         host: settings.interfaceHost,
-                        port: settings.interfacePort
+                        port: settings.interfacePort,
+                        hasTLS: settings.interfaceHasTLS
                     ).findings
                 }
                 return (2, findings)

@@ -60,6 +60,8 @@ public struct DoctorSettings: Sendable, Hashable {
     public var interfaceHost = "127.0.0.1"
     /// Port of the HTTP interface; 0 takes any.
     public var interfacePort: UInt16 = 8330
+    /// Whether the HTTP interface speaks TLS.
+    public var interfaceHasTLS = false
     /// Servers whose names have to resolve; the first 64 are looked up.
     public var servers: [Server] = []
     /// STUN and TURN servers, each of which is asked; the first 32.

@@ -23,6 +23,8 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case busy
         /// A file could not be read or written.
         case storage
+        /// A file of another kind, of which nothing can be told.
+        case notMatroska
         /// What was written does not read back as it should.
         case verificationFailed
     }
@@ -66,7 +68,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is.
     public var blame: Blame {
         switch self.code {
-        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer: .request
+        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska: .request
         case .nothingRecorded, .tooManyTracks: .recording
         case .busy, .storage: .destination
         case .verificationFailed: .ours
@@ -77,7 +79,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     public var isRetriable: Bool {
         switch self.code {
         case .nothingRecorded, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .tooManyTracks,
-            .verificationFailed:
+            .notMatroska, .verificationFailed:
             false
         case .busy: true
         case .storage: (self.cause as? StorageError)?.isRetriable ?? false

@@ -21,13 +21,15 @@ struct ExportExamination {
     /// - Parameters:
     ///   - file: its name in the manifest, which may be anything.
     ///   - layout: how it was made, as the manifest says.
-    ///   - earlier: what it held when it was made.
+    ///   - earlier: what it held when it was made, or looked at first.
+    ///   - isOfManifest: whether the manifest lists it as made of the recording; then `earlier` is what was made.
     ///   - expected: what the tracks give to the whole of a recording, if that is known.
     init(
         _ file: String,
         layout: String,
         in folder: RecordingFolder,
         earlier: Certificate.FileDigest?,
+        isOfManifest: Bool,
         expected: ExpectedExport?
     ) {
         self.file = file
@@ -55,8 +57,12 @@ struct ExportExamination {
         do {
             let digest = Certificate.FileDigest(name: file, bytes: hashing.count, sha256: try hashing.sha256())
             self.digest = digest
-            guard let earlier, earlier.sha256 != digest.sha256 else { return }
-            self.note(severity, .fileChanged, "it was changed: its SHA-256 is not that of the manifest")
+            guard let earlier else { return }
+            if earlier.sha256 != digest.sha256 {
+                self.note(severity, .fileChanged, "it was changed: its SHA-256 is not that of the manifest")
+            } else if isOfManifest {
+                self.excuseDifferences()
+            }
         } catch {
             self.note(severity, .fileUnreadable, "it cannot be read: \(error)")
         }
@@ -64,6 +70,14 @@ struct ExportExamination {
 
     private mutating func note(_ severity: Certificate.Severity, _ kind: Certificate.Finding.Kind, _ text: String) {
         self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
+    }
+
+    /// What is as it was made was made of less: the recording went on.
+    private mutating func excuseDifferences() {
+        for index in self.findings.indices where self.findings[index].kind == .exportDiffers {
+            self.findings[index].severity = .note
+            self.findings[index].text += ": it was made before the recording ended"
+        }
     }
 
     /// Whether a file of that name is read; of any other the hash tells.
@@ -100,6 +114,8 @@ struct ExportExamination {
         self.export?.durationNanoseconds = reader.durationNanoseconds
         if let torn = reader.tornTailOffset, torn < size {
             self.note(severity, .fileTorn, "from byte \(torn) of \(size) on it makes no sense")
+        } else if let end = reader.statedEnd, end > size {
+            self.note(severity, .fileTorn, "it has \(size) of \(end) bytes: its end is missing")
         }
         if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let expected {
             self.compare(counts, with: expected)

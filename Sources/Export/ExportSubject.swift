@@ -49,4 +49,11 @@ public enum ExportSubject: Sendable, Hashable {
             }
         return "\(self.folder.path)/\(name)\(selection.nameSuffix).\(suffix)"
     }
+
+    /// Where a rendition for browsers goes unless somebody asks for another place, without the suffix of its container.
+    ///
+    /// `browser` is the whole, and only the whole: a part, or one participant's, does not take its place.
+    public func renditionPath(_ selection: ExportSelection) -> String {
+        "\(self.folder.path)/browser\(selection.nameSuffix)"
+    }
 }

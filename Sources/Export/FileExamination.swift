@@ -12,7 +12,8 @@ public import Timeline
 public enum FileExamination {
     /// What the certificate says of a file: what its tracks hold, its hash, and what is wrong with it.
     ///
-    /// - Throws: `ExportError` with code `storage` if there is no such file or it cannot be read.
+    /// - Throws: `ExportError` with code `storage` if there is no such file or it cannot be read, `notMatroska` if it is of
+    ///   another kind, and of no recording.
     public static func certificate(file path: String) throws(ExportError) -> Certificate {
         let hashing: HashingFile
         let place: Place
@@ -27,6 +28,10 @@ public enum FileExamination {
             do {
                 try Self.walk(Reader(hashing), hashing.count, place.name, &certificate)
             } catch {
+                if place.isOfAnotherKind(error) {
+                    let text = "\(path) is neither Matroska nor WebM: no other file is read"
+                    throw ExportError(.notMatroska, text, cause: error)
+                }
                 let text = "it cannot be read: \((error as? MatroskaError)?.message ?? "\(error)")"
                 certificate.note(.init(.damage, .fileUnreadable, file: place.name, text))
             }
@@ -75,6 +80,14 @@ public enum FileExamination {
             // What the recorder writes beside media; everything else is taken for media, as somebody asks for it.
             return !["json", "jsonl", "txt"].contains { self.name.hasSuffix("." + $0) }
         }
+
+        /// Whether a file that could not be read is an export of another kind, or anything else that was never Matroska.
+        func isOfAnotherKind(_ error: any Error) -> Bool {
+            guard self.folder == nil, !ExportExamination.isMatroska(self.name),
+                let error = error as? MatroskaError
+            else { return false }
+            return error.code == .notMatroska && error.offset == 0
+        }
     }
 
     private static func walk(
@@ -122,6 +135,9 @@ public enum FileExamination {
         }
         if let torn = reader.tornTailOffset, torn < size {
             let text = "from byte \(torn) of \(size) on it makes no sense"
+            certificate.note(.init(.damage, .fileTorn, file: name, text))
+        } else if let end = reader.statedEnd, end > size {
+            let text = "it has \(size) of \(end) bytes: its end is missing"
             certificate.note(.init(.damage, .fileTorn, file: name, text))
         }
     }

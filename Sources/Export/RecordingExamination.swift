@@ -309,6 +309,7 @@ extension RecordingExamination {
 
     private mutating func lookAtExports(fresh: Certificate.FileDigest?) {
         var exports = (self.earlier?.exports ?? []).map { (file: $0.file, layout: $0.layout) }
+        let made = Set(exports.map { $0.file })
         if !exports.contains(where: { $0.file == ExportExamination.defaultName }),
             (try? self.folder.path(of: ExportExamination.defaultName)) != nil
         {
@@ -323,6 +324,7 @@ extension RecordingExamination {
                 layout: export.layout,
                 in: self.folder,
                 earlier: self.digests[export.file],
+                isOfManifest: made.contains(export.file),
                 expected: expected
             )
             if let found = examination.export { self.certificate.exports.append(found) }

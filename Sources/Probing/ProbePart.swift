@@ -4,7 +4,7 @@
 public enum ProbePart: String, Sendable, Hashable, CaseIterable, Encodable {
     /// Seconds from joining to the first picture.
     case start
-    /// Frames or packets of sound that never came, in percent.
+    /// Frames, packets of sound or beeps that never came, in percent.
     case loss
     /// Frames that came 200 ms or more after most, in percent.
     case lateness

@@ -16,7 +16,9 @@ extension ProbeReport {
             let packets = self.sound.packets + self.sound.lost
             let frames = "\(self.frames.lost) of \(self.frames.expected) frames (\(Self.percent(self.lostFrameShare)))"
             guard packets > 0 else { return "\(frames), no audio" }
-            return "\(frames), \(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
+            let sound = "\(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
+            guard self.silentShare > 0 else { return "\(frames), \(sound)" }
+            return "\(frames), \(sound), no beep for \(self.flashes - self.avOffsets) of \(self.flashes) flashes"
         case .lateness:
             let share = Self.percent(self.lateShare)
             return "\(self.frames.late) of \(self.frames.received) frames late by 200 ms (\(share))"

@@ -76,6 +76,8 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
     public var avOffsetMilliseconds: Double?
     /// How many flashes have a beep.
     public var avOffsets: Int
+    /// How many flashes could be seen.
+    public var flashes: Int
     /// From capture to file; of both ways if media are sent back.
     public var delay: Delay
 
@@ -109,8 +111,9 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         self.freezes = motion.freezes
         self.seconds = motion.seconds
         self.sound = Sound(packets: observation.soundPackets, lost: observation.lostSoundPackets)
-        let offsets = Self.offsets(pictures, observation.beeps, observation.framesPerSecond)
+        let (offsets, flashes) = Self.offsets(pictures, observation.beeps, observation.framesPerSecond)
         self.avOffsets = offsets.count
+        self.flashes = flashes
         self.avOffsetMilliseconds = offsets.isEmpty ? nil : Self.milliseconds(offsets[offsets.count / 2])
         self.score = 0
         self.parts = []
@@ -122,14 +125,22 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         self.weakest = self.score < 100 ? weakest?.name : nil
     }
 
-    /// The share of frames, or of packets of sound, that never came: whichever is larger.
-    public var lossShare: Double { max(self.lostFrameShare, self.lostSoundShare) }
+    /// The share of frames, of packets of sound, or of beeps that never came: whichever is largest.
+    public var lossShare: Double { max(self.lostFrameShare, self.lostSoundShare, self.silentShare) }
     /// The share of frames that never came.
     public var lostFrameShare: Double { Self.share(self.frames.lost, of: self.frames.expected) }
     /// The share of packets of sound that never came; 1 if there is no sound at all.
     public var lostSoundShare: Double {
         let all = self.sound.packets + self.sound.lost
         return all == 0 ? 1 : Double(self.sound.lost) / Double(all)
+    }
+    /// The share of flashes without a beep, as of sound that stops while pictures go on, whose packets nobody misses.
+    ///
+    /// Nothing up to a tenth, and not one flash at either end of the call, whose beep may be outside of what came. If none
+    /// has a beep, nothing is in sync; loss does not tell.
+    public var silentShare: Double {
+        let share = Self.share(self.flashes - self.avOffsets - 2, of: self.flashes)
+        return self.avOffsets > 0 && share > 0.1 ? share : 0
     }
     /// The share of frames that came late.
     public var lateShare: Double { Self.share(self.frames.late, of: self.frames.received) }
@@ -148,20 +159,26 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         }
     }
 
-    /// Beep minus flash for each flash that has a beep, in rising order.
-    private static func offsets(_ pictures: [ProbeObservation.Picture], _ beeps: [Int64], _ rate: Int) -> [Int64] {
+    /// Beep minus flash for each flash that has a beep, in rising order, and how many flashes there are.
+    private static func offsets(
+        _ pictures: [ProbeObservation.Picture],
+        _ beeps: [Int64],
+        _ rate: Int
+    ) -> (offsets: [Int64], flashes: Int) {
         var offsets: [Int64] = []
+        var flashes = 0
         var lastFlash: Int?
         for picture in pictures {
             guard let counter = picture.counter, counter % rate == 0, picture.hasFlash, counter != lastFlash
             else { continue }
             lastFlash = counter
+            flashes += 1
             let nearest = beeps.min { abs($0 - picture.nanoseconds) < abs($1 - picture.nanoseconds) }
             if let nearest, abs(nearest - picture.nanoseconds) < Self.widestOffset {
                 offsets.append(nearest - picture.nanoseconds)
             }
         }
-        return offsets.sorted()
+        return (offsets.sorted(), flashes)
     }
 
     private static func share(_ count: Int, of all: Int) -> Double { all > 0 ? Double(count) / Double(all) : 0 }

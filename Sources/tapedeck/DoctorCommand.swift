@@ -144,6 +144,7 @@ extension DoctorSettings {
         self.mediaPorts = configuration.ice.portRange ?? self.mediaPorts
         self.interfaceHost = configuration.api.host
         self.interfacePort = UInt16(clamping: configuration.api.port)
+        self.interfaceHasTLS = configuration.api.tls != nil
         self.servers = configuration.rooms.sorted { $0.key < $1.key }.map { name, room in
             Server(purpose: "room \(name)", host: room.address.url.host)
         }

@@ -177,16 +177,61 @@ import Testing
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         try #require(listen(listener, 1) == 0)
+        let port = try Self.port(of: listener)
+        #expect(LocalSocket.state(host: "127.0.0.1", port: port) == .taken("Address already in use"))
+        #expect(LocalSocket.state(host: "127.0.0.1", port: 0) == .free)
+        #expect(LocalSocket.state(host: "nowhere.invalid", port: 0) == .taken("'nowhere.invalid' has no address"))
+    }
+
+    @Test func `a name is resolved as the server does`() {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let state = LocalSocket.state(host: host, port: 0)
+        // Not every host knows its own name.
+        #expect(state == .free || state == .taken("'\(host)' has no address"))
+        #expect(LocalSocket.state(host: "localhost", port: 0) == .free)
+    }
+
+    @Test func `a port that speaks TLS may be ours`() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        try #require(listen(listener, 2) == 0)
+        let port = try Self.port(of: listener)
+        Thread.detachNewThread {
+            for _ in 0..<2 {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                var request = [UInt8](repeating: 0, count: 256)
+                _ = recv(client, &request, request.count, 0)
+                // A fatal alert: what came makes no sense.
+                let alert: [UInt8] = [0x15, 3, 1, 0, 2, 2, 50]
+                _ = send(client, alert, alert.count, Int32(MSG_NOSIGNAL))
+                close(client)
+            }
+        }
+        #expect(LocalSocket.state(host: "127.0.0.1", port: port, hasTLS: true) == .perhapsOurs)
+        #expect(LocalSocket.state(host: "127.0.0.1", port: port) == .taken("Address already in use"))
+        let facts = NetworkFacts(
+            addresses: ["192.0.2.1"],
+            mediaPorts: 40_000...40_009,
+            freeMediaPorts: 10,
+            interface: "127.0.0.1:8330",
+            interfaceState: .perhapsOurs,
+            hasAuthorities: true
+        )
+        #expect(facts.findings.allSatisfy { $0.level == .ok })
+    }
+
+    /// The port that a socket got.
+    private static func port(of listener: Int32) throws -> UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
         }
         try #require(status == 0)
-        let port = UInt16(bigEndian: address.sin_port)
-        #expect(LocalSocket.state(host: "127.0.0.1", port: port) == .taken("Address already in use"))
-        #expect(LocalSocket.state(host: "127.0.0.1", port: 0) == .free)
-        #expect(LocalSocket.state(host: "nowhere", port: 0) == .taken("'nowhere' is not an address"))
+        return UInt16(bigEndian: address.sin_port)
     }
 
     @Test func `names that resolve and names that do not`() async {

@@ -356,6 +356,10 @@ def test_recordings_are_turned_page_by_page(stage, browser):
     page.get_by_role("searchbox", name="Search").fill("x y")
     see(page.get_by_text("Page 1"))
     assert asked[-1]["text"] == ["x y"] and "cursor" not in asked[-1]
+    # A second click before the page is there does not turn another one.
+    older.evaluate("button => { button.click(); button.click(); }")
+    see(page.get_by_text("Page 2"))
+    assert asked[-1]["cursor"] == ["1"]
     assert dashboard.errors == []
     dashboard.close()
 
@@ -458,6 +462,15 @@ def test_a_token_is_asked_for_where_there_is_one(stage, browser):
     assert TOKEN not in page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
     page.reload()
     see(page.get_by_text("There is no room yet."))
+    # The daemon does not answer: nobody is logged out.
+    dashboard.expected = "401|503"
+    refuse = "**/v1/session"
+    page.route(refuse, lambda route: route.fulfill(status=503, body="{}") if route.request.method == "DELETE"
+               else route.continue_())
+    page.get_by_role("button", name="Log out").click()
+    see(page.get_by_role("alert").get_by_text("You are still logged in"))
+    assert page.locator("#application").is_visible() and token.is_hidden()
+    page.unroute(refuse)
     page.get_by_role("button", name="Log out").click()
     see(token)
     page.reload()

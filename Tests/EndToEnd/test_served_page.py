@@ -5,6 +5,7 @@ import urllib.request
 
 import media
 import pytest
+from dashboard import chromium
 from figures import SLACK, assert_all_counted, assert_plays, assert_whole
 from harness import PEERS, interrupted, python, record_frames, room_url, start_recorder, wait_for_silence
 
@@ -75,6 +76,16 @@ def test_old_and_new_clients_share_a_room(stage, eio, transport):
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", transport=transport)
     exported, recorder, sent = record_frames(stage, room_url(server, ROOM, eio=7 - eio), peer, 90)
     assert_whole(exported, recorder, sent)
+
+
+def test_a_name_that_the_server_does_not_take_is_told(stage):
+    server = stage.serve()
+    with chromium() as browser:
+        page = browser.new_page()
+        for name in ("a" * 129, "a%07b", "a%E2%80%A8b"):
+            page.goto(f"http://127.0.0.1:{server.port}/?room={name}&autojoin=1")
+            page.get_by_text("at most 128 characters").wait_for(timeout=90_000)
+            assert page.evaluate("tapedeckRoom.state") == "idle" and page.locator("#entry").is_visible()
 
 
 def test_the_page_needs_nothing_from_elsewhere(stage):

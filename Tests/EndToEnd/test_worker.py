@@ -355,6 +355,9 @@ def test_export_jobs(stage, codec, suffix, media_type):
     assert [(stream["codec_type"], stream["codec_name"]) for stream in media.streams(result["output"])] == [
         ("video", codec), ("audio", "opus")]
     assert_plays(pathlib.Path(result["output"]))
+    part = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser", "--to", "1s")
+    assert part.exit_code == 0, part.story()
+    assert part.facts[-1]["finished"]["_0"]["output"] == f"{folder}/browser-to-1s{suffix}"
     assert not [path for path in pathlib.Path(folder).iterdir() if path.suffix in (".tmp", ".remux")]
     failed = stage.run_tapedeck("worker", "--export", folder, "--participant", "nobody")
     assert failed.exit_code == 2 and "failed" in failed.facts[-1], failed.story()

@@ -249,6 +249,16 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
         BrokenRecording("an export cut, no hashes", .exportDiffers, "call.mkv", withoutManifest: true) {
             try $0.change("call.mkv") { $0.prefix($0.count / 2) }
         },
+        BrokenRecording("an export cut where a unit ends, no hashes", .fileTorn, "call.mkv", withoutManifest: true) {
+            try $0.change("call.mkv") { data in
+                var reader = try Reader(MemorySource([UInt8](data)))
+                var end = 0
+                while end < data.count / 2, let head = try reader.nextHead() {
+                    end = Int(head.payloadOffset) + head.payloadSize
+                }
+                return data.prefix(end)
+            }
+        },
         BrokenRecording("bytes behind the end of an export", .fileTorn, "call.mkv", withoutManifest: true) {
             try $0.change("call.mkv") { $0 + Data(repeating: 0x55, count: 5_000) }
         },

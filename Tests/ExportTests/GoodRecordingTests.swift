@@ -194,5 +194,52 @@ import Timeline
         try Data("hello".utf8).write(to: URL(filePath: foreign))
         #expect(try FileExamination.certificate(file: foreign).verdict == .damaged)
         #expect(throws: ExportError.self) { try FileExamination.certificate(file: foreign + "x") }
+        // Of another kind is not damaged.
+        for name in ["call.mp4", "call.wav", "call.opus"] {
+            let path = recording.storagePath + "/" + name
+            try Data("....ftypisom".utf8).write(to: URL(filePath: path))
+            let error = #expect(throws: ExportError.self) { try FileExamination.certificate(file: path) }
+            #expect(error?.code == .notMatroska && error?.blame == .request)
+        }
+    }
+
+    /// Cut where a unit ends: all that is there is whole.
+    @Test func aFileWithoutItsEnd() throws {
+        let recording = try BrokenRecording.recording()
+        let whole = recording.storagePath + "/whole.mkv"
+        _ = try Exporter.run(folder: recording.folder, output: whole)
+        #expect(try FileExamination.certificate(file: whole).verdict == .complete)
+        let bytes = [UInt8](try Data(contentsOf: URL(filePath: whole)))
+        var reader = try Reader(MemorySource(bytes))
+        var end = 0
+        while end < bytes.count / 2, let head = try reader.nextHead() {
+            end = Int(head.payloadOffset) + head.payloadSize
+        }
+        let cut = recording.storagePath + "/cut.mkv"
+        try Data(bytes.prefix(end)).write(to: URL(filePath: cut))
+        let certificate = try FileExamination.certificate(file: cut)
+        #expect(certificate.findings(.damage).map(\.kind) == [.fileTorn], "\(certificate.findings)")
+        #expect(certificate.findings(.damage).first?.text.contains("its end is missing") == true)
+    }
+
+    @Test func anExportFromBeforeTheEnd() throws {
+        let media = try EncodedMedia.shared.get()
+        let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]
+        let recording = try SimulatedRecording(plans, closed: false, boot: "first")
+        _ = try Exporter.run(folder: recording.folder)
+        try recording.goOn(
+            plans,
+            part: 2,
+            boot: "first",
+            at: Self.start + 20_000_000_000,
+            after: 20_000_000_000
+        )
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.findings(.damage).isEmpty, "\(certificate.findings)")
+        let found = certificate.findings(.note).filter { $0.kind == .exportDiffers && $0.file == "call.mkv" }
+        #expect(!found.isEmpty && found.allSatisfy { $0.text.hasSuffix("it was made before the recording ended") })
+        try recording.change("call.mkv") { $0 + Data([0]) }
+        let changed = try RecordingExamination.certificate(of: recording.folder)
+        #expect(changed.findings(.damage).contains { $0.kind == .exportDiffers })
     }
 }

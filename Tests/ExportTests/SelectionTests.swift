@@ -101,6 +101,17 @@ import Timeline
         #expect(selection.nameSuffix == suffix)
     }
 
+    /// The dashboard plays `browser.webm` or `browser.mp4` as the whole.
+    @Test func renditionsOfPartsLeaveTheWholeAlone() throws {
+        let recording = try SimulatedRecording([.audio("alice", Array(try EncodedMedia.shared.get().opus.prefix(50)))])
+        let subject = ExportSubject.recording(recording.folder)
+        let folder = recording.folder.path
+        #expect(subject.renditionPath(ExportSelection(from: .zero)) == folder + "/browser")
+        #expect(subject.renditionPath(ExportSelection(participant: "alice")) == folder + "/browser-alice")
+        let part = ExportSelection(from: .seconds(2), to: .seconds(9))
+        #expect(subject.renditionPath(part) == folder + "/browser-from-2s-to-9s")
+    }
+
     @Test func partsOfNamesThatLookAlikeStayApart() {
         let names = ["Al/ice", "al ice", "al-ice", "..", "客厅", "厨房", String(repeating: "a", count: 80) + "b", ""]
         let suffixes = names.map { ExportSelection(participant: $0).nameSuffix }

@@ -111,6 +111,19 @@ import Testing
         #expect(report.weakest == .sync && report.score == 0)
     }
 
+    @Test func soundThatStopsIsLoss() throws {
+        var call = self.call()
+        call.beeps.removeLast(10)
+        let report = try self.report(call)
+        #expect(report.flashes == 20 && report.avOffsets == 9 && report.avOffsetMilliseconds == 0)
+        #expect(report.weakest == .loss && report.score == 0)
+        #expect(report.rows[2][2].hasSuffix("no beep for 11 of 20 flashes"))
+        // Sound begins after the pictures, and ends before them: no more than that is missing here.
+        var cut = self.call(seconds: 5)
+        cut.beeps.removeLast()
+        #expect(try self.report(cut).score == 100)
+    }
+
     @Test func lateIsWhatComesBehindMost() throws {
         // Every two seconds a queue that fills slowly, so that nothing stands still, and then empties at once.
         var last: Int64 = 0

@@ -151,4 +151,10 @@ import Testing
     func lengthIsLimited(name: String, isTaken: Bool) {
         #expect((RoomName(name) != nil) == isTaken)
     }
+
+    @Test func spellingsOfALetterAreNamesOfTheirOwn() throws {
+        let (composed, decomposed) = (try #require(RoomName("caf\u{e9}")), try #require(RoomName("cafe\u{301}")))
+        #expect(composed != decomposed && Set([composed, decomposed, composed]).count == 2)
+        #expect(composed == RoomName("caf\u{e9}"))
+    }
 }

@@ -32,14 +32,16 @@ struct OriginPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - origin: `Origin`; browsers send it with every request that is neither GET nor HEAD.
     ///   - host: `Host`.
-    ///   - fetchSite: `Sec-Fetch-Site`.
+    ///   - fetchSite: `Sec-Fetch-Site`; no page can set it.
     ///   - needsOrigin: Whether a request without `Origin` is refused: one that a browser's cookie vouches for.
     func mayChange(origin: String?, host: String?, fetchSite: String?, needsOrigin: Bool) -> Bool {
+        // Behind a proxy that ends TLS the page's own origin is https, or has another host, and only the browser knows.
+        if fetchSite == "same-origin" { return true }
         if let origin {
             let isOurs = host.map { origin.lowercased() == "\(self.scheme)://\($0.lowercased())" } ?? false
             return isOurs || self.isAllowed(origin: origin)
         }
-        if let fetchSite { return fetchSite == "same-origin" || fetchSite == "none" }
+        if let fetchSite { return fetchSite == "none" }
         return !needsOrigin
     }
 

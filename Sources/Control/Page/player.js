@@ -5,6 +5,9 @@ import { filePath } from "./api.js";
 import { button, h, setText } from "./dom.js";
 import { fail } from "./messages.js";
 
+// A part, or one participant's rendition, has more in its name.
+const WHOLE = /^browser\.(webm|mp4)$/;
+
 export class Player {
   /** `participants`: ids of those who sent something; a rendition shows one of them. */
   constructor(recording, participants, exports) {
@@ -53,7 +56,7 @@ export class Player {
 
   async #rendition() {
     const known = this.exports.items.findLast((item) =>
-      item.layout === "browser" && item.state === "done" && item.file);
+      item.layout === "browser" && item.state === "done" && WHOLE.test(item.file ?? ""));
     // With several participants the file may be another one's.
     if (known && !this.hasChoice) return known.file;
     this.video.pause();

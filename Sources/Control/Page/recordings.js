@@ -57,12 +57,7 @@ export class RecordingsView {
     this.dialog = new RecordingDialog(session, () => this.refreshSoon());
     this.list = new KeyedList(byId("recordings"), (recording) => recording.id, (recording) => new Row(recording, this));
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("input", () => {
-      this.cursors = [null];
-      // An answer to the question of before is not wanted any more.
-      this.loads += 1;
-      this.refreshSoon(TYPING_MILLISECONDS);
-    });
+    this.form.addEventListener("input", () => this.#restart(TYPING_MILLISECONDS));
     byId("newer").addEventListener("click", () => this.#turn(-1));
     byId("older").addEventListener("click", () => this.#turn(1));
   }
@@ -87,6 +82,8 @@ export class RecordingsView {
     const chosen = select.value;
     select.replaceChildren(select.options[0], ...names.map((room) => h("option", { value: room }, room)));
     select.value = names.includes(chosen) ? chosen : "";
+    // The room that was chosen is gone, and so is the filter.
+    if (select.value !== chosen) this.#restart(0);
   }
 
   refreshSoon(milliseconds = EVENT_MILLISECONDS) {
@@ -98,6 +95,14 @@ export class RecordingsView {
     if (!(await deleteRecording(recording))) return;
     this.refreshSoon(0);
     byId("recordings-title").focus();
+  }
+
+  /** The first page of what the filters are now. */
+  #restart(milliseconds) {
+    this.cursors = [null];
+    // An answer to the question of before is not wanted any more.
+    this.loads += 1;
+    this.refreshSoon(milliseconds);
   }
 
   async #load() {
@@ -142,6 +147,8 @@ export class RecordingsView {
     if (step > 0 && this.next) this.cursors.push(this.next);
     else if (step < 0 && this.cursors.length > 1) this.cursors.pop();
     else return;
+    // What comes after the new page is known when it is there: a second click meanwhile leads nowhere.
+    this.next = null;
     this.#load();
   }
 }

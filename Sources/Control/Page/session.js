@@ -3,7 +3,7 @@
 
 import { get, path, post, remove, unauthorized, Unreachable } from "./api.js";
 import { byId } from "./dom.js";
-import { showProblem } from "./messages.js";
+import { fail, showProblem } from "./messages.js";
 
 const RETRY_MILLISECONDS = 2000;
 
@@ -72,8 +72,10 @@ export class Session {
   async #logout() {
     try {
       await remove(path("session"));
-    } finally {
-      this.#take({ required: true, authenticated: false, scopes: [] });
+    } catch (error) {
+      // 401: the cookie was good for nothing any more.
+      if (error.status !== 401) return fail("You are still logged in", error);
     }
+    this.#take({ required: true, authenticated: false, scopes: [] });
   }
 }

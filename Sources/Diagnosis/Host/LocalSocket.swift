@@ -7,6 +7,12 @@ enum LocalSocket {
     /// How long a server on this host may take to answer.
     private static let patience = timeval(tv_sec: 1, tv_usec: 0)
 
+    /// A ClientHello without anything in it (RFC 8446): every server that speaks TLS answers with an alert, and some do not
+    /// answer plain HTTP at all.
+    private static let emptyHello: [UInt8] = [0x16, 3, 1, 0, 4, 1, 0, 0, 0]
+    /// What records of TLS begin with that hold an alert or a handshake.
+    private static let recordTypes: ClosedRange<UInt8> = 0x15...0x16
+
     /// Whether a UDP port can be taken on every address.
     static func canBind(udp port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -23,18 +29,23 @@ enum LocalSocket {
     }
 
     /// Who has a TCP port of this host.
-    static func state(host: String, port: UInt16) -> NetworkFacts.PortState {
+    ///
+    /// Blocks as long as the system's resolver does if `host` is a name; a name means its first address, as to the server.
+    /// - Parameter hasTLS: whether our server there speaks TLS; nobody can tell then whether it is ours.
+    static func state(host: String, port: UInt16, hasTLS: Bool = false) -> NetworkFacts.PortState {
         var hints = addrinfo()
-        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
+        hints.ai_flags = AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host == "localhost" ? "127.0.0.1" : host, String(port), &hints, &found) == 0, let found else {
-            return .taken("'\(host)' is not an address")
+        guard getaddrinfo(host, String(port), &hints, &found) == 0, let found else {
+            return .taken("'\(host)' has no address")
         }
         defer { freeaddrinfo(found) }
         guard let error = Self.bindError(found.pointee) else { return .free }
-        return error == EADDRINUSE && Self.answersAsTapedeck(found.pointee)
-            ? .ours : .taken(String(cString: strerror(error)))
+        let taken = NetworkFacts.PortState.taken(String(cString: strerror(error)))
+        guard error == EADDRINUSE else { return taken }
+        if hasTLS { return Self.answersAsTLS(found.pointee) ? .perhapsOurs : taken }
+        return Self.answersAsTapedeck(found.pointee) ? .ours : taken
     }
 
     /// Opens a stream socket for `address` and gives it to `body`; `nil` if none can be opened.
@@ -57,21 +68,28 @@ enum LocalSocket {
 
     /// Whether the server there has Tapedeck's health check.
     private static func answersAsTapedeck(_ address: addrinfo) -> Bool {
-        withSocket(address) { descriptor in
+        let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        let head = String(decoding: Self.answer(of: address, to: request), as: UTF8.self)
+        return head.hasPrefix("HTTP/1.1 200") || head.hasPrefix("HTTP/1.1 503")
+    }
+
+    /// Whether the server there speaks TLS.
+    private static func answersAsTLS(_ address: addrinfo) -> Bool {
+        Self.answer(of: address, to: Self.emptyHello).first.map { Self.recordTypes.contains($0) } ?? false
+    }
+
+    /// The beginning of what the server there answers; empty if it does not.
+    private static func answer(of address: addrinfo, to request: [UInt8]) -> [UInt8] {
+        withSocket(address) { descriptor -> [UInt8] in
             var patience = Self.patience
             for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
                 setsockopt(descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
             }
-            guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else { return false }
-            let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
-            guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
-                return false
-            }
+            guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else { return [] }
+            guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return [] }
             var answer = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &answer, answer.count, 0)
-            guard count > 0 else { return false }
-            let head = String(decoding: answer.prefix(count), as: UTF8.self)
-            return head.hasPrefix("HTTP/1.1 200") || head.hasPrefix("HTTP/1.1 503")
-        } ?? false
+            return Array(answer.prefix(max(0, count)))
+        } ?? []
     }
 }

@@ -13,6 +13,8 @@ struct NetworkFacts: Sendable, Hashable {
         case free
         /// A running Tapedeck.
         case ours
+        /// Somebody who speaks TLS, as our interface does.
+        case perhapsOurs
         /// Somebody else, or it may not be taken.
         case taken(String)
     }
@@ -78,6 +80,13 @@ struct NetworkFacts: Sendable, Hashable {
         switch self.interfaceState {
         case .free: Finding(.network, "HTTP interface", .ok, "\(self.interface) is free")
         case .ours: Finding(.network, "HTTP interface", .ok, "\(self.interface) is Tapedeck, running")
+        case .perhapsOurs:
+            Finding(
+                .network,
+                "HTTP interface",
+                .ok,
+                "\(self.interface) is in use, and speaks TLS: perhaps Tapedeck itself"
+            )
         case .taken(let reason):
             Finding(
                 .network,
@@ -108,13 +117,13 @@ struct NetworkFacts: Sendable, Hashable {
     }
 
     /// Asks this host.
-    static func probe(mediaPorts: ClosedRange<UInt16>, host: String, port: UInt16) -> NetworkFacts {
+    static func probe(mediaPorts: ClosedRange<UInt16>, host: String, port: UInt16, hasTLS: Bool) -> NetworkFacts {
         NetworkFacts(
             addresses: LocalAddresses.reachable(),
             mediaPorts: mediaPorts,
             freeMediaPorts: mediaPorts.count { LocalSocket.canBind(udp: $0) },
             interface: "\(IPAddress.bracketed(host)):\(port)",
-            interfaceState: LocalSocket.state(host: host, port: port),
+            interfaceState: LocalSocket.state(host: host, port: port, hasTLS: hasTLS),
             hasAuthorities: FileManager.default.fileExists(atPath: "/etc/ssl/certs/ca-certificates.crt")
         )
     }

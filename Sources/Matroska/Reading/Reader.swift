@@ -27,6 +27,11 @@ public struct Reader<S: Source> {
     /// The first byte that does not belong to a whole block; known once the walk is over, nil if nothing is torn.
     public internal(set) var tornTailOffset: UInt64?
 
+    /// Where the Segment ends as its size says, perhaps beyond the file's end; nil if that is unknown.
+    ///
+    /// A file that is cut between two blocks has no torn tail: only this tells.
+    public var statedEnd: UInt64? { self.head.end }
+
     var window: Window<S>
     let head: SegmentHead
     /// Track number to what the walk needs of the track.

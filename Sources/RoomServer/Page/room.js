@@ -440,6 +440,9 @@ function decodeFragment(text) {
   }
 }
 
+/** Whether the server takes a room's name; it does not answer to another one. */
+function isRoomName(text) { return [...text].length <= 128 && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text); }
+
 function startPage() {
   const element = (id) => document.getElementById(id);
   const query = new URLSearchParams(location.search);
@@ -489,6 +492,11 @@ function startPage() {
   const join = () => {
     const name = element("room").value.trim();
     if (name === "" || (room && !room.isOver)) return;
+    if (!isRoomName(name)) {
+      view.setStatus("error", "The name of a room has at most 128 characters, and no line breaks or control characters.");
+      element("room").focus();
+      return;
+    }
     element("entry").hidden = true;
     element("controls").hidden = false;
     element("mute-audio").hidden = true;

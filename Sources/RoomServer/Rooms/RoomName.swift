@@ -22,6 +22,14 @@ struct RoomName: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { self.rawValue }
 
+    /// Clients compare code units: to them two spellings of a letter are two names, as they are not to `String`.
+    static func == (left: RoomName, right: RoomName) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        for byte in self.rawValue.utf8 { hasher.combine(byte) }
+        hasher.combine(UInt8.max)
+    }
+
     private static func breaksLines(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -109,7 +109,7 @@ public struct ExportJob: Sendable {
 
     /// A file for a player: as it is where the codecs allow, remuxed by GStreamer where not.
     private func rendition(_ progress: (ExportProgress) -> Void) throws -> ExportJobResult {
-        let base = self.output ?? self.subject.folder.path + "/browser"
+        let base = self.output ?? self.subject.renditionPath(self.selection)
         let intermediate = base + ".\(RecordingID.random()).tmp"
         defer { try? FileManager.default.removeItem(atPath: intermediate) }
         var report = try Exporter.run(

@@ -30,6 +30,9 @@ import Testing
         ("http://localhost:2", nil, false, false), ("http://evil.com", nil, false, false), ("null", nil, false, false),
         ("https://panel.example.org", nil, true, true), (nil, "same-origin", true, true), (nil, "none", true, true),
         (nil, "cross-site", false, false), (nil, "same-site", true, false),
+        ("https://localhost:1", "same-origin", true, true), ("https://proxy.example.org", "same-origin", true, true),
+        ("https://localhost:1", "same-site", true, false), ("https://localhost:1", "none", true, false),
+        ("http://evil.com", "cross-site", true, false),
     ])
     func origins(_ origin: String?, _ site: String?, _ needsOrigin: Bool, _ mayChange: Bool) {
         var configuration = ControlConfiguration()

@@ -52,6 +52,7 @@ import Testing
         ("GARBAGE\r\n\r\n", 400), ("GET / HTTP/9.9\r\n\r\n", 400),
         ("GET /\u{0} HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: evil.example.com\r\n\r\n", 403), ("GET / HTTP/1.0\r\n\r\n", 403),
+        ("DELETE /v1/rooms/a HTTP/1.1\r\nHost: evil.example.com\r\nSec-Fetch-Site: same-origin\r\n\r\n", 403),
         ("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400),
         ("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
         ("GET /\(String(repeating: "a", count: 10_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
