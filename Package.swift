@@ -372,6 +372,7 @@ let package = Package(
             dependencies: [
                 "API", "Basics", "Catalogue", "Codecs", "ConfigurationFile", "Control", "Daemon", "Digests",
                 "Observability", "Rooms", "Storage", "Supervision", "Timeline", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

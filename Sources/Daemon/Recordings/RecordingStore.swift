@@ -35,7 +35,7 @@ actor RecordingStore: Service {
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
     private let policy = ExportPolicy()
-    /// When there may be space for exports that wait for it.
+    /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
     /// More than any disk has; sums of it are numbers.
     private static let mostBytes: Int64 = 1 << 50
@@ -564,8 +564,9 @@ actor RecordingStore: Service {
         return ((try? await self.catalogue.pendingExports()) ?? []).contains { self.mayBegin($0, at: .now()) }
     }
 
+    /// Whether an export may begin that is not over and does not run; one whose end could not be noted may say that it runs.
     private func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
-        export.state == .queued && self.due(export).map { $0 <= now } ?? true
+        self.due(export).map { $0 <= now } ?? true
     }
 
     /// When an export that waits for a time or for space may begin.
@@ -574,6 +575,8 @@ actor RecordingStore: Service {
     }
 
     private func nextExports() async -> [ExportEntry] {
+        // One of these may end after the queue was read, which then still says that it runs.
+        let begun = Set(self.running.keys)
         var pending: [ExportEntry] = []
         let isRead = await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
         guard isRead else {
@@ -588,7 +591,7 @@ actor RecordingStore: Service {
         self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
         self.cancelled.formIntersection(ids)
         var next: [ExportEntry] = []
-        for export in pending where self.mayBegin(export, at: now) && self.running[export.id] == nil {
+        for export in pending where self.mayBegin(export, at: now) && !begun.contains(export.id) {
             // Looked at for each: one may be cancelled while another one is put off.
             guard !self.cancelled.contains(export.id) else { continue }
             guard self.running.count < self.exportJobs else { break }
@@ -602,7 +605,8 @@ actor RecordingStore: Service {
                 next.append(export)
             }
         }
-        let due = pending.filter { $0.state == .queued }.compactMap { self.due($0) }.filter { $0 > now }.min()
+        let waiting = pending.filter { self.running[$0.id] == nil }
+        let due = waiting.compactMap { self.due($0) }.filter { $0 > now }.min()
         self.shared.withLock { $0.nextDue = due }
         return next
     }
@@ -667,6 +671,7 @@ actor RecordingStore: Service {
         }
         var export = queued
         export.state = .running
+        export.progress = 0
         export.error = nil
         export.started = .now()
         let recording = export.recording.rawValue
@@ -703,7 +708,15 @@ actor RecordingStore: Service {
             export.error = "\(error)"
             let isRetriable = (error as? StorageError)?.isRetriable ?? (error as? CatalogueError)?.isRetriable
             self.fail(&export, isRetriable: isRetriable ?? false)
-            await self.attempt("note a failed export") { [export] in try await self.catalogue.save(export) }
+            let isNoted = await self.attempt("note a failed export") { [export] in
+                try await self.catalogue.save(export)
+            }
+            if !isNoted {
+                // The queue has it as it was: begun again at once, it would fail without a pause.
+                let next = UTCTime.now().adding(self.policy.spaceInterval)
+                self.waitsForSpace[queued.id] = next
+                export.due = next
+            }
         }
         self.metrics.exportEnded(export.state == .done ? .done : .failed, after: ContinuousClock.now - started)
         if export.state != .done {

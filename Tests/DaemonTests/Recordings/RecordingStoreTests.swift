@@ -64,6 +64,35 @@ import Timeline
         #expect(export.state == .queued && export.attempts == 1 && event.details["next"] != nil)
     }
 
+    /// Neither that it begins nor how it ended; or only not how it ended, so that it seems to run.
+    @Test(arguments: ["1", "NEW.state <> 'running'"])
+    func anExportThatCannotBeNotedIsTriedAgainLater(_ refused: String) async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let store = try self.bench.store()
+        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        try self.bench.refuseExports(where: refused)
+        let tries = try await store.running {
+            let event = try #require(await self.bench.next(.exportFailed))
+            #expect(event.details["next"] != nil)
+            // Long enough for hundreds of tries without a pause.
+            try await Task.sleep(for: .seconds(1))
+            try self.bench.takeExports()
+            while try await !self.bench.catalogue.pendingExports().isEmpty {
+                store.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            var tries = 0
+            for await event in self.bench.events {
+                if event.kind == .exportStarted { tries += 1 }
+                if event.kind == .exportFinished { break }
+            }
+            return tries
+        }
+        #expect(tries == 1)
+        #expect(try await self.bench.catalogue.export(export.id).state == .done)
+    }
+
     @Test func asManyExportsRunAtATimeAsTheConfigurationSays() async throws {
         // Each waits for the other, and exits with 5 if it is alone for too long.
         let script = """
