@@ -48,6 +48,7 @@ final class DaemonBench: Sendable {
         repairs: String = "exit 0",
         exportJobs: Int = 1,
         roomOrders: [String: [ExportSpec]] = [:],
+        repairInterval: Duration = .zero,
         logger: Logger? = nil
     ) throws -> RecordingStore {
         let text = """
@@ -69,6 +70,7 @@ final class DaemonBench: Sendable {
             exportJobs: exportJobs,
             roomOrders: roomOrders,
             shutdownLimit: .seconds(1),
+            repairInterval: repairInterval,
             bus: self.bus,
             metrics: self.metrics,
             logger: logger ?? self.logger

@@ -34,6 +34,8 @@ actor RecordingStore: Service {
     private let roomOrders: [String: [ExportSpec]]
     /// Recordings that nobody goes on with, as of the last look.
     private var suspects: Set<RecordingID> = []
+    /// When what a repair that failed has left is repaired again; nil if there is none.
+    private var nextRepair: ContinuousClock.Instant?
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
@@ -52,6 +54,7 @@ actor RecordingStore: Service {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
+    private let repairInterval: Duration
     private let thread = DiskThread(name: "recordings")
     private nonisolated let shared = Mutex(Shared())
 
@@ -96,12 +99,14 @@ actor RecordingStore: Service {
     ///   - exportJobs: exports that run at a time, 1 and up.
     ///   - roomOrders: the exports of what an earlier life recorded, by room; those of other rooms get all tracks.
     ///   - shutdownLimit: how long exports are still worked on when the daemon ends.
+    ///   - repairInterval: the wait after a repair that failed; the next one may fail in the same way.
     init(
         catalogue: Catalogue,
         jobs: JobLauncher,
         exportJobs: Int,
         roomOrders: [String: [ExportSpec]],
         shutdownLimit: Duration,
+        repairInterval: Duration = .seconds(600),
         bus: EventBus,
         metrics: DaemonMetrics,
         logger: Logger
@@ -111,6 +116,7 @@ actor RecordingStore: Service {
         self.exportJobs = exportJobs
         self.roomOrders = roomOrders
         self.shutdownLimit = shutdownLimit
+        self.repairInterval = repairInterval
         self.bus = bus
         self.metrics = metrics
         self.logger = logger
@@ -127,7 +133,7 @@ actor RecordingStore: Service {
         }
         let earlier = await self.recordingsOfEarlierLife()
         // Nothing listens for the end yet.
-        await cancelWhenGracefulShutdown { await self.repair() }
+        _ = await cancelWhenGracefulShutdown { await self.repair() }
         let held = await self.exportForgotten(earlier)
         await self.exportTakenOver()
         await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
@@ -219,22 +225,57 @@ actor RecordingStore: Service {
 
     /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
     ///
-    /// One whose room was left may still be completed by its worker: its journal is held until then.
+    /// One whose room was left may still be completed by its worker: its journal is held until then. After a repair that failed
+    /// nothing is closed for a while, and then with it what that one has left.
     ///
     /// - Parameter goingOn: ids of those that a worker writes or will write. One that is missing twice is closed.
     func closeAbandoned(except goingOn: Set<String>) async {
+        let isPutOff = self.nextRepair.map { ContinuousClock.now < $0 } ?? false
+        let isAgain = self.nextRepair != nil && !isPutOff
+        if isAgain { self.nextRepair = nil }
+        let left = isAgain ? await self.unfinished(except: goingOn) : []
         let missing = Set(self.active.keys.filter { !goingOn.contains($0.rawValue) })
         let abandoned = missing.intersection(self.suspects).filter { id in
+            guard !isPutOff else { return false }
             guard let path = self.active[id], let folder = try? RecordingFolder.open(path: path) else { return true }
             return !folder.isHeld
         }
         self.suspects = missing.subtracting(abandoned)
-        guard !abandoned.isEmpty else { return }
+        let unrepaired = left.filter { self.active[$0] == nil }.union(abandoned)
+        guard !unrepaired.isEmpty else { return }
+        let folders = self.active.filter { abandoned.contains($0.key) }
         for id in abandoned { self.active[id] = nil }
         // Others that nobody writes may be waiting for a worker that goes on with them.
-        await self.repair(only: abandoned)
+        if await !self.repair(only: unrepaired) { await self.takeBack(folders) }
         await self.exportTakenOver()
-        for id in abandoned { self.orders[id] = nil }
+        for id in abandoned where self.active[id] == nil { self.orders[id] = nil }
+    }
+
+    /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
+    private func unfinished(except goingOn: Set<String>) async -> Set<RecordingID> {
+        var found: Set<RecordingID> = []
+        let isRead = await self.attempt("look for recordings that are not closed") {
+            for state in [RecordingEntry.State.recording, .unfinished] {
+                for entry in try await self.catalogue.recordings(in: state) {
+                    guard self.untold[entry.id] == nil, !goingOn.contains(entry.id.rawValue),
+                        let folder = try? RecordingFolder.open(entry.folder, in: self.catalogue.storage), !folder.isHeld
+                    else { continue }
+                    found.insert(entry.id)
+                }
+            }
+        }
+        if !isRead { self.nextRepair = ContinuousClock.now + self.repairInterval }
+        return found
+    }
+
+    /// What could not be closed goes on as before, to be closed later.
+    private func takeBack(_ folders: [RecordingID: String]) async {
+        for (id, path) in folders {
+            let entry = try? await self.catalogue.recording(id)
+            guard entry?.state != .finished, !Self.isGone(path), self.active[id] == nil else { continue }
+            self.active[id] = path
+            self.suspects.insert(id)
+        }
     }
 
     /// Takes what the folder of a recording tells, whether it goes on or not; also of one that ends meanwhile.
@@ -417,17 +458,21 @@ actor RecordingStore: Service {
     /// Exports go through the queue.
     ///
     /// - Parameter only: which of them; nil for all.
-    func repair(only: Set<RecordingID>? = nil) async {
+    /// - Returns: whether all of them are closed.
+    @discardableResult
+    func repair(only: Set<RecordingID>? = nil) async -> Bool {
         var arguments = ["repair", self.catalogue.storage, "--no-export", "--json", "--pulse"]
         for id in (only ?? []).sorted(by: { $0.rawValue < $1.rawValue }) { arguments += ["--only", id.rawValue] }
         let failure = await self.jobs.run(arguments) { line in
             await self.noteRepaired(line)
         }
         // The daemon ends: the next one repairs the rest.
-        guard !Task.isCancelled else { return }
+        guard !Task.isCancelled else { return false }
         if let failure {
             self.logger.error("repair failed", metadata: .tagged([.errorMessage: "\(failure)"]))
+            self.nextRepair = ContinuousClock.now + self.repairInterval
         }
+        return failure == nil
     }
 
     private func noteRepaired(_ line: Data) async {

@@ -306,6 +306,47 @@ import Timeline
         #expect(self.repairs().map { $0.hasSuffix("--only \(folder.id)") } == [true])
     }
 
+    /// A repair that fails the first time, as on a disk that is not there yet, and then closes a recording.
+    private static func repairs(atTheSecondTry folder: RecordingFolder) -> String {
+        """
+        if [ ! -e "$storage/tried" ]; then touch "$storage/tried"; exit 5; fi
+        echo '{"id":"\(folder.id)","folder":"\(folder.path)","room":"standup","unreadable":{}}'
+        """
+    }
+
+    @Test func aRepairOfTheStartThatFailedIsTriedAgain() async throws {
+        let folder = try self.bench.makeRecording(1, isFinished: false)
+        // Of a room that goes on with it.
+        let other = try self.bench.makeRecording(2, isFinished: false)
+        let store = try self.bench.store(repairs: Self.repairs(atTheSecondTry: folder))
+        try await store.running {
+            // They are known after the repair of the start.
+            while try await self.bench.catalogue.recordings(in: .unfinished).count < 2 { await Task.yield() }
+            await store.closeAbandoned(except: [other.id.rawValue])
+            _ = try #require(await self.bench.next(.exportFinished))
+            await store.closeAbandoned(except: [other.id.rawValue])
+        }
+        let repairs = self.repairs()
+        #expect(repairs.count == 2 && repairs[1].hasSuffix("--only \(folder.id)"), "\(repairs)")
+        #expect(try await self.bench.catalogue.recording(folder.id).state == .finished)
+    }
+
+    @Test(arguments: [true, false])
+    func whatCouldNotBeClosedIsClosedLater(_ isDue: Bool) async throws {
+        let folder = try self.bench.makeRecording(isFinished: false)
+        let store = try self.bench.store(
+            repairs: Self.repairs(atTheSecondTry: folder),
+            repairInterval: isDue ? .zero : .seconds(600)
+        )
+        await store.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        for _ in 0..<2 { await store.closeAbandoned(except: []) }
+        #expect(await store.active.count == 1 && self.repairs().count == 1)
+        await store.closeAbandoned(except: [])
+        #expect(await store.active.isEmpty == isDue)
+        #expect(self.repairs().count == (isDue ? 2 : 1))
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == (isDue ? ["audio"] : []))
+    }
+
     @Test func whatARebuiltCatalogueFindsFinishedIsExported() async throws {
         let folder = try self.bench.makeRecording()
         _ = try await self.bench.catalogue.rebuild()
