@@ -5,6 +5,9 @@ import FoundationEssentials
 import GRDB
 
 extension Catalogue {
+    /// No attempt is put off for longer: one that is due later was noted before the clock was set back, and is due now.
+    public static let longestWait = Duration.seconds(7200)
+
     /// Queues deliveries; returns how many older ones of the same webhooks were dropped to keep the limit.
     ///
     /// - Parameter limit: The most deliveries of one webhook that wait.
@@ -35,10 +38,13 @@ extension Catalogue {
             try Row.fetchOne(
                 database,
                 sql: """
-                    SELECT * FROM deliveries WHERE webhook = ? AND state = 'queued' AND due_ns <= ?
+                    SELECT * FROM deliveries
+                    WHERE webhook = ? AND state = 'queued' AND (due_ns <= ? OR due_ns > ?)
                     ORDER BY number LIMIT 1
                     """,
-                arguments: [webhook, now.nanosecondsSince1970]
+                arguments: [
+                    webhook, now.nanosecondsSince1970, now.adding(Self.longestWait).nanosecondsSince1970,
+                ]
             ).map(DeliveryEntry.init)
         }
     }

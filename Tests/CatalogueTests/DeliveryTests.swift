@@ -39,6 +39,12 @@ import Testing
         #expect(try await self.catalogue.nextDue(of: "one") == nil)
     }
 
+    @Test func whatWaitedBeforeTheClockWasSetBackIsDue() async throws {
+        _ = try await self.catalogue.enqueue([self.delivery("a", second: 86_400)], limit: 10)
+        #expect(try await self.catalogue.dueDelivery(of: "one", now: CatalogueStorage.time(0))?.id == "a")
+        #expect(try await self.catalogue.dueDelivery(of: "one", now: CatalogueStorage.time(80_000)) == nil)
+    }
+
     @Test func dropsTheOldestOfEachWebhookAlone() async throws {
         let deliveries = (0..<6).map { self.delivery("\($0)", webhook: $0 < 4 ? "one" : "two") }
         #expect(try await self.catalogue.enqueue(deliveries, limit: 3) == 1)

@@ -39,6 +39,8 @@ actor RecordingStore: Service {
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
+    /// No export waits for longer before it is looked at again.
+    private static let longestWait = Duration.seconds(7200)
     /// More than any disk has; sums of it are numbers.
     private static let mostBytes: Int64 = 1 << 50
     /// Exports that run.
@@ -298,7 +300,7 @@ actor RecordingStore: Service {
     nonisolated func note(_ disk: DiskUsage) {
         let isWanted = self.shared.withLock { shared in
             defer { (shared.figures.disk, shared.figures.measured) = (disk, .now) }
-            return shared.figures.disk == nil || shared.nextDue.map { $0 <= .now() } == true
+            return shared.figures.disk == nil || shared.nextDue.map { Self.isDue($0, at: .now()) } == true
         }
         if isWanted { self.wake.yield() }
     }
@@ -611,12 +613,17 @@ actor RecordingStore: Service {
 
     /// Whether an export may begin that is not over and does not run; one whose end could not be noted may say that it runs.
     private func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
-        self.due(export).map { $0 <= now } ?? true
+        self.due(export, at: now) == nil
     }
 
-    /// When an export that waits for a time or for space may begin.
-    private func due(_ export: ExportEntry) -> UTCTime? {
-        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.max()
+    /// When an export that waits for a time or for space may begin; nil for one that may now.
+    private func due(_ export: ExportEntry, at now: UTCTime) -> UTCTime? {
+        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.filter { !Self.isDue($0, at: now) }.max()
+    }
+
+    /// Whether a time has come; also for one that is further away than any wait, so that the clock was set back meanwhile.
+    private static func isDue(_ time: UTCTime, at now: UTCTime) -> Bool {
+        time <= now || time > now.adding(Self.longestWait)
     }
 
     private func nextExports() async -> [ExportEntry] {
@@ -651,7 +658,7 @@ actor RecordingStore: Service {
             }
         }
         let waiting = pending.filter { self.running[$0.id] == nil }
-        let due = waiting.compactMap { self.due($0) }.filter { $0 > now }.min()
+        let due = waiting.compactMap { self.due($0, at: now) }.min()
         self.shared.withLock { $0.nextDue = due }
         return next
     }

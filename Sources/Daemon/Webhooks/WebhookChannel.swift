@@ -83,6 +83,8 @@ final class WebhookChannel: Sendable {
         self.wake.yield()
         for await _ in self.wakes {
             timer?.cancel()
+            // Noted before the clock was set back.
+            if resumption > self.environment.now().adding(Self.longestPause) { resumption = self.environment.now() }
             let next: UTCTime?
             do {
                 while !self.isStopped, self.environment.now() >= resumption, let delivery = try await self.dueDelivery()
@@ -91,7 +93,10 @@ final class WebhookChannel: Sendable {
                     failures = succeeded ? 0 : failures + 1
                     resumption = succeeded ? resumption : self.pause(after: failures)
                 }
-                next = try await self.environment.catalogue.nextDue(of: self.key).map { max($0, resumption) }
+                next = try await self.environment.catalogue.nextDue(of: self.key).map { due in
+                    let now = self.environment.now()
+                    return max(due > now.adding(Catalogue.longestWait) ? now : due, resumption)
+                }
             } catch {
                 guard !Task.isCancelled else { break }
                 self.environment.logger.error("webhook queue failed", metadata: .tagged([.errorMessage: "\(error)"]))

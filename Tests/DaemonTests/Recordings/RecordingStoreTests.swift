@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import API
+import Basics
 import Catalogue
 import Codecs
 import Control
@@ -91,6 +92,24 @@ import Timeline
         }
         #expect(tries == 1)
         #expect(try await self.bench.catalogue.export(export.id).state == .done)
+    }
+
+    /// The second one waits as long as it should.
+    @Test func anExportThatWaitedBeforeTheClockWasSetBackBegins() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let store = try self.bench.store()
+        var exports = [86_400, 1800].map { seconds in
+            var export = ExportEntry(recording: folder.id, layout: "tracks", created: .now())
+            export.due = UTCTime.now().adding(.seconds(seconds))
+            return export
+        }
+        for export in exports { #expect(await store.enqueue(export)) }
+        try await store.running {
+            #expect(await self.bench.next(.exportFinished)?.details["export"] != nil)
+        }
+        for index in exports.indices { exports[index] = try await self.bench.catalogue.export(exports[index].id) }
+        #expect(exports.map(\.state) == [.done, .queued])
     }
 
     @Test func asManyExportsRunAtATimeAsTheConfigurationSays() async throws {

@@ -11,6 +11,7 @@ import NIOHTTP1
 import NIOPosix
 import Observability
 import Storage
+import Synchronization
 import Testing
 
 @testable import Daemon
@@ -181,6 +182,25 @@ import Testing
         try await after.running { await self.fixture.log.wait(for: "webhook delivered") }
         let requests = await self.first(sink, 2)
         #expect(requests.map { $0.headers["tapedeck-delivery"] }.first == requests.last?.headers["tapedeck-delivery"])
+        try await sink.close()
+    }
+
+    /// The first attempt failed on a day that has not come yet.
+    @Test func aClockThatIsSetBackHoldsNothingUp() async throws {
+        let sink = try await WebhookSink([.status(503), .status(200), .status(200)])
+        let ahead = Mutex(Duration.seconds(86_400))
+        let dispatcher = self.fixture.dispatcher(
+            Fixture.configuration([sink.url]),
+            schedule: RetrySchedule(),
+            now: { UTCTime.now().adding(ahead.withLock { $0 }) }
+        )
+        try await dispatcher.running {
+            dispatcher.dispatch(Fixture.event(1))
+            await self.fixture.log.wait(for: "webhook delivery failed")
+            ahead.withLock { $0 = .zero }
+            dispatcher.dispatch(Fixture.event(2))
+            await self.fixture.log.wait(for: "webhook delivered", count: 2)
+        }
         try await sink.close()
     }
 
