@@ -84,11 +84,11 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the same attempt may succeed later.
+    /// Whether the same attempt may succeed later: disks come back, and file systems that turned read-only are mounted anew.
     public var isRetriable: Bool {
         switch self.code {
-        case .noSpace, .system: true
-        case .inputOutput, .denied, .notFound, .exists, .invalid, .closed: false
+        case .noSpace, .inputOutput, .denied, .system: true
+        case .notFound, .exists, .invalid, .closed: false
         }
     }
 

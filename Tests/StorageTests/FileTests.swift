@@ -34,6 +34,11 @@ import Timeline
         }
     }
 
+    @Test func whatADiskRefusesMayGoWellLater() {
+        let retriable = StorageError.Code.allCases.filter { StorageError($0, "", path: "/").isRetriable }
+        #expect(Set(retriable) == [.noSpace, .inputOutput, .denied, .system])
+    }
+
     @Test func followsNoLink() throws {
         let path = self.storage.path + "/link"
         let target = self.storage.path + "/target"
