@@ -84,6 +84,13 @@ def test_the_service_is_stopped_in_order_and_started_again():
     assert service["TimeoutStopSec"] == ["3min"] and service["WatchdogSec"] == ["30s"]
 
 
+def test_the_service_is_never_given_up():
+    """A port that is taken for minutes, or a disk that comes late, must not leave it stopped for good."""
+    service = settings("tapedeck.service")
+    assert service["StartLimitIntervalSec"] == ["0"] and "StartLimitBurst" not in service
+    assert service["RestartSec"] == ["5s"]
+
+
 def test_a_camera_that_comes_late_is_waited_for():
     """A device that is not there yet is code 2 as well."""
     service = settings("tapedeck@.service")
