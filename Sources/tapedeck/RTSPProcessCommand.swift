@@ -21,8 +21,8 @@ struct RTSPProcessCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func run() throws {
-        // A terminal sends SIGINT to the supervisor as well, which decides; a pipe that nobody reads is an end of it.
-        for number in [SIGINT, SIGPIPE] { signal(number, SIG_IGN) }
+        // A terminal sends the first two to the supervisor as well, which decides; a pipe that nobody reads is an end of it.
+        for number in [SIGINT, SIGHUP, SIGPIPE] { signal(number, SIG_IGN) }
         do throws(GStreamerError) {
             try Runtime.initialise()
         } catch {

@@ -60,6 +60,8 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
+        // A terminal that is closed sends it to the supervisor as well, which goes on.
+        signal(SIGHUP, SIG_IGN)
         if let folder = self.export { return try self.export(folder) }
         let worker = WorkerProcess(
             input: STDIN_FILENO,

@@ -218,7 +218,8 @@ def test_ends_well(stage, number):
     camera(stage, server, "end")
     recording = worker.started("end")
     worker.grows("end")
-    worker.process.signal(signal.SIGINT)
+    for ignored in signal.SIGINT, signal.SIGHUP:
+        worker.process.signal(ignored)
     worker.grows("end")
     if number:
         worker.process.signal(number)
@@ -227,6 +228,15 @@ def test_ends_well(stage, number):
         assert worker.end() == 0
     assert worker.events("left", "end")[-1]["_1"] == {"ordered": {}}
     assert kinds(recording["folder"])[-1] == "recording-finished"
+
+
+def test_a_terminal_that_is_closed_ends_no_worker(stage):
+    """The supervisor reads its configuration again then, and goes on."""
+    worker = Worker(stage)
+    worker.process.signal(signal.SIGHUP)
+    beats = len(worker.events("heartbeat"))
+    worker.process.wait_for("more heartbeats", lambda: len(worker.events("heartbeat")) >= beats + 2)
+    assert worker.end() == 0
 
 
 def test_garbage_does_no_harm(stage):

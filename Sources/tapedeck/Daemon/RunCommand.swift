@@ -36,6 +36,8 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
+        // Until it means that the configuration is read again: what is asked of it now is being done.
+        signal(SIGHUP, SIG_IGN)
         let values = NotedValueSource()
         let configuration: DaemonConfiguration
         let pipelines: PipelineCatalogue
