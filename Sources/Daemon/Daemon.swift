@@ -66,7 +66,10 @@ public struct Daemon: Sendable {
     ///
     /// - Parameter onListening: called once with the port of the interface.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
-        let catalogue = try self.openCatalogue()
+        let storage = try self.makeStorage()
+        let lock = try Self.hold(storage)
+        defer { withExtendedLifetime(lock) {} }
+        let catalogue = try self.openCatalogue(storage)
         let metrics = self.metrics
         let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
@@ -181,7 +184,7 @@ public struct Daemon: Sendable {
         }
     }
 
-    private func openCatalogue() throws -> Catalogue {
+    private func makeStorage() throws -> String {
         let storage = self.configuration.storage.directory
         try FileManager.default.createDirectory(
             atPath: storage,
@@ -189,7 +192,23 @@ public struct Daemon: Sendable {
             attributes: [.posixPermissions: 0o750]
         )
         // Recordings are known by their paths below it: a link on the way would give them two.
-        let catalogue = try Catalogue.open(storage: try realPath(storage))
+        return try realPath(storage)
+    }
+
+    /// Keeps other daemons off a storage directory until the file is released or this process ends, however it does.
+    ///
+    /// Two would repair each other's recordings and export them twice. No child inherits it, so that a daemon which is killed
+    /// can be started again while its workers still close their files. Throws `system` if another one is there: it may end.
+    static func hold(_ storage: String) throws(StorageError) -> File {
+        let file = try File(storage + "/daemon.lock", .overwrite)
+        guard try file.lock() else {
+            throw StorageError(.system, "another daemon has the storage directory \(storage)", path: storage)
+        }
+        return file
+    }
+
+    private func openCatalogue(_ storage: String) throws -> Catalogue {
+        let catalogue = try Catalogue.open(storage: storage)
         if let old = catalogue.setAside {
             self.logger.warning(
                 "catalogue was damaged and is made anew",

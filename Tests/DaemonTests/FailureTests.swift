@@ -36,6 +36,21 @@ import Testing
         for error in errors { #expect(!Daemon.needsChange(after: error), "\(error)") }
     }
 
+    /// The other one may be about to end.
+    @Test func aStorageThatAnotherDaemonHasIsWorthAnotherStart() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/tapedeck-held-\(RecordingID.random())"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            let lock = try Daemon.hold(path)
+            let error = #expect(throws: StorageError.self) { try Daemon.hold(path) }
+            #expect(error?.message == "another daemon has the storage directory \(path)")
+            #expect(error.map { Daemon.needsChange(after: $0) } == false)
+            withExtendedLifetime(lock) {}
+        }
+        #expect(throws: Never.self) { try Daemon.hold(path) }
+    }
+
     /// A catalogue below a file, as the operating system tells of it; root may write everywhere else.
     @Test func aCatalogueThatMayNotBeMadeIsFinal() throws {
         let path = FileManager.default.temporaryDirectory.path + "/tapedeck-failure-\(RecordingID.random())"

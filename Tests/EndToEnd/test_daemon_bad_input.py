@@ -283,6 +283,22 @@ def test_slow_clients_and_idle_listeners_do_not_keep_others_out(stage):
 
 # The disk.
 
+def test_a_storage_has_one_daemon(stage):
+    """Not 2, after which the service manager does not start it again: the other one may be about to end."""
+    daemon = Daemon(stage, {})
+    refused = stage.run_tapedeck("run", "--config", daemon.path)
+    assert refused.exit_code == 1, refused.story()
+    assert f"another daemon has the storage directory {daemon.storage}" in refused.messages, refused.story()
+    assert daemon.get("/v1/rooms")["rooms"] == []
+    # Whoever looks for recordings needs no turn.
+    repair = stage.run_tapedeck("repair", daemon.storage)
+    assert repair.exit_code == 0, repair.story()
+    daemon.process.signal(signal.SIGKILL)
+    daemon.process.wait()
+    daemon.start()
+    assert daemon.process.end() == 0, daemon.process.story()
+
+
 def test_a_disk_that_cannot_be_written_is_said_at_the_start(stage):
     with small_disk(stage.folder / "disk", "1m", "ro") as disk:
         path = stage.folder / "readonly.yaml"
