@@ -27,6 +27,7 @@ actor Janitor: Service {
     private var governor: DiskGovernorStateMachine
     private var forecast = DiskForecast()
     private var hasFailed = false
+    private var clock = ClockWatch()
     private let thread = DiskThread(name: "disk")
     private let start = ContinuousClock.now
     private var uptimeNanoseconds: Int64 { (ContinuousClock.now - self.start).nanoseconds }
@@ -135,10 +136,21 @@ actor Janitor: Service {
         await self.store.removeLeftovers()
         repeat {
             let settings = await self.supervisor.configuration.storage
-            await self.store.apply(RetentionPolicy(keep: settings.keep, keepBytes: settings.keepBytes))
+            let keep = self.believesClock() ? settings.keep : nil
+            await self.store.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))
             await self.store.refreshActive()
             await self.store.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
+    }
+
+    /// Whether age counts: a clock that is ahead for one look would have everything deleted.
+    private func believesClock() -> Bool {
+        let before = self.clock.doubtedUntil
+        let isBelieved = self.clock.isBelieved(wall: .now(), monotonic: ContinuousClock.now - self.start)
+        if !isBelieved, self.clock.doubtedUntil != before {
+            self.logger.warning("the clock was set: nothing is deleted by its age for a day")
+        }
+        return isBelieved
     }
 }
 
