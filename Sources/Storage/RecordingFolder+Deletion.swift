@@ -21,24 +21,49 @@ extension RecordingFolder {
     }
 
     /// Removes what interrupted deletions left behind; returns how many folders that were.
+    ///
+    /// One that cannot be removed keeps no other; the first such failure is thrown at the end.
     public static func removeLeftovers(storage: String) throws(StorageError) -> Int {
         var removed = 0
+        var failure: StorageError?
         do throws(StorageError) {
             let root = try Directory(path: storage + "/recordings")
-            for roomName in try root.names(limit: .max) {
-                guard case .directory = try root.kind(of: roomName) else { continue }
-                let room = try Directory(roomName, in: root)
-                for name in try room.names(limit: .max) {
-                    guard let text = name.text, text.hasPrefix(Self.deletionPrefix) else { continue }
-                    guard case .directory = try room.kind(of: name) else { continue }
-                    try Self.remove(name, in: room, depth: 1)
-                    removed += 1
+            for room in try root.names(limit: .max) {
+                do throws(StorageError) {
+                    guard case .directory = try root.kind(of: room) else { continue }
+                    removed += try Self.removeLeftovers(in: try Directory(room, in: root), &failure)
+                } catch {
+                    Self.keep(error, &failure)
                 }
             }
         } catch {
-            guard error.code == .notFound else { throw error }
+            Self.keep(error, &failure)
+        }
+        if let failure { throw failure }
+        return removed
+    }
+
+    private static func removeLeftovers(
+        in room: Directory,
+        _ failure: inout StorageError?
+    ) throws(StorageError) -> Int {
+        var removed = 0
+        for name in try room.names(limit: .max) {
+            guard let text = name.text, text.hasPrefix(Self.deletionPrefix) else { continue }
+            do throws(StorageError) {
+                guard case .directory = try room.kind(of: name) else { continue }
+                try Self.remove(name, in: room, depth: 1)
+                removed += 1
+            } catch {
+                Self.keep(error, &failure)
+            }
         }
         return removed
+    }
+
+    /// Keeps the first failure; what is gone meanwhile is none.
+    private static func keep(_ error: StorageError, _ failure: inout StorageError?) {
+        if failure == nil, error.code != .notFound { failure = error }
     }
 
     private static func remove(_ name: Directory.Name, in parent: Directory, depth: Int) throws(StorageError) {

@@ -138,6 +138,23 @@ import Testing
         #expect(try RecordingFolder.removeLeftovers(storage: self.storage.path + "/none") == 0)
     }
 
+    /// In no order that is known before: twenty of the others do not all come first.
+    @Test func oneThatCannotBeDeletedKeepsNoOther() throws {
+        let room = self.storage.path + "/recordings/standup/"
+        let stuck = room + ".deleting-10"
+        let folders = (0..<20).map { room + ".deleting-\($0)" } + [stuck + String(repeating: "/d", count: 40)]
+        for folder in folders {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        #expect {
+            try RecordingFolder.removeLeftovers(storage: self.storage.path)
+        } throws: {
+            ($0 as? StorageError)?.code == .invalid
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: room).filter { $0.hasPrefix(".deleting-") }
+        #expect(left == [".deleting-10"])
+    }
+
     @Test func refusesToDeleteWhatIsNestedTooDeep() throws {
         let deep = self.folder.path + String(repeating: "/d", count: 40)
         try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)

@@ -18,6 +18,7 @@ import Storage
 actor Janitor: Service {
     private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
+    private static let leftoverInterval = Duration.seconds(3600)
 
     private let supervisor: Supervisor
     private let store: RecordingStore
@@ -133,8 +134,12 @@ actor Janitor: Service {
     }
 
     private func keepRetention() async {
-        await self.store.removeLeftovers()
+        var nextRemoval = ContinuousClock.now
         repeat {
+            if ContinuousClock.now >= nextRemoval {
+                nextRemoval = ContinuousClock.now + Self.leftoverInterval
+                await self.store.removeLeftovers()
+            }
             let settings = await self.supervisor.configuration.storage
             let keep = self.believesClock() ? settings.keep : nil
             await self.store.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))

@@ -324,7 +324,7 @@ actor RecordingStore: Service {
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
 
-    /// Ends deletions that an earlier life began.
+    /// Ends deletions that an earlier life began, and those that the disk made fail.
     func removeLeftovers() async {
         await self.attempt("end deletions") {
             _ = try RecordingFolder.removeLeftovers(storage: self.catalogue.storage)
