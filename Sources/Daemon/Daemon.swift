@@ -162,6 +162,13 @@ public struct Daemon: Sendable {
             metrics: metrics,
             logger: self.logger
         )
+        let watchdog = ServiceWatchdog(
+            notifier: notifier,
+            backend: backend,
+            // The rest is for the interface and the webhooks.
+            stopLimit: self.configuration.workers.stopLimit + Self.exportLimit + .seconds(30),
+            listening: listening
+        )
         // Ended in reverse order, each before the next.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -170,7 +177,7 @@ public struct Daemon: Sendable {
                     .init(service: control), .init(service: store), .init(service: rtsp),
                     .init(service: supervisor),
                     .init(service: janitor), .init(service: reloader), .init(service: IdlePages()),
-                    .init(service: ServiceWatchdog(notifier: notifier, backend: backend, listening: listening)),
+                    .init(service: watchdog),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger

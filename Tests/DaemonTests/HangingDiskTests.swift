@@ -55,6 +55,7 @@ import Testing
         let signs = ServiceWatchdog(
             notifier: ServiceNotifier(environment: ["NOTIFY_SOCKET": manager.path]),
             backend: backend,
+            stopLimit: .seconds(140),
             listening: listening
         )
         let others = try (0..<64).map { _ in try self.bench.store() }

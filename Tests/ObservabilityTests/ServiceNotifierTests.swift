@@ -18,6 +18,8 @@ import Testing
         #expect(receiver.lines() == ["STOPPING=1"])
         notifier.stopping(status: "finishing files")
         #expect(receiver.lines() == ["STOPPING=1", "STATUS=finishing files"])
+        notifier.stopping(within: .milliseconds(200_500))
+        #expect(receiver.lines() == ["STOPPING=1", "EXTEND_TIMEOUT_USEC=200000000"])
         notifier.watchdog()
         #expect(receiver.lines() == ["WATCHDOG=1"])
         #expect(receiver.lines() == nil)

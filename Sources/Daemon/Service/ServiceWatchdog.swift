@@ -13,6 +13,8 @@ struct ServiceWatchdog: Service {
 
     let notifier: ServiceNotifier
     let backend: DaemonBackend
+    /// How long the end of everything may take; else the service manager kills workers that still close their files.
+    let stopLimit: Duration
     /// Gives something when the interface listens; the catalogue is open by then.
     let listening: AsyncStream<Void>
 
@@ -25,7 +27,7 @@ struct ServiceWatchdog: Service {
         guard !Task.isShuttingDownGracefully else { return }
         self.notifier.ready()
         await cancelWhenGracefulShutdown { await self.tell() }
-        self.notifier.stopping(status: "finishing recordings and leaving rooms")
+        self.notifier.stopping(status: "finishing recordings and leaving rooms", within: self.stopLimit)
     }
 
     private func tell() async {

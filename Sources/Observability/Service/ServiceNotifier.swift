@@ -43,9 +43,12 @@ public struct ServiceNotifier: Sendable {
     }
 
     /// The service ends; `status` says what it still does.
+    ///
+    /// - Parameter limit: how long that may take, where it is more than the service manager would wait otherwise.
     @discardableResult
-    public func stopping(status: String? = nil) -> Bool {
-        self.send(["STOPPING=1"] + Self.status(status))
+    public func stopping(status: String? = nil, within limit: Duration? = nil) -> Bool {
+        let more = limit.map { ["EXTEND_TIMEOUT_USEC=\($0.components.seconds * 1_000_000)"] } ?? []
+        return self.send(["STOPPING=1"] + Self.status(status) + more)
     }
 
     /// What `systemctl status` shows: one line, shortened to 500 characters.
