@@ -5,6 +5,7 @@ import base64
 import json
 import pathlib
 import re
+import resource
 import signal
 import time
 
@@ -357,6 +358,11 @@ def test_export_jobs(stage, codec, suffix, media_type):
     assert peer.end() == 0
     worker.finished("job")
     assert worker.end() == 0
+    # Killed while it writes, by a limit for the size of its files.
+    killed = stage.tapedeck("worker", "--export", folder, "--layout", "browser")
+    for limit, value in (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 20_000):
+        resource.prlimit(killed.process.pid, limit, (value, value))
+    assert killed.wait() == -signal.SIGXFSZ, killed.story()
     job = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser")
     assert job.exit_code == 0, job.story()
     result = job.facts[-1]["finished"]["_0"]
@@ -368,6 +374,6 @@ def test_export_jobs(stage, codec, suffix, media_type):
     part = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser", "--to", "1s")
     assert part.exit_code == 0, part.story()
     assert part.facts[-1]["finished"]["_0"]["output"] == f"{folder}/browser-to-1s{suffix}"
-    assert not [path for path in pathlib.Path(folder).iterdir() if path.suffix in (".tmp", ".remux")]
+    assert sorted(path.name for path in pathlib.Path(folder).glob("*browser*")) == [f"browser{suffix}"]
     failed = stage.run_tapedeck("worker", "--export", folder, "--participant", "nobody")
     assert failed.exit_code == 2 and "failed" in failed.facts[-1], failed.story()

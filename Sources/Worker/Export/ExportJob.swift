@@ -110,7 +110,10 @@ public struct ExportJob: Sendable {
     /// A file for a player: as it is where the codecs allow, remuxed by GStreamer where not.
     private func rendition(_ progress: (ExportProgress) -> Void) throws -> ExportJobResult {
         let base = self.output ?? self.subject.renditionPath(self.selection)
-        let intermediate = base + ".\(RecordingID.random()).tmp"
+        let intermediate = base + ".tmp"
+        // What a job leaves that is killed has the same names each time, and the next one takes it over.
+        let lock = try Self.lock(base)
+        defer { lock.remove() }
         defer { try? FileManager.default.removeItem(atPath: intermediate) }
         var report = try Exporter.run(
             self.subject,
@@ -142,6 +145,16 @@ public struct ExportJob: Sendable {
         report.output = output
         report = try Exporter.note(report, of: self.subject)
         return Self.result(report, mediaType: mediaType)
+    }
+
+    /// Keeps other jobs away from a rendition until the file is released; throws `busy` if one is there.
+    private static func lock(_ path: String) throws -> File {
+        while true {
+            let file = try File(path + ".tmp.lock", .overwrite)
+            guard try file.lock() else { throw ExportError(.busy, "another export to \(path) is under way") }
+            // Between opening and locking, its last owner may have removed it.
+            if file.isStillAtPath() { return file }
+        }
     }
 
     private static func result(_ report: ExportReport, mediaType: String) -> ExportJobResult {
