@@ -20,7 +20,8 @@ public struct RoomResource: Sendable, Hashable, Codable {
         case backingOff = "backing-off"
         /// We are on the way out.
         case leaving
-        /// It cannot work, and is not tried again until its definition changes or somebody asks.
+        /// It cannot work, and is tried again when its definition changes or somebody asks; about every 15 minutes by itself, if
+        /// the server did not put us out.
         case failed
     }
 

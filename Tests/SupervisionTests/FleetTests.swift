@@ -400,6 +400,29 @@ import Testing
         #expect(driver.fleet.rooms["a"]?.restarts == 0)
     }
 
+    /// A refusal may be a proxy's, or of a server that has not made the room yet.
+    @Test func aRoomThatIsRefusedIsTriedAgainAfterAWhile() {
+        var driver = FleetDriver.inPhase("failed")
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
+        #expect(driver.fleet.rooms["a"]?.reason == "gone")
+        #expect(driver.tick(after: 809).isEmpty)
+        #expect(driver.fleet.nextDeadline == driver.fleet.rooms["a"]?.retryTime)
+        #expect(driver.tick(after: 182) == [.start(WorkerID(2))])
+        driver.ready(2)
+        driver.feed(.event(WorkerID(2), .left(room: "a", .failed(message: "gone", retriable: false))))
+        driver.feed(.exited(WorkerID(2), reason: "ended"))
+        #expect(name(driver.fleet.rooms["a"]?.phase) == "failed" && driver.fleet.nextDeadline != nil)
+        driver.feed(.stop)
+        #expect(driver.fleet.nextDeadline == nil && driver.tick(after: 10_000).isEmpty)
+    }
+
+    @Test func aRoomThatIsRefusedAndNotWantedIsLeftAlone() {
+        var driver = FleetDriver.inPhase("failed")
+        driver.feed(.exited(WorkerID(1), reason: "ended"))
+        driver.feed(.want(room: "a", false))
+        #expect(driver.fleet.nextDeadline == nil && driver.tick(after: 10_000).isEmpty)
+    }
+
     @Test func afterAKickARoomMayWaitUntilSomebodyAsks() {
         var (driver, _) = Self.putOut(afterKick: nil)
         #expect(name(driver.fleet.rooms["a"]?.phase) == "failed")

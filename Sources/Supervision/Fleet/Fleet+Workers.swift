@@ -111,6 +111,9 @@ extension Fleet {
                 self.failed(name, message, now)
             } else {
                 self.rooms[name]?.enter(.failed, reason: message, now: now)
+                guard room.isWanted, !self.isStopping else { return }
+                let random = self.chance()
+                self.rooms[name]?.retryTime = now + self.settings.refusalDelay.varied(by: 900...1100, random: random)
             }
         case (.removed(let message), _):
             self.detach(name, now)
@@ -216,7 +219,9 @@ extension Fleet {
                 self.assign(name, now)
             case .leaving(let deadline) where now >= deadline:
                 self.outstayed(name, now)
-            case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff, .failed:
+            case .failed:
+                if let time = room.retryTime, now >= time { self.assign(name, now) }
+            case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff:
                 break
             }
         }
@@ -262,7 +267,9 @@ extension Fleet {
                 )
             case .queued, .starting, .backingOff:
                 if room.worker == nil { self.rooms[name]?.enter(.idle, reason: "the daemon ends", now: now) }
-            case .idle, .leaving, .failed:
+            case .failed:
+                self.rooms[name]?.retryTime = nil
+            case .idle, .leaving:
                 break
             }
         }

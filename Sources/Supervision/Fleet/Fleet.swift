@@ -43,7 +43,8 @@ public struct Fleet: Sendable {
             switch room.phase {
             case .backingOff(let until): until
             case .leaving(let deadline): deadline
-            case .idle, .queued, .starting, .joining, .joined, .failed: nil
+            case .failed: room.retryTime
+            case .idle, .queued, .starting, .joining, .joined: nil
             }
         }
         return (workers + rooms).min()

@@ -29,7 +29,7 @@ public struct FleetRoom: Sendable, Hashable {
         case leaving(deadline: Duration)
         /// The next try is at `until`: workers failed, or the server put us out.
         case backingOff(until: Duration)
-        /// It cannot work; only a change or a request starts another try.
+        /// It cannot work; a change or a request starts another try, or `retryTime` where the server did not put us out.
         case failed
     }
 
@@ -43,6 +43,8 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var since: Duration
     /// Why, for people.
     public internal(set) var reason: String?
+    /// When it is tried again although it is `failed`; nil if that is left to people.
+    public internal(set) var retryTime: Duration?
     /// Who is there for us.
     public internal(set) var worker: WorkerID?
     /// Workers that ended unexpectedly.
@@ -99,6 +101,7 @@ public struct FleetRoom: Sendable, Hashable {
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason
+        self.retryTime = nil
         guard self.phase != phase else { return }
         self.phase = phase
         self.since = now

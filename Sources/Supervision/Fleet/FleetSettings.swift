@@ -16,6 +16,8 @@ public struct FleetSettings: Sendable, Hashable {
     public var stop = StopLimits()
     /// Resident memory in bytes at which a worker is replaced; `nil`: any amount.
     public var maximumMemoryBytes: Int64?
+    /// About how long a room waits that a server refused for good: it may have been a proxy, or a server being set up.
+    public var refusalDelay: Duration = .seconds(900)
     /// When and how a room whose worker died is tried again.
     public var restart = RestartPolicy.Settings()
 
