@@ -16,6 +16,9 @@
 typedef struct {
     uint64_t id;
     GstElement *appsrc;
+    // Where requests for keyframes come in, and the probe there that takes them.
+    GstPad *pad;
+    gulong requests;
     GstClockTimeDiff offset;
     uint32_t maximum_queued;
     bool waits_for_keyframe;
@@ -53,6 +56,8 @@ struct CTapedeckFanOut {
 
 static void free_consumer(gpointer pointer) {
     Consumer *consumer = pointer;
+    gst_pad_remove_probe(consumer->pad, consumer->requests);
+    gst_object_unref(consumer->pad);
     gst_object_unref(consumer->appsrc);
     gst_clear_caps(&consumer->whole_caps);
     gst_clear_caps(&consumer->thin_caps);
@@ -236,10 +241,21 @@ void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, Gst
     gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, attachment, release_attachment);
 }
 
-uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstClockTime base_time,
+static GstPadProbeReturn on_upstream_event(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    if (!gst_video_event_is_force_key_unit(GST_PAD_PROBE_INFO_EVENT(info))) return GST_PAD_PROBE_OK;
+    CTapedeck_fan_out_request_keyframe(user);
+    return GST_PAD_PROBE_DROP;
+}
+
+uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstPad *pad, GstClockTime base_time,
                                uint32_t maximum_queued) {
     Consumer *consumer = g_new0(Consumer, 1);
     consumer->appsrc = gst_object_ref(appsrc);
+    consumer->pad = gst_object_ref(pad);
+    g_atomic_ref_count_inc(&fan_out->references);
+    consumer->requests =
+        gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_upstream_event, fan_out, release_fan_out);
     consumer->maximum_queued = maximum_queued;
     consumer->waits_for_keyframe = fan_out->keyframes;
     consumer->divisor = 1;
@@ -330,16 +346,4 @@ void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out) {
     GstElement *asked = due_request(fan_out);
     g_mutex_unlock(&fan_out->mutex);
     send_request(asked);
-}
-
-static GstPadProbeReturn on_upstream_event(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
-    (void)pad;
-    if (!gst_video_event_is_force_key_unit(GST_PAD_PROBE_INFO_EVENT(info))) return GST_PAD_PROBE_OK;
-    CTapedeck_fan_out_request_keyframe(user);
-    return GST_PAD_PROBE_DROP;
-}
-
-void CTapedeck_fan_out_take_requests(CTapedeckFanOut *fan_out, GstPad *pad) {
-    g_atomic_ref_count_inc(&fan_out->references);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_upstream_event, fan_out, release_fan_out);
 }

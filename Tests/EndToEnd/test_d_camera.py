@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Foreign peers receive `tapedeck camera`, in both codecs."""
 
+import time
+
 import pytest
 from figures import number
 from harness import change, dropped_datagrams, room_url
@@ -88,6 +90,29 @@ def test_pictures_that_were_refused_come_when_the_peer_takes_them_after_all(stag
     assert browser.figures("framesDecoded") == (0,), browser.story()
     browser.tell("set direction recvonly")
     browser.wait_for_figure("framesDecoded", 30)
+    assert camera.end() in (0, 130), camera.story()
+
+
+def test_who_holds_the_call_gets_nothing_until_it_goes_on(stage):
+    server = stage.room_server(5)
+    browser = stage.browser(server, ROOM, "--receive")
+    camera = stage.tapedeck("camera", room_url(server, ROOM), "--size", "320x180", "--json")
+    browser.wait_for_figure("framesDecoded", 30)
+
+    def turn(direction):
+        browser.tell(f"set direction {direction}")
+        browser.wait_for(direction, lambda: any(fact.get("what") == f"direction {direction}" for fact in browser.facts))
+
+    turn("inactive")
+    # The answer, and what is on its way.
+    time.sleep(2)
+    before, = browser.figures("bytesReceived")
+    time.sleep(2)
+    after, = browser.figures("bytesReceived")
+    # Reports and what keeps the way open; sound alone would be twice that.
+    assert before and after - before < 8000, f"{after - before} bytes came: {browser.story()}"
+    turn("recvonly")
+    browser.wait_for_figure("bytesReceived", after + 100_000)
     assert camera.end() in (0, 130), camera.story()
 
 

@@ -304,6 +304,26 @@ extension AllGStreamer {
             #expect(leaving.seen.count == 2)
         }
 
+        /// A peer that listens no more, and one that listens again, asks the encoder for nothing, and once.
+        @Test
+        func whatIsRemovedTakesNoRequests() throws {
+            let source = try Source()
+            defer { source.feed.stop() }
+            let receiver = try Receiver()
+            defer { receiver.pipeline.stop() }
+            let pad = try receiver.source.staticPad("src")
+            let first = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            source.push(0, isKeyframe: true)
+            first.remove()
+            pad.requestKeyframe()
+            source.push(1)
+            #expect(source.requests.count == 0)
+            let second = try source.fanOut.add(receiver.source, of: receiver.pipeline)
+            pad.requestKeyframe()
+            #expect(source.requests.count == 1)
+            second.remove()
+        }
+
         @Test
         func aConsumerWhosePipelineStoppedHarmsNobody() async throws {
             let source = try Source()

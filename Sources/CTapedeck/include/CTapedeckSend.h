@@ -29,8 +29,10 @@ void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out);
 /// the same clock. Raw media that begin before what was delivered are left out.
 void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time);
 /// Adds a consumer whose pipeline has the base time `base_time`; time stamps are moved by the difference. At most
-/// `maximum_queued` buffers wait in it; more are dropped and counted. Returns its id, never 0.
-uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstClockTime base_time,
+/// `maximum_queued` buffers wait in it; more are dropped and counted. Until it is removed, each keyframe request that a
+/// peer's PLI or FIR raises on `pad`, that of `appsrc` (upstream event GstForceKeyUnit), becomes one of this fan-out and
+/// stops there. Returns its id, never 0.
+uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, GstPad *pad, GstClockTime base_time,
                                uint32_t maximum_queued);
 /// After it returned, the appsrc gets no further buffer. An unknown id is ignored. Returns what the consumer got.
 CTapedeckConsumerCounters CTapedeck_fan_out_remove(CTapedeckFanOut *fan_out, uint64_t id);
@@ -51,9 +53,6 @@ void CTapedeck_fan_out_space_keyframes(CTapedeckFanOut *fan_out, int64_t nanosec
 /// Asks the encoder in front of the appsink for a keyframe; a request that comes too early after another is kept and
 /// sent with the first buffer after that time.
 void CTapedeck_fan_out_request_keyframe(CTapedeckFanOut *fan_out);
-/// Turns each keyframe request that a peer's PLI or FIR raises on `pad` (upstream event GstForceKeyUnit) into one of
-/// this fan-out, and stops it there. The probe holds a reference.
-void CTapedeck_fan_out_take_requests(CTapedeckFanOut *fan_out, GstPad *pad);
 
 /// Draws frame counter, checksum, flash and the dark band into every I420 frame that passes `pad`. Layout:
 /// Tests/Peers/test-pattern.md. The frame index is the running time times `frames_per_second`, rounded, and the time

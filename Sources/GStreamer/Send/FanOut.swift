@@ -46,15 +46,15 @@ public final class FanOut: @unchecked Sendable {
     }
 
     /// Adds an appsrc of another pipeline that has its base time already; keyframe requests that arrive at it go to
-    /// our encoder.
+    /// our encoder until the consumer is removed.
     public func add(_ appsrc: Element, of pipeline: Pipeline, maximumQueued: Int = 60) throws(GStreamerError)
         -> Consumer
     {
         let pad = try appsrc.staticPad("src")
-        CTapedeck_fan_out_take_requests(self.pointer, pad.pointer)
         let id = CTapedeck_fan_out_add(
             self.pointer,
             appsrc.pointer,
+            pad.pointer,
             GstClockTime(pipeline.baseTimeNanoseconds),
             UInt32(clamping: maximumQueued)
         )

@@ -49,7 +49,8 @@ extension PeerConnection {
         }
     }
 
-    /// Feeds the m-lines on which the peer listens, and no others of the same kind.
+    /// Feeds the m-lines on which the peer listens, and no others of the same kind; none of a kind for which it listens
+    /// nowhere any more.
     ///
     /// What the peer refused has a sender all the same, if we offered it.
     func startSending(_ bin: WebRTCBin) {
@@ -61,6 +62,9 @@ extension PeerConnection {
                 retransmission: media.codec.rtxPayloadType.map(Int.init),
                 extensionID: media.codec.transportCCID.map(Int.init)
             )
+        }
+        for kind in [MediaKind.audio, .video] where !sent.contains(where: { $0.kind == kind }) {
+            self.stopSending(kind, but: nil)
         }
         for media in sent {
             let line = media.innerIndex
@@ -83,8 +87,8 @@ extension PeerConnection {
         }
     }
 
-    /// What is sent has gone to another m-line: the sender of the one before stays, and is fed no more.
-    private func stopSending(_ kind: MediaKind, but line: Int) {
+    /// What is sent has gone to another m-line, or nowhere (nil): the senders of the others stay, and are fed no more.
+    private func stopSending(_ kind: MediaKind, but line: Int?) {
         let left = self.state.withLock { state -> [(MediaCodec, FanOut.Consumer)] in
             var left: [(MediaCodec, FanOut.Consumer)] = []
             for (other, sender) in state.senders where other != line && sender.codec.kind == kind {
@@ -99,7 +103,10 @@ extension PeerConnection {
                 guard !state.isClosed else { return }
                 state.sentBefore[codec] = counters.adding(state.sentBefore[codec])
             }
-            self.logger.info("what is sent goes to another m-line", metadata: .tagged([.detail: "\(kind.rawValue)"]))
+            self.logger.info(
+                line == nil ? "the participant takes no more of what is sent" : "what is sent goes to another m-line",
+                metadata: .tagged([.detail: "\(kind.rawValue)"])
+            )
         }
     }
 

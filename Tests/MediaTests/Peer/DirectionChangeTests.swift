@@ -182,6 +182,65 @@ struct DirectionChangeTests {
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
     }
 
+    /// On hold nothing is sent, and what nobody takes is not coded either.
+    @Test
+    func aPeerThatHoldsTheCallGetsNothingUntilItGoesOn() async throws {
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let control = ControlThread(name: "control")
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        let camera = try TestSession.camera(settings)
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let (made, madeFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (answered, answeredFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(7),
+            peer: PeerID("camera"),
+            context: try TestSession.context(control: control, recorder: recorder),
+            logger: TestSession.logger
+        ) { madeFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(8),
+            peer: PeerID("recorder"),
+            context: try TestSession.context(control: control, camera: camera),
+            logger: TestSession.logger
+        ) { answeredFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        var offer = ""
+        for await event in made {
+            guard case .offerCreated(let created) = event else { continue }
+            offer = created.text
+            break
+        }
+        let first = try #require(await self.answer(to: offer, version: 100, answerer, answered))
+        #expect(self.directions(first) == ["sendonly", "sendonly"])
+        await offerer.applyAnswer(try SessionDescription(parsing: first))
+        #expect(await self.units(of: recorder, exceed: 5))
+
+        let pause = offer.replacing("a=recvonly", with: "a=inactive").replacing("a=sendrecv", with: "a=inactive")
+        let paused = await self.answer(to: pause, version: 101, answerer, answered)
+        #expect(paused.map(self.directions) == ["inactive", "inactive"])
+        let held = answerer.sent
+        #expect(held.count == 2)
+        #expect(await self.eventually { camera.encoders.isEmpty })
+        #expect(answerer.sent == held)
+        let resumed = await self.answer(to: offer, version: 102, answerer, answered)
+        #expect(resumed.map(self.directions) == ["sendonly", "sendonly"])
+        #expect(await self.eventually { held.allSatisfy { answerer.sent[$0.key]?.pushed ?? 0 > $0.value.pushed + 10 } })
+        let before = recorder.status.tracks.map(\.units).min() ?? 0
+        #expect(await self.units(of: recorder, exceed: before + 10))
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
     /// The first answer is superseded: what was in it, and what the second offer adds, must not be lost.
     @Test
     func anOfferThatOnlyAddsCandidatesBringsAndGetsThem() async throws {
@@ -236,6 +295,15 @@ struct DirectionChangeTests {
         await offerer.close(reason: "left")
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
+    private func eventually(_ condition: () -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
     }
 
     private func units(of recorder: RecorderThread, exceed limit: UInt64) async -> Bool {

@@ -22,6 +22,7 @@ async function figures(pc) {
       result.codecReceived = stats.get(entry.codecId)?.mimeType;
       result.sizeReceived = [entry.frameWidth, entry.frameHeight];
     } else if (entry.type === "candidate-pair" && entry.nominated) {
+      take(entry, ["bytesReceived"]);
       result.availableOutgoingBitrate = Math.max(result.availableOutgoingBitrate ?? 0, entry.availableOutgoingBitrate ?? 0);
     } else if (entry.type === "inbound-rtp" && entry.kind === "audio") {
       result.audioPacketsReceived = entry.packetsReceived;
