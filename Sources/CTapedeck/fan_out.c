@@ -140,17 +140,23 @@ static GstCaps *thinned(Consumer *consumer, GstCaps *caps) {
 }
 
 // Mutex held.
+static bool is_full(const Consumer *consumer) {
+    return gst_app_src_get_current_level_buffers(GST_APP_SRC(consumer->appsrc)) >= consumer->maximum_queued;
+}
+
+// Mutex held.
 static void deliver(CTapedeckFanOut *fan_out, Consumer *consumer, GstBuffer *buffer, GstClockTime running_time,
                     GstCaps *caps) {
     bool delta = fan_out->keyframes && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
     if (consumer->waits_for_keyframe && delta) {
-        fan_out->request_pending = true;
+        // One that is full could not take it: the others would get keyframe upon keyframe.
+        if (!is_full(consumer)) fan_out->request_pending = true;
         return;
     }
     if (consumer->held_until != 0 && CTapedeck_monotonic_nanoseconds() < consumer->held_until) return;
     if (consumer->turn++ % consumer->divisor != 0) return;
     GstAppSrc *appsrc = GST_APP_SRC(consumer->appsrc);
-    if (gst_app_src_get_current_level_buffers(appsrc) >= consumer->maximum_queued) {
+    if (is_full(consumer)) {
         consumer->counters.dropped += 1;
         consumer->waits_for_keyframe = fan_out->keyframes;
         return;

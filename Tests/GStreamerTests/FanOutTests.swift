@@ -282,6 +282,24 @@ extension AllGStreamer {
         }
 
         @Test
+        func aConsumerThatIsFullAsksForNoKeyframe() async throws {
+            let source = try Source()
+            defer { source.feed.stop() }
+            let slow = try Receiver()
+            defer { slow.pipeline.stop() }
+            let block = try slow.source.staticPad("src").block()
+            let consumer = try source.fanOut.add(slow.source, of: slow.pipeline, maximumQueued: 4)
+            source.push(0, isKeyframe: true)
+            for number in UInt64(1)..<20 { source.push(number) }
+            #expect(consumer.counters.dropped == 1)
+            #expect(source.requests.count == 0)
+            block.remove()
+            #expect(await slow.hasSeenAll(of: consumer))
+            source.push(20)
+            #expect(source.requests.count == 1, "now there is room for one")
+        }
+
+        @Test
         func removeEndsTheFlow() async throws {
             let source = try Source()
             defer { source.feed.stop() }
