@@ -18,11 +18,19 @@ import Testing
         self.bench = try DaemonBench()
     }
 
-    /// A worker that joins every room, and answers a change of the camera once there is a file `go`.
-    private func worker() throws -> String {
+    /// A worker that joins every room, and does or refuses a change of the camera once there is a file `go`.
+    private func worker(refuses: Bool = false) throws -> String {
+        let refusal = WorkerEvent.commandFailed(
+            room: "a",
+            command: "camera",
+            participant: nil,
+            reason: "it cannot be",
+            number: 4_711
+        )
         let lines = [
             "ready": WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1),
-            "joined": .joined(room: "a"), "done": .commandDone(room: "a", command: "camera", number: 4_711),
+            "joined": .joined(room: "a"),
+            "done": refuses ? refusal : .commandDone(room: "a", command: "camera", number: 4_711),
         ]
         for (name, event) in lines {
             try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
@@ -79,5 +87,29 @@ import Testing
         // Video was never sent again.
         let told = try self.seen().compactMap { $0 }
         #expect(told.count >= 2 && told.allSatisfy(\.isVideoMuted), "\(told)")
+    }
+
+    @Test func whatIsMutedStaysItWhereTheRestIsRefused() async throws {
+        let configuration = try DaemonConfiguration.parse(
+            text: "rooms: { a: { url: 'socketio+http://192.0.2.1/a', send: { capture: test, audio: test } } }"
+        )
+        let store = try self.bench.store()
+        let workers = try self.worker(refuses: true)
+        try Data().write(to: URL(filePath: self.bench.storage + "/go"))
+        let supervisor = self.bench.supervisor(configuration, store: store, workers: workers)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await supervisor.run() }
+            defer { group.cancelAll() }
+            await supervisor.takeUpRooms()
+            _ = try #require(await self.bench.next(.roomJoined))
+            var change = CameraChange()
+            (change.isVideoMuted, change.width) = (true, 640)
+            let mute = change
+            await #expect(throws: ControlError.self) {
+                _ = try await supervisor.perform(.changeCamera(mute), on: "a")
+            }
+            let order = await supervisor.fleet.rooms["a"]?.order.send
+            #expect(order?.isVideoMuted == true && order?.width == 1280)
+        }
     }
 }

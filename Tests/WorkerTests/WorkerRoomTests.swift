@@ -183,6 +183,50 @@ import Testing
         #expect(await ended == .ordered)
     }
 
+    /// Nobody is to be seen because something else takes long, or fails.
+    @Test func aMuteWaitsForNoOtherCommand() async throws {
+        let stage = try Stage()
+        let path = try stage.makePipe()
+        let room = try stage.room { $0.send = SendSpec() }
+        async let ended = room.run()
+        #expect(await stage.eventually { room.camera != nil })
+        let camera = try #require(room.camera)
+        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec(video: .file(path))))))
+        let writer = await stage.writer(of: path)
+        var muted = SendSpec()
+        (muted.isVideoMuted, muted.framesPerSecond) = (true, 1000)
+        #expect(room.perform(NumberedCommand(.camera(room: "room", muted))))
+        #expect(camera.mutes.isVideoMuted && !camera.mutes.isAudioMuted)
+        unlink(path)
+        close(writer)
+        #expect(await stage.eventually { !stage.failures(of: "camera").isEmpty })
+        #expect(await stage.eventually { room.camera?.settings.isVideoMuted == true })
+        #expect(room.camera?.mutes.isVideoMuted == true, "what else was wanted with it cannot be")
+        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()))))
+        #expect(await stage.eventually { room.camera?.mutes.isVideoMuted == false })
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
+    @Test func aMuteLooksIntoNoFiles() async throws {
+        let stage = try Stage()
+        let path = stage.storage + "/pipe"
+        let send = SendSpec(video: .file(path), audio: nil)
+        let room = try stage.room({ $0.send = send }, trialLimit: .seconds(5))
+        async let ended = room.run()
+        #expect(await stage.eventually { room.camera != nil })
+        // Whoever looks into it now waits.
+        _ = try stage.makePipe()
+        var muted = send
+        muted.isVideoMuted = true
+        #expect(room.perform(NumberedCommand(.camera(room: "room", muted))))
+        #expect(await stage.eventually { stage.isDone("camera") || !stage.failures(of: "camera").isEmpty })
+        #expect(stage.failures(of: "camera").isEmpty)
+        #expect(room.camera?.settings.isVideoMuted == true)
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
     @Test func otherSettingsDoNotEndAStop() async throws {
         let stage = try Stage()
         let room = try stage.room { $0.record = RecordSpec() }

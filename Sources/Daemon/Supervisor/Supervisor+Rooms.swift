@@ -150,6 +150,7 @@ extension Supervisor {
         defer { self.endCameraTurn(name) }
         var order = order
         order?.pipelines = self.configuration.pipelines.directory
+        if let order { self.noteMutes(order.mutes, of: name) }
         try await self.tell(name, .camera(room: name, order))
         self.note(order, of: name)
     }
@@ -162,11 +163,21 @@ extension Supervisor {
         }
         // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
         let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
-        let command = WorkerCommand.camera(room: name, change.applied(to: order))
-        try await self.tell(name, command, mustBeThere: namesCaptures)
+        let changed = change.applied(to: order)
+        self.noteMutes(changed.mutes, of: name)
+        try await self.tell(name, .camera(room: name, changed), mustBeThere: namesCaptures)
         // A reload may have come in between.
         guard let order = self.fleet.rooms[name]?.order.send else { return }
         self.note(change.applied(to: order), of: name)
+    }
+
+    /// Notes what is to be muted before the worker is told of the rest: it holds also where that is refused, or not answered,
+    /// and no later change takes it back by mistake.
+    private func noteMutes(_ mutes: CameraMutes, of name: String) {
+        guard let before = self.fleet.rooms[name]?.order.send else { return }
+        var order = before
+        order.mutes.formUnion(mutes)
+        if order != before { self.note(order, of: name) }
     }
 
     /// Tells a room's worker something, and waits for what answers the question.

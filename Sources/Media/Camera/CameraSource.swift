@@ -127,13 +127,35 @@ public final class CameraSource: Sendable {
         self.name = name
         self.pipelines = pipelines
         self.logger = logger
-        self.gates.follow(settings)
+        self.gates.follow(settings.mutes)
     }
 
     /// What is captured and coded now.
     ///
     /// Any thread.
     public var settings: SendSpec { self.current.withLock { $0 } }
+
+    /// What is not to be seen or heard at present.
+    ///
+    /// Any thread.
+    public var mutes: CameraMutes { self.gates.mutes }
+
+    /// Mutes and freezes at once what orders do that are yet to be performed; what they open is left to `capture`.
+    ///
+    /// Any thread; waits for nothing.
+    public func expect(_ mutes: CameraMutes) {
+        self.gates.expect(mutes)
+    }
+
+    /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order; devices stay open.
+    ///
+    /// Not beside `capture`; waits for nothing.
+    public func mute(_ mutes: CameraMutes) {
+        self.current.withLock { settings in
+            settings.mutes.formUnion(mutes)
+            self.gates.follow(settings.mutes)
+        }
+    }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
     public func codecs(preferred: PreferredCodec) -> (video: [MediaCodec], audio: [MediaCodec]) {
@@ -420,9 +442,9 @@ public final class CameraSource: Sendable {
             guard !stages.isStopped else { return false }
             self.current.withLock { $0 = settings }
             // What is muted after it or was before it is muted in between.
-            var between = settings
-            between.isVideoMuted = settings.isVideoMuted || before.isVideoMuted
-            between.isAudioMuted = settings.isAudioMuted || before.isAudioMuted
+            var between = settings.mutes
+            between.isVideoMuted = between.isVideoMuted || before.isVideoMuted
+            between.isAudioMuted = between.isAudioMuted || before.isAudioMuted
             self.gates.follow(between)
             if stages.baseNanoseconds != nil {
                 self.exchange(sources, settings, instead: before, &stages)
@@ -430,7 +452,7 @@ public final class CameraSource: Sendable {
                 // `sources` are there, so this does not fail.
                 _ = try? self.startedCapture(&stages)
             }
-            self.gates.follow(settings)
+            self.gates.follow(settings.mutes)
             return true
         }
     }

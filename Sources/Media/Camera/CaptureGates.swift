@@ -2,15 +2,46 @@
 
 internal import GStreamer
 internal import Rooms
+internal import Synchronization
 
 /// What everything that a camera captures passes before it is coded; thread-safe.
-struct CaptureGates: Sendable {
+final class CaptureGates: Sendable {
     let picture = MediaGate()
     let sound = MediaGate()
+    private let state = Mutex(State())
 
-    /// Mutes and freezes as settings say.
-    func follow(_ settings: SendSpec) {
-        self.picture.set(isBlank: settings.isVideoMuted, isHeld: settings.isFrozen)
-        self.sound.set(isBlank: settings.isAudioMuted, isHeld: false)
+    private struct State {
+        /// What the settings mute and freeze.
+        var ordered = CameraMutes()
+        /// What orders do that are yet to be performed.
+        var expected = CameraMutes()
+
+        var all: CameraMutes {
+            var all = self.ordered
+            all.formUnion(self.expected)
+            return all
+        }
+    }
+
+    /// What is muted and frozen at present.
+    var mutes: CameraMutes { self.state.withLock { $0.all } }
+
+    /// Mutes and freezes as settings say, and what is expected.
+    func follow(_ mutes: CameraMutes) {
+        self.set { $0.ordered = mutes }
+    }
+
+    /// Mutes and freezes this beside what settings say.
+    func expect(_ mutes: CameraMutes) {
+        self.set { $0.expected = mutes }
+    }
+
+    private func set(_ change: (inout State) -> Void) {
+        self.state.withLock { state in
+            change(&state)
+            let all = state.all
+            self.picture.set(isBlank: all.isVideoMuted, isHeld: all.isFrozen)
+            self.sound.set(isBlank: all.isAudioMuted, isHeld: false)
+        }
     }
 }

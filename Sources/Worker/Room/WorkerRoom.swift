@@ -51,6 +51,8 @@ final class WorkerRoom: Sendable {
         var session: RoomSession?
         var camera: CameraSource?
         var sends: SendSpec?
+        /// What each order for the camera mutes that waits, in turn: that is muted already.
+        var expectedMutes: [CameraMutes] = []
         /// The video codec that others are asked to send, where something else than the camera decides it.
         var preferred: PreferredCodec?
         /// Whether data channels are taken.
@@ -69,6 +71,17 @@ final class WorkerRoom: Sendable {
         /// Something changed since the last status.
         var isChanged = true
         var lastStatus = ContinuousClock.now
+
+        /// Has the camera mute what orders mute that wait.
+        func muteWhatIsExpected() {
+            self.camera?.expect(self.expectedMutes.reduce(into: CameraMutes()) { $0.formUnion($1) })
+        }
+
+        /// What an order mutes stays muted, whatever became of it.
+        mutating func mute(_ mutes: CameraMutes) {
+            self.sends?.mutes.formUnion(mutes)
+            self.camera?.mute(mutes)
+        }
     }
 
     /// A room that is not joined yet; the recorder's thread runs.
@@ -122,7 +135,27 @@ final class WorkerRoom: Sendable {
     // MARK: From the worker's task
 
     /// Queues a command; false if too many wait.
+    ///
+    /// What it mutes is muted at once.
     func perform(_ command: NumberedCommand) -> Bool {
+        guard case .camera(_, let order) = command.command else { return self.queue(command) }
+        let mutes = order?.mutes ?? CameraMutes()
+        self.state.withLock { state in
+            state.expectedMutes.append(mutes)
+            state.muteWhatIsExpected()
+        }
+        let isQueued = self.queue(command)
+        if !isQueued {
+            self.state.withLock { state in
+                state.mute(mutes)
+                _ = state.expectedMutes.popLast()
+                state.muteWhatIsExpected()
+            }
+        }
+        return isQueued
+    }
+
+    private func queue(_ command: NumberedCommand) -> Bool {
         guard case .dropped = self.feed.yield(command) else { return true }
         return false
     }
@@ -242,6 +275,9 @@ final class WorkerRoom: Sendable {
         return self.state.withLock { state in
             guard !state.isLeaving else { return nil }
             (state.session, state.camera, state.isChanged) = (session, camera, true)
+            // What was muted meanwhile.
+            if let mutes = state.sends?.mutes { camera?.mute(mutes) }
+            state.muteWhatIsExpected()
             // A change came meanwhile: it ends as soon as it begins, for one that has it.
             if state.isRejoining { session.stop() }
             return session
@@ -390,6 +426,7 @@ final class WorkerRoom: Sendable {
                 }
                 return count > 0 ? nil : "nobody sends video"
             case .camera(_, let order):
+                defer { self.takeMutes(of: order) }
                 return try await self.changeCamera(order)
             case .recordOrder(_, let order):
                 return try await self.changeRecording(order)
@@ -444,15 +481,20 @@ final class WorkerRoom: Sendable {
         return nil
     }
 
+    /// An order for the camera was performed, or could not be: what it mutes is muted in any case.
+    private func takeMutes(of order: SendSpec?) {
+        self.state.withLock { state in
+            if let order { state.mute(order.mutes) }
+            if !state.expectedMutes.isEmpty { state.expectedMutes.removeFirst() }
+            state.muteWhatIsExpected()
+        }
+    }
+
     private func changeCamera(_ order: SendSpec?) async throws -> String? {
         if let problem = order?.problems.first { return problem.description }
         if let order {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
-            let logger = self.logger
-            // What cannot be sent at all changes nothing.
-            let usable = try await self.looking {
-                try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
-            }
+            let usable = try await self.usable(order, instead: old, camera)
             // A camera for a camera: nobody has to be told.
             var isSwitched = false
             if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
@@ -472,6 +514,23 @@ final class WorkerRoom: Sendable {
         return nil
     }
 
+    /// What can be sent of an order: what cannot be sent at all changes nothing.
+    private func usable(_ order: SendSpec, instead old: SendSpec?, _ camera: CameraSource?) async throws -> SendSpec {
+        if let camera, var same = old {
+            same.mutes = order.mutes
+            // Nothing has to be looked for to be muted.
+            if same == order {
+                var usable = camera.settings
+                usable.mutes = order.mutes
+                return usable
+            }
+        }
+        let logger = self.logger
+        return try await self.looking {
+            try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
+        }
+    }
+
     /// Leaves and joins again if a change says that the calls have to be made anew; the recording goes on.
     private func rejoin(_ change: (inout State) -> Bool) {
         let session = self.state.withLock { state -> RoomSession? in
@@ -484,6 +543,8 @@ final class WorkerRoom: Sendable {
 
     /// The session that runs at present.
     var session: RoomSession? { self.state.withLock { $0.session } }
+    /// What it sends.
+    var camera: CameraSource? { self.state.withLock { $0.camera } }
 
     // MARK: Status
 
