@@ -36,10 +36,14 @@ import Testing
         var cameras = LiveCameras()
         cameras.note(Self.muted(Self.test), of: "a", defined: Self.test)
         #expect(cameras.order(of: "a", defined: Self.other) == Self.muted(Self.other))
-        // And the next one: a room that sends nothing for a while begins anew.
+        // And the next one, also where the room sends nothing for a while.
         #expect(cameras.order(of: "a", defined: Self.test) == Self.muted(Self.test))
         #expect(cameras.order(of: "a", defined: nil) == nil)
-        #expect(cameras.order(of: "a", defined: Self.test) == Self.test)
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.muted(Self.test))
+        cameras.note(nil, of: "a", defined: Self.test)
+        #expect(cameras.order(of: "a", defined: Self.other) == Self.muted(Self.other))
+        cameras.note(Self.other, of: "a", defined: Self.other)
+        #expect(cameras.order(of: "a", defined: Self.test) == Self.test, "somebody took it back")
     }
 
     @Test func anotherDefinitionCountsForTheRest() {

@@ -10,28 +10,28 @@ struct LiveCameras: Sendable {
         /// What the definition said then.
         var defined: SendSpec?
         var order: SendSpec?
+        /// Also while nothing is sent.
+        var mutes: CameraMutes
     }
 
     private var changes: [String: Change] = [:]
 
     /// Notes what a room sends from now on; `defined` is what its definition says.
     mutating func note(_ order: SendSpec?, of room: String, defined: SendSpec?) {
-        self.changes[room] = Change(defined: defined, order: order)
+        let mutes = order?.mutes ?? self.changes[room]?.mutes ?? CameraMutes()
+        self.changes[room] = Change(defined: defined, order: order, mutes: mutes)
     }
 
     /// What a room sends whose definition says `defined`.
     ///
-    /// Another definition counts, but who was muted or frozen stays it: nobody is to be seen by a reload.
+    /// Another definition counts, but who was muted or frozen stays it, also if nothing is sent for a while: nobody is to be
+    /// seen by a reload.
     mutating func order(of room: String, defined: SendSpec?) -> SendSpec? {
         guard let change = self.changes[room] else { return defined }
         guard change.defined != defined else { return change.order }
         var order = defined
-        if let before = change.order {
-            order?.isVideoMuted = before.isVideoMuted
-            order?.isAudioMuted = before.isAudioMuted
-            order?.isFrozen = before.isFrozen
-        }
-        self.changes[room] = Change(defined: defined, order: order)
+        order?.mutes = change.mutes
+        self.changes[room] = Change(defined: defined, order: order, mutes: change.mutes)
         return order
     }
 
