@@ -24,7 +24,7 @@ extension PreferredCodec {
 ///
 /// The test picture carries a clock for people and a frame counter for machines; once a second it flashes while the
 /// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
-/// with their first consumer, and end a few seconds after their last. All methods are called on the session's control
+/// with their first consumer, and end a few seconds after their last: who takes sound opens no camera. All methods are called on the session's control
 /// thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while encoders start.
@@ -210,13 +210,13 @@ public final class CameraSource: Sendable {
     public func open() throws(CaptureError) {
         try self.state.withLock { stages throws(CaptureError) in
             guard self.settings.keepsOpen, !stages.isStopped else { return }
-            _ = try self.startedCapture(&stages)
+            _ = try self.startedCapture(of: [], &stages)
         }
     }
 
-    /// Starts the encoder of a codec, and the sources before it if none runs.
+    /// Starts the encoder of a codec, and the sources before it if they do not run.
     private func wake(_ codec: MediaCodec, _ output: FanOut, _ stages: inout Stages) throws {
-        let base = try self.startedCapture(&stages)
+        let base = try self.startedCapture(of: [codec.kind], &stages)
         do throws(GStreamerError) {
             stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
         } catch {
@@ -372,19 +372,30 @@ public final class CameraSource: Sendable {
         }
     }
 
-    /// Starts every source, if none runs yet; running time 0 of all.
-    private func startedCapture(_ stages: inout Stages) throws(CaptureError) -> UInt64 {
-        if let base = stages.baseNanoseconds { return base }
+    /// Starts the sources that give these kinds, or all if they are to be kept open, but for those that run; running time 0 of
+    /// the first.
+    private func startedCapture(of kinds: Set<MediaKind>, _ stages: inout Stages) throws(CaptureError) -> UInt64 {
         let settings = self.settings
+        let running = stages.feeds.map(\.source)
+        let missing = self.neededKinds(stages).union(kinds).filter { kind in
+            !running.contains { $0.gives(anyOf: [kind]) }
+        }
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
-        let base = self.nextBaseNanoseconds
-        stages.baseNanoseconds = base
-        self.startFeeds(of: sources, settings, &stages, from: base)
+        let new = sources.filter { $0.gives(anyOf: missing) }
+        let start = self.nextBaseNanoseconds
+        self.startFeeds(of: new, settings, &stages, from: start)
+        if let base = stages.baseNanoseconds { return base }
+        stages.baseNanoseconds = start
         if !stages.isWatched {
             stages.isWatched = true
             self.lookLater()
         }
-        return base
+        return start
+    }
+
+    /// What somebody takes, or everything if it is to be kept open.
+    private func neededKinds(_ stages: Stages) -> Set<MediaKind> {
+        self.settings.keepsOpen ? [.audio, .video] : Set(stages.encoders.keys.map(\.kind))
     }
 
     /// Where sources begin on the clock: time stamps rise, also behind a file that was read ahead.
@@ -450,7 +461,7 @@ public final class CameraSource: Sendable {
                 self.exchange(sources, settings, instead: before, &stages)
             } else if settings.keepsOpen {
                 // `sources` are there, so this does not fail.
-                _ = try? self.startedCapture(&stages)
+                _ = try? self.startedCapture(of: [], &stages)
             }
             self.gates.follow(settings.mutes)
             return true
@@ -465,6 +476,8 @@ public final class CameraSource: Sendable {
         _ stages: inout Stages
     ) {
         let isOtherPicture = !settings.hasPictures(like: before)
+        let kinds = self.neededKinds(stages)
+        let sources = sources.filter { $0.gives(anyOf: kinds) }
         let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
         let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
         self.stopFeeds(ended, &stages)
@@ -555,7 +568,7 @@ public final class CameraSource: Sendable {
         self.lookLater()
     }
 
-    /// Ends encoders of which nobody has taken anything for a while, and the sources with the last of them.
+    /// Ends encoders of which nobody has taken anything for a while, and the sources with the last of their kind.
     private func followNeed(_ stages: inout Stages) {
         for (codec, encoder) in stages.encoders {
             let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
@@ -579,10 +592,17 @@ public final class CameraSource: Sendable {
                 if error is CaptureError { self.gaveUp(codec, because: error, &stages) }
             }
         }
-        guard stages.encoders.isEmpty, stages.baseNanoseconds != nil, !self.settings.keepsOpen else { return }
-        self.stopFeeds(stages.feeds, &stages)
-        stages.baseNanoseconds = nil
-        self.logger.info("nobody receives what is sent: its sources are closed")
+        guard stages.baseNanoseconds != nil else { return }
+        let kinds = self.neededKinds(stages)
+        let idle = stages.feeds.filter { !$0.source.gives(anyOf: kinds) }
+        self.stopFeeds(idle, &stages)
+        for feed in idle {
+            self.logger.info(
+                "nobody receives what a source gives: it is closed",
+                metadata: .tagged([.detail: "\(feed.source)"])
+            )
+        }
+        if kinds.isEmpty { stages.baseNanoseconds = nil }
     }
 
     /// Counts what a running encoder had no time for, and says so.

@@ -88,6 +88,11 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         return file
     }
 
+    /// Whether it gives something of these kinds.
+    func gives(anyOf kinds: Set<MediaKind>) -> Bool {
+        self.hasVideo && kinds.contains(.video) || self.hasAudio && kinds.contains(.audio)
+    }
+
     /// What patience to have with it.
     var kind: CaptureLife.Kind {
         if self.isFile { return .file }

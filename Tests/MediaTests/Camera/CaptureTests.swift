@@ -323,6 +323,40 @@ struct CaptureTests {
         #expect(late.consumer.counters.pushed >= 10)
     }
 
+    /// No camera is open for those who only listen.
+    @Test
+    func aSourceIsOpenWhileSomebodyReceivesItsKind() async throws {
+        let bars = Self.capture("bars", "videotestsrc is-live=true pattern=smpte75 ! identity name=out_video")
+        var settings = SendSpec(video: MediaSource("bars"))
+        (settings.width, settings.height) = (320, 180)
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [bars])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: TestSession.logger)
+        defer { camera.stop() }
+        func isOpen(_ name: String) -> Bool { camera.graphs.keys.contains("capture \(name)") }
+        let sound = try camera.output(of: .opus)
+        let hearing = try Receiver(sound)
+        defer { hearing.stop() }
+        try await self.wait("sound") { sound.count >= 10 }
+        #expect(isOpen("test source") && camera.frameCounts.captured == 0)
+        // Another size, or another source, does not open it either.
+        var other = settings
+        (other.width, other.height) = (640, 360)
+        #expect(try camera.capture(other))
+        let output = try camera.output(of: .vp8)
+        let picture = try Receiver(output)
+        try await self.wait("pictures") { output.count >= 10 }
+        #expect(isOpen("bars") && isOpen("test source"))
+        picture.stop()
+        try await self.wait("no pictures") { !isOpen("bars") }
+        let count = sound.count
+        try await self.wait("more sound") { sound.count >= count + 10 }
+        #expect(isOpen("test source"))
+        other.keepsOpen = true
+        #expect(try camera.capture(other))
+        try await self.wait("pictures that nobody receives") { isOpen("bars") }
+        #expect(camera.encoders.keys.map(\.kind) == [.audio])
+    }
+
     @Test
     func sourcesThatAreKeptOpenAreOpenBeforeAndAfterPeers() async throws {
         var settings = SendSpec()
