@@ -5,9 +5,9 @@ internal import Codecs
 extension NegotiationPolicy {
     /// The one codec that we answer an m-line with; nil if it has none that we take.
     ///
-    /// First in our order, or the peer's if the policy says so. Where we also send, a codec that can be both received
-    /// and sent goes before one that can only be received. Within H.264: constrained baseline with packetisation mode 1,
-    /// then mode 0, then other profiles; profiles are compared, levels are not.
+    /// First in our order, or the peer's if the policy says so. Where we also send, what can be both received and sent
+    /// goes before what can only be received: no H.264 in packetisation mode 0. Within H.264: constrained baseline with
+    /// mode 1, then mode 0, then other profiles; profiles are compared, levels are not.
     ///
     /// Formats whose payload type means something else in `meanings` are passed over.
     func choose(
@@ -28,18 +28,20 @@ extension NegotiationPolicy {
                 (offered.firstIndex(of: $0) ?? 0) < (offered.firstIndex(of: $1) ?? 0)
             }
         }
-        if !sent.isEmpty {
-            order = order.filter(sent.contains) + order.filter { !sent.contains($0) }
+        let sendable = formats.filter { format in
+            guard let codec = format.codec, sent.contains(codec) else { return false }
+            return self.canSend(codec, packetizationMode: format.packetizationMode)
         }
-        for codec in order {
-            let ranked = formats.filter { $0.codec == codec }.compactMap { format in
-                format.rank.map { (rank: $0, format: format) }
+        for candidates in [sendable, formats] {
+            for codec in order {
+                let ranked = candidates.filter { $0.codec == codec }.compactMap { format in
+                    format.rank.map { (rank: $0, format: format) }
+                }
+                guard let best = ranked.map(\.rank).min(),
+                    let format = ranked.first(where: { $0.rank == best })?.format
+                else { continue }
+                return self.settle(format, of: media, among: formats)
             }
-            guard let best = ranked.map(\.rank).min(), let format = ranked.first(where: { $0.rank == best })?.format
-            else {
-                continue
-            }
-            return self.settle(format, of: media, among: formats)
         }
         return nil
     }
@@ -77,8 +79,12 @@ extension NegotiationPolicy {
 
     /// Whether we may send this: the codec can be encoded, and the peer takes what our payloaders make.
     func canSend(_ codec: NegotiatedCodec) -> Bool {
-        guard self.sent(codec.codec.kind).contains(codec.codec) else { return false }
-        return codec.codec != .h264 || codec.packetizationMode == 1
+        self.canSend(codec.codec, packetizationMode: codec.packetizationMode)
+    }
+
+    private func canSend(_ codec: MediaCodec, packetizationMode: Int?) -> Bool {
+        guard self.sent(codec.kind).contains(codec) else { return false }
+        return codec != .h264 || packetizationMode == 1
     }
 }
 

@@ -160,13 +160,15 @@ extension NegotiationState {
         }
         let line = self.innerLines[taken.innerIndex]
         let answered = media.rtpFormats
-        let match = answered.lazy.compactMap { format in
+        let matches = answered.compactMap { format in
             line.offered.first {
                 $0.payloadType == format.payloadType && $0.codec != nil && $0.codec == format.codec
-            }
-        }.first
-        guard let match, var codec = self.offeredCodec(match, at: taken.innerIndex),
-            let format = answered.first(where: { $0.payloadType == match.payloadType })
+            }.flatMap { self.offeredCodec($0, at: taken.innerIndex) }
+        }
+        // Whatever it takes, it may send all that we offered.
+        let sendable = line.carriesOurTrack ? matches.first { self.policy.canSend($0) } : nil
+        guard var codec = sendable ?? matches.first,
+            let format = answered.first(where: { $0.payloadType == codec.payloadType })
         else {
             self.sections[index].use = .refused(reason: "the answer has no codec that was offered")
             return
@@ -186,6 +188,10 @@ extension NegotiationState {
         self.innerLines[taken.innerIndex].add(media.sources)
         taken.remoteDirection = answer.direction(of: media)
         taken.ourDirection = taken.ourDirection.intersection(taken.remoteDirection.reversed)
+        if line.carriesOurTrack, sendable == nil {
+            self.innerLines[taken.innerIndex].carriesOurTrack = false
+            taken.ourDirection = taken.ourDirection.intersection(.recvonly)
+        }
         taken.streamID = media.msid.map(\.stream) ?? media.sources.lazy.compactMap(\.streamID).first
         taken.trackID = media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first
         self.sections[index].use = .taken(taken)

@@ -207,7 +207,7 @@ struct InnerLine: Sendable, Hashable {
     /// Nil only between our offer and its answer.
     var codec: NegotiatedCodec?
     var sources: [RemoteSource]
-    /// Whether webrtcbin has a sender of ours for it.
+    /// Whether webrtcbin has a sender of ours for it whose packets the peer takes.
     var carriesOurTrack: Bool
     /// What webrtcbin offered on it, while that offer is open.
     var localDirection: Direction?

@@ -61,6 +61,15 @@ import Testing
         #expect(try self.video(interleaved, policy).0.codec == .vp8)
     }
 
+    /// Our payloader makes parts of pictures, which mode 0 does not know.
+    @Test func whereWeSendModeZeroGivesWayToWhatCanBeSent() throws {
+        let policy = NegotiationPolicy(sentVideo: [.vp8, .h264]).preferringVideo(.h264)
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text
+        #expect(try self.video(offer, policy).0.codec == .h264)
+        let modeZero = offer.replacing("packetization-mode=1", with: "packetization-mode=0")
+        #expect(try self.video(modeZero, policy).0.codec == .vp8)
+    }
+
     @Test(arguments: [MediaCodec.vp8, .h264])
     func ourOffersNameTheAskedForCodecFirst(_ codec: MediaCodec) throws {
         var state = try makeState(NegotiationPolicy().preferringVideo(codec))

@@ -102,6 +102,20 @@ import Testing
         #expect(video.headerExtensions.count == 1)
     }
 
+    @Test(arguments: [
+        ("104 105", 0, Direction.recvonly), ("104 105 102 103", 1, .sendrecv), ("102 103 104 105", 1, .sendrecv),
+    ])
+    func whoTakesOnlyModeZeroIsSentNoH264(formats: String, mode: Int, direction: Direction) throws {
+        var state = try makeState(NegotiationPolicy(sentVideo: [.vp8, .h264], sentAudio: [.opus]))
+        _ = try state.offerCreated(inner: SimulatedWebRTCBin().offer(direction: .sendrecv))
+        let answer = try Fixture.load("chromium-to-sendrecv.answer").text
+            .replacing("SAVPF 96 97 102 103 104 105", with: "SAVPF \(formats)")
+        _ = try state.answerReceived(answer)
+        #expect(state.negotiatedMedia[1].codec.packetizationMode == mode)
+        #expect(state.negotiatedMedia.map(\.ourDirection) == [.sendrecv, direction])
+        #expect(state.negotiatedMedia[1].carriesOurTrack == direction.sends)
+    }
+
     @Test func aRefusedLineLooksAcceptedInside() throws {
         var state = try makeState()
         _ = try state.offerCreated(inner: SimulatedWebRTCBin().offer())

@@ -39,7 +39,7 @@ extension PeerConnection {
 
     /// The peer may have picked another codec, or another number for it, than we prepared.
     func adaptSenders(_ bin: WebRTCBin) throws {
-        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) where media.carriesOurTrack {
+        for media in self.state.withLock({ $0.negotiation.negotiatedMedia }) {
             let format = SendFormat(media), codec = media.codec.codec
             guard let sender = self.state.withLock({ $0.senders[media.innerIndex] }),
                 SendFormat(codec) != format || sender.codec != codec

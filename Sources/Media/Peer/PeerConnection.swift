@@ -197,6 +197,7 @@ public final class PeerConnection: Sendable {
                 )
             }
             try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
+            self.logUnserved()
             try await bin.setRemoteDescription(.answer, inner)
             self.resolveNames(in: answer)
         }
