@@ -130,8 +130,18 @@ extension PeerConnection {
     /// Any thread; twenty times a second.
     /// - Returns: nil while it gets no video, and where the rate is fixed.
     func followNetwork(at now: UInt64) -> (codec: MediaCodec, limit: RateLimit)? {
-        guard let bin = self.bin, let settings = self.context.camera?.settings else { return nil }
+        guard let bin = self.bin, let camera = self.context.camera else { return nil }
+        let settings = camera.settings
         return self.state.withLock { state in
+            guard settings.hasAdaptiveRate else {
+                state.rate = nil
+                return nil
+            }
+            if state.rate == nil {
+                // What was reported until now is of no use any more.
+                _ = bin.takeCongestionNews()
+                state.rate = camera.rateController
+            }
             state.rate?.limit(minimum: settings.minimumBitsPerSecond, maximum: settings.bitsPerSecond)
             guard state.isConnected, state.rate != nil, let codec = state.fedVideoCodec,
                 let limit = state.rate?.update(RateFeedback(bin.takeCongestionNews()), at: now)

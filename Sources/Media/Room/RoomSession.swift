@@ -169,7 +169,7 @@ public final class RoomSession: Sendable {
             group.addTask { await self.runSignaller() }
             group.addTask { await self.pumpRoomEvents() }
             group.addTask { await self.watchLiveness() }
-            if let camera = self.context.camera, camera.settings.hasAdaptiveRate {
+            if let camera = self.context.camera, camera.settings.sendsVideo {
                 group.addTask { await self.followNetworks(camera) }
             }
             loop: for await input in self.inputs {

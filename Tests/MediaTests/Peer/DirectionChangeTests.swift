@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Codecs
 import Foundation
 import GStreamer
-import Media
 import Recording
 import Rooms
 import SDP
 import Session
 import Signalling
 import Testing
+
+@testable import Media
 
 /// A peer that pauses and goes on: its offers change direction, and the media pipeline is not told.
 @Suite(.serialized, .timeLimit(.minutes(5)))
@@ -235,6 +237,62 @@ struct DirectionChangeTests {
         #expect(await self.eventually { held.allSatisfy { answerer.sent[$0.key]?.pushed ?? 0 > $0.value.pushed + 10 } })
         let before = recorder.status.tracks.map(\.units).min() ?? 0
         #expect(await self.units(of: recorder, exceed: before + 10))
+        await answerer.close(reason: "left")
+        await offerer.close(reason: "left")
+        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
+        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+    }
+
+    /// A room may get another `min_bitrate` while it goes on.
+    @Test
+    func theRateFollowsTheNetworkFromWhenItMay() async throws {
+        let control = ControlThread(name: "control")
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.framesPerSecond, settings.audio) = (320, 180, 15, nil)
+        let camera = try TestSession.camera(settings)
+        settings.minimumBitsPerSecond = settings.bitsPerSecond
+        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let recorder = RecorderThread(
+            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
+            logger: TestSession.logger
+        )
+        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+        let offerer = PeerConnection(
+            id: ConnectionID(9),
+            peer: PeerID("recorder"),
+            context: try TestSession.context(control: control, camera: camera),
+            logger: TestSession.logger
+        ) { sentFeed.yield($0) }
+        let answerer = PeerConnection(
+            id: ConnectionID(10),
+            peer: PeerID("camera"),
+            context: try TestSession.context(control: control, recorder: recorder),
+            logger: TestSession.logger
+        ) { receivedFeed.yield($0) }
+        await offerer.open()
+        await answerer.open()
+        await offerer.createOffer()
+        var offer = ""
+        for await event in sent {
+            guard case .offerCreated(let created) = event else { continue }
+            offer = created.text
+            break
+        }
+        let answer = try #require(await self.answer(to: offer, version: 100, answerer, received))
+        await offerer.applyAnswer(try SessionDescription(parsing: answer))
+        #expect(await self.eventually { offerer.sent[.vp8]?.pushed ?? 0 > 5 })
+        func follow() -> Int? { offerer.followNetwork(at: UInt64(Runtime.monotonicNanoseconds))?.limit.bitsPerSecond }
+        #expect(follow() == nil, "the rate is fixed")
+        settings.minimumBitsPerSecond = 100_000
+        let adaptive = settings
+        #expect(try await control.run("the camera", deadline: .seconds(60)) { try camera.capture(adaptive) })
+        #expect(await self.eventually { follow() != nil })
+        settings.minimumBitsPerSecond = settings.bitsPerSecond
+        let fixed = settings
+        #expect(try await control.run("the camera", deadline: .seconds(60)) { try camera.capture(fixed) })
+        #expect(follow() == nil)
         await answerer.close(reason: "left")
         await offerer.close(reason: "left")
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
