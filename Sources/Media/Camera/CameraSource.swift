@@ -320,6 +320,11 @@ public final class CameraSource: Sendable {
         self.state.withLock { $0.encoders.mapValues(\.file.path) }
     }
 
+    /// By which the encoders that run are told from those before them.
+    var encoderNumbers: [MediaCodec: Int] {
+        self.state.withLock { $0.encoders.mapValues(\.number) }
+    }
+
     /// Frames captured and frames encoded so far.
     public var frameCounts: (captured: UInt64, encoded: [MediaCodec: UInt64]) {
         (self.picture.count, self.state.withLock { $0.outputs.mapValues(\.count) })
@@ -483,7 +488,9 @@ public final class CameraSource: Sendable {
         self.stopFeeds(ended, &stages)
         let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
         if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
-        let hasOtherSound = settings.audioBitsPerSecond != before.audioBitsPerSecond
+        // A source that takes its time leaves a hole, which an encoder that goes on would fill with silence, all at once.
+        let hasOtherSound =
+            settings.audioBitsPerSecond != before.audioBitsPerSecond || ended.contains(where: \.source.hasAudio)
         for codec in stages.encoders.keys where codec == .opus ? hasOtherSound : isOtherPicture || hasOtherRate {
             self.replaceEncoder(codec, &stages)
         }

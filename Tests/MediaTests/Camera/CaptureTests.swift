@@ -558,6 +558,39 @@ struct CaptureTests {
         #expect(camera.settings.audio == .test && !camera.settings.usesAudioDTX)
     }
 
+    /// Until it gives something there is nothing, and what fills that must not come all at once.
+    @Test
+    func soundOfAnotherSourceIsCodedAnew() async throws {
+        let tone = Self.capture(
+            "tone",
+            """
+            videotestsrc is-live=true ! identity name=out_video
+            audiotestsrc is-live=true samplesperbuffer=960 ! identity name=out_audio
+            """
+        )
+        var settings = SendSpec()
+        (settings.width, settings.height) = (320, 180)
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [tone])
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: TestSession.logger)
+        defer { camera.stop() }
+        let (output, sound) = (try camera.output(of: .vp8), try camera.output(of: .opus))
+        let receivers = try [Receiver(output), Receiver(sound)]
+        defer { for receiver in receivers { receiver.stop() } }
+        try await self.wait("the test source") { output.count >= 10 && sound.count >= 10 }
+        let before = camera.encoderNumbers
+        settings.video = MediaSource("tone")
+        #expect(try camera.capture(settings))
+        #expect(camera.encoderNumbers[.vp8] == before[.vp8])
+        settings.audio = MediaSource("tone")
+        let between = camera.encoderNumbers
+        #expect(try camera.capture(settings))
+        #expect(camera.encoderNumbers[.vp8] == before[.vp8])
+        #expect(camera.encoderNumbers[.opus] != between[.opus])
+        let (count, end) = (sound.count, sound.endNanoseconds)
+        try await self.wait("the tone") { sound.count >= count + 10 }
+        #expect(sound.endNanoseconds > end)
+    }
+
     @Test
     func picturesOfAnotherSizeAreCodedBehindTheSameOutput() async throws {
         var settings = SendSpec()
