@@ -160,7 +160,7 @@ public final class CameraSource: Sendable {
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
     public func codecs(preferred: PreferredCodec) -> (video: [MediaCodec], audio: [MediaCodec]) {
         func installed(_ codecs: [MediaCodec]) -> [MediaCodec] {
-            codecs.filter { !EncoderChoice($0, from: self.pipelines).candidates.isEmpty }
+            codecs.filter(self.isInstalled)
         }
         return (
             self.settings.sendsVideo ? installed(preferred.codecs) : [],
@@ -168,10 +168,16 @@ public final class CameraSource: Sendable {
         )
     }
 
+    private func isInstalled(_ codec: MediaCodec) -> Bool {
+        !EncoderChoice(codec, from: self.pipelines).candidates.isEmpty
+    }
+
     /// The encoded stream of a codec; starts capture and encoder if this is its first use, and does not wait for what is
     /// captured.
     ///
-    /// Where all encoders failed it is the stream of the one that works again.
+    /// Where all encoders failed, also when they were to start for the first time, it is the stream of the one that works
+    /// later.
+    /// - Throws: if no encoder is installed, among others.
     public func output(of codec: MediaCodec) throws(GStreamerError) -> FanOut {
         do {
             return try self.state.withLock { stages in
@@ -193,7 +199,8 @@ public final class CameraSource: Sendable {
                 do {
                     try self.wake(codec, output, &stages)
                 } catch let error as GStreamerError {
-                    if known == nil { throw error }
+                    guard known != nil || self.isInstalled(codec) else { throw error }
+                    stages.outputs[codec] = output
                 }
                 return output
             }
