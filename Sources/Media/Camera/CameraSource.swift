@@ -52,6 +52,8 @@ public final class CameraSource: Sendable {
     private static let lookDelay = Duration.seconds(1)
     /// An encoder that so many looks in a row find without consumers ends: peers that join again within it wait for nothing.
     private static let idleLooks = 3
+    /// An encoder that so many looks in a row find full, without anything that it made, is exchanged.
+    private static let stuckLooks = 5
     /// How long its end waits for its sources to close.
     private static let longestClosing = Duration.seconds(2)
 
@@ -106,6 +108,9 @@ public final class CameraSource: Sendable {
         var dropped: UInt64 = 0
         /// How many looks in a row found that nobody takes what it makes.
         var idleLooks = 0
+        /// How many found that it is full and gave nothing since the one before, and what there was of its output then.
+        var stuckLooks = 0
+        var lastCount: UInt64 = 0
 
         /// What it had no time for since that was counted.
         var newlyDropped: UInt64 {
@@ -584,6 +589,7 @@ public final class CameraSource: Sendable {
 
     /// Ends encoders of which nobody has taken anything for a while, and the sources with the last of their kind.
     private func followNeed(_ stages: inout Stages) {
+        for codec in stages.encoders.keys { self.exchangeIfStuck(codec, &stages) }
         for (codec, encoder) in stages.encoders {
             let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
             stages.encoders[codec]?.idleLooks = idleLooks
@@ -670,17 +676,39 @@ public final class CameraSource: Sendable {
         }
     }
 
+    /// On the capture thread: the next one takes the place of an encoder that takes nothing more, gives nothing, and says
+    /// nothing, as a device does whose driver hangs.
+    private func exchangeIfStuck(_ codec: MediaCodec, _ stages: inout Stages) {
+        guard var encoder = stages.encoders[codec] else { return }
+        let count = encoder.output.count
+        let isStuck = encoder.newlyDropped > 0 && count == encoder.lastCount
+        encoder.stuckLooks = isStuck ? encoder.stuckLooks + 1 : 0
+        encoder.lastCount = count
+        stages.encoders[codec] = encoder
+        guard encoder.stuckLooks >= Self.stuckLooks else { return }
+        let isAgain = stages.retries[codec]?.isFailing ?? false
+        self.passedOver(encoder.file, because: "it takes pictures or sound and gives nothing", isAgain: isAgain)
+        stages.choices[codec]?.remove(encoder.file)
+        self.replaceEncoder(codec, &stages, mayHang: true)
+    }
+
     /// On the capture thread: a fresh encoder does not fill a long hole with silence.
     private func restartSoundEncoder() {
         self.state.withLock { self.replaceEncoder(.opus, &$0) }
     }
 
     /// Starts the best encoder that is left in the place of one; consumers stay.
-    private func replaceEncoder(_ codec: MediaCodec, _ stages: inout Stages) {
+    ///
+    /// - Parameter mayHang: whether its end is not waited for.
+    private func replaceEncoder(_ codec: MediaCodec, _ stages: inout Stages, mayHang: Bool = false) {
         guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
         self.countDropped(codec, &stages)
         old.input.remove()
-        old.pipeline.stop()
+        if mayHang {
+            ControlThread(name: "stuck encoder").enqueue { [pipeline = old.pipeline] in pipeline.stop() }
+        } else {
+            old.pipeline.stop()
+        }
         stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
         do throws(GStreamerError) {
             stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: old.output, &stages)

@@ -251,6 +251,39 @@ extension CaptureTests {
             #expect(output.count > count)
         }
 
+        /// As of a device whose driver hangs: there is no error.
+        @Test
+        func anEncoderThatGivesNothingMoreFallsToTheNext() async throws {
+            let launch = "identity name=in_video sleep-time=40000000 ! vp8enc deadline=1 ! identity name=out_video"
+            let stuck = Self.encoder("stuck", launch, rank: 900)
+            let entries = try Self.catalogue.get().entries + [.init(file: stuck, origin: .folder("/x"))]
+            var settings = SendSpec()
+            (settings.width, settings.height, settings.audio) = (320, 180, nil)
+            var quiet = Logger(label: "quiet")
+            quiet.logLevel = .critical
+            let camera = CameraSource(settings: settings, pipelines: PipelineCatalogue(entries), logger: quiet)
+            defer { camera.stop() }
+            let output = try await Self.control.run("the camera", deadline: .seconds(30)) {
+                try camera.output(of: .vp8)
+            }
+            #expect(camera.encoders == [.vp8: "encode/stuck"])
+            // Somebody takes it.
+            let sink = "appsrc name=in is-live=true format=time ! fakesink sync=false"
+            let receiver = try Pipeline(launch: sink) { _ in }
+            try receiver.play(baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds))
+            let consumer = try output.add(try receiver.element(named: "in"), of: receiver)
+            defer {
+                consumer.remove()
+                receiver.stop()
+            }
+            // Nobody waits for the one that hangs.
+            let start = ContinuousClock.now
+            try await Self.wait { consumer.counters.pushed >= 20 }
+            #expect(consumer.counters.pushed >= 20)
+            #expect(camera.encoders == [.vp8: "encode/vp8enc"])
+            #expect(ContinuousClock.now - start < .seconds(30))
+        }
+
         @Test(arguments: [
             (PreferredCodec.vp8, [MediaCodec.vp8, .h264]), (.h264, [.h264, .vp8]), (.vp9, [.vp9, .vp8, .h264]),
             (.any, [.vp8, .h264]),
