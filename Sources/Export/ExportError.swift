@@ -82,8 +82,13 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
             .notMatroska, .verificationFailed:
             false
         case .busy: true
-        case .storage: (self.cause as? StorageError)?.isRetriable ?? false
+        case .storage: self.storageError?.isRetriable ?? false
         }
+    }
+
+    /// What the disk said, also where a track was read.
+    private var storageError: StorageError? {
+        self.cause as? StorageError ?? (self.cause as? MatroskaError)?.cause as? StorageError
     }
 
     /// The message.

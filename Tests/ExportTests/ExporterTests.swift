@@ -2,13 +2,13 @@
 
 import Basics
 import Codecs
-import Export
 import Foundation
 import Matroska
 import Storage
 import Testing
 import Timeline
 
+@testable import Export
 @testable import Worker
 
 @Suite(.timeLimit(.minutes(5))) struct ExporterTests {
@@ -290,5 +290,12 @@ import Timeline
             ($0 as? ExportError)?.code == .nothingRecorded
         }
         #expect(!FileManager.default.fileExists(atPath: recording.folder.exportPath))
+    }
+
+    @Test func aDiskThatFailsWhileATrackIsReadMayWorkLater() {
+        let disk = StorageError(.inputOutput, "it cannot be read", path: "/x")
+        #expect(ExportError(disk).isRetriable)
+        #expect(ExportError(MatroskaError(.sourceFailed, "it cannot be read", cause: disk), file: "x").isRetriable)
+        #expect(!ExportError(MatroskaError(.notMatroska, "it is none"), file: "x").isRetriable)
     }
 }
