@@ -81,11 +81,13 @@ extension RoomConfiguration {
             )
         }
         let (sent, before) = (changes["send"]?.object ?? [:], room["send"]?.object ?? [:])
-        let isOther = ["capture", "audio", "parameters"].contains { sent[$0] != nil && sent[$0] != before[$0] }
+        let (named, known) = (sent["parameters"]?.object ?? [:], before["parameters"]?.object ?? [:])
+        let isOther =
+            ["capture", "audio"].contains { sent[$0] != nil && sent[$0] != before[$0] }
+            || named.contains { $0.value != known[$0.key] }
         // Null takes all of them away.
         guard isOther, sent["parameters"] != JSONValue.null else { return }
-        let named = sent["parameters"]?.object ?? [:]
-        for (name, value) in (before["parameters"]?.object ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (name, value) in known.sorted(by: { $0.key < $1.key }) {
             guard named[name] == nil, Substitution.hasReference(value.string ?? "") else { continue }
             problems.add(
                 place,

@@ -4,6 +4,7 @@ import ArgumentParser
 import Catalogue
 import ConfigurationFile
 import Export
+import Foundation
 import Rendering
 import Rooms
 import Storage
@@ -63,6 +64,8 @@ struct RepairCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
+        // A terminal that is closed sends it to the daemon as well, which goes on.
+        if self.pulse { signal(SIGHUP, SIG_IGN) }
         do {
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []

@@ -409,9 +409,17 @@ import Testing
         #expect(driver.fleet.nextDeadline == driver.fleet.rooms["a"]?.retryTime)
         #expect(driver.tick(after: 182) == [.start(WorkerID(2))])
         driver.ready(2)
-        driver.feed(.event(WorkerID(2), .left(room: "a", .failed(message: "gone", retriable: false))))
+        let again = driver.feed(.event(WorkerID(2), .left(room: "a", .failed(message: "gone", retriable: false))))
+        // People were told.
+        #expect(!again.contains(.report(.left(room: "a", reason: "gone"))))
         driver.feed(.exited(WorkerID(2), reason: "ended"))
         #expect(name(driver.fleet.rooms["a"]?.phase) == "failed" && driver.fleet.nextDeadline != nil)
+        // Another reason is news, and so is the same one for who asked.
+        _ = driver.tick(after: 1000)
+        driver.ready(3)
+        let other = driver.feed(.event(WorkerID(3), .left(room: "a", .failed(message: "full", retriable: false))))
+        #expect(other.contains(.report(.left(room: "a", reason: "full"))))
+        driver.feed(.exited(WorkerID(3), reason: "ended"))
         driver.feed(.stop)
         #expect(driver.fleet.nextDeadline == nil && driver.tick(after: 10_000).isEmpty)
     }

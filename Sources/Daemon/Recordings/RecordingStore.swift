@@ -36,6 +36,8 @@ actor RecordingStore: Service {
     private var suspects: Set<RecordingID> = []
     /// When what a repair that failed has left is repaired again; nil if there is none.
     private var nextRepair: ContinuousClock.Instant?
+    /// What that one was to close: nothing else waits for the next.
+    private var unrepaired: Set<RecordingID> = []
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
@@ -227,30 +229,35 @@ actor RecordingStore: Service {
 
     /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
     ///
-    /// One whose room was left may still be completed by its worker: its journal is held until then. After a repair that failed
-    /// nothing is closed for a while, and then with it what that one has left.
+    /// One whose room was left may still be completed by its worker: its journal is held until then. What a repair that failed
+    /// was to close is left alone for a while.
     ///
     /// - Parameter goingOn: ids of those that a worker writes or will write. One that is missing twice is closed.
     func closeAbandoned(except goingOn: Set<String>) async {
         let isPutOff = self.nextRepair.map { ContinuousClock.now < $0 } ?? false
         let isAgain = self.nextRepair != nil && !isPutOff
-        if isAgain { self.nextRepair = nil }
+        if isAgain { (self.nextRepair, self.unrepaired) = (nil, []) }
         let left = isAgain ? await self.unfinished(except: goingOn) : []
         let missing = Set(self.active.keys.filter { !goingOn.contains($0.rawValue) })
         let abandoned = missing.intersection(self.suspects).filter { id in
-            guard !isPutOff else { return false }
+            guard !isPutOff || !self.unrepaired.contains(id) else { return false }
             guard let path = self.active[id], let folder = try? RecordingFolder.open(path: path) else { return true }
             return !folder.isHeld
         }
         self.suspects = missing.subtracting(abandoned)
         let unrepaired = left.filter { self.active[$0] == nil }.union(abandoned)
         guard !unrepaired.isEmpty else { return }
+        self.unrepaired.formUnion(unrepaired)
         let folders = self.active.filter { abandoned.contains($0.key) }
         for id in abandoned { self.active[id] = nil }
         // Others that nobody writes may be waiting for a worker that goes on with them.
-        if await !self.repair(only: unrepaired) { await self.takeBack(folders) }
+        if await self.repair(only: unrepaired) {
+            self.unrepaired.subtract(unrepaired)
+        } else {
+            await self.takeBack(folders)
+        }
         await self.exportTakenOver()
-        for id in abandoned where self.active[id] == nil { self.orders[id] = nil }
+        for id in abandoned where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
     }
 
     /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
@@ -270,11 +277,17 @@ actor RecordingStore: Service {
         return found
     }
 
-    /// What could not be closed goes on as before, to be closed later.
+    /// What could not be closed, and the catalogue does not know, is closed later; `unfinished` finds the rest.
     private func takeBack(_ folders: [RecordingID: String]) async {
         for (id, path) in folders {
-            let entry = try? await self.catalogue.recording(id)
-            guard entry?.state != .finished, !Self.isGone(path), self.active[id] == nil else { continue }
+            do {
+                _ = try await self.catalogue.recording(id)
+                continue
+            } catch let error as CatalogueError where error.code == .notFound {
+            } catch {
+                continue
+            }
+            guard !Self.isGone(path), self.active[id] == nil else { continue }
             self.active[id] = path
             self.suspects.insert(id)
         }
@@ -285,7 +298,13 @@ actor RecordingStore: Service {
         let isActive = self.active[id] != nil
         await self.refresh(path, as: isActive ? .recording : .finished)
         // Whoever noted its end may have done so before.
-        if isActive, self.active[id] == nil { await self.refresh(path, as: .finished) }
+        guard isActive, self.active[id] == nil else { return }
+        // Its exports were ordered then: it is not to be found as one that ended without them.
+        await self.attempt("note a recording") {
+            let entry = try await self.catalogue.recording(id)
+            try await self.catalogue.update(id, bytes: entry.bytes, state: .finished)
+        }
+        await self.refresh(path, as: .finished)
     }
 
     /// Takes what a recording's folder tells; false if that could not be read or noted.
@@ -601,6 +620,8 @@ actor RecordingStore: Service {
             }
         } catch {
             self.cancelled.remove(id)
+            // A turn may have left it out meanwhile.
+            self.wake.yield()
             throw error
         }
         self.wake.yield()

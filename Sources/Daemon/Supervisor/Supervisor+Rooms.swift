@@ -45,7 +45,10 @@ extension Supervisor {
         let room = try Self.invalid { () throws(ConfigurationError) in
             try entry.definition.applying(patch: patch)
         }
-        try self.refuseMissingPipelines(of: room)
+        let before = entry.definition.spec
+        if room.spec.send != before.send || room.spec.outputs != before.outputs {
+            try self.refuseMissingPipelines(of: room)
+        }
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         self.bus.publish(.roomChanged, room: name)

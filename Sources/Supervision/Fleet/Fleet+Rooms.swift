@@ -22,6 +22,7 @@ extension Fleet {
             }
         }
         room.restart.reset()
+        room.refusal = nil
         self.rooms[order.name] = room
         let changes = order.changes(from: before)
         // Waits are the fleet's; but who stands before a full room has a worker that knows the old one.
@@ -89,6 +90,7 @@ extension Fleet {
     mutating func retry(_ name: String, _ now: Duration) {
         guard let room = self.rooms[name], !room.isRemoved else { return }
         self.rooms[name]?.restart.reset()
+        self.rooms[name]?.refusal = nil
         switch room.phase {
         case .backingOff, .failed:
             if room.isWanted { self.assign(name, now) }

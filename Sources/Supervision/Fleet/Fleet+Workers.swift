@@ -106,10 +106,11 @@ extension Fleet {
             self.settle(name, reason: why ?? "left", now)
         case (.failed(let message, let isRetriable), _):
             self.detach(name, now)
-            self.report(.left(room: name, reason: message))
+            if isRetriable || room.refusal != message { self.report(.left(room: name, reason: message)) }
             if isRetriable {
                 self.failed(name, message, now)
             } else {
+                self.rooms[name]?.refusal = message
                 self.rooms[name]?.enter(.failed, reason: message, now: now)
                 guard room.isWanted, !self.isStopping else { return }
                 let random = self.chance()

@@ -45,6 +45,8 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var reason: String?
     /// When it is tried again although it is `failed`; nil if that is left to people.
     public internal(set) var retryTime: Duration?
+    /// Why the server refused us the last time, since we were there or somebody asked: it is told once.
+    var refusal: String?
     /// Who is there for us.
     public internal(set) var worker: WorkerID?
     /// Workers that ended unexpectedly.
@@ -102,6 +104,7 @@ public struct FleetRoom: Sendable, Hashable {
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason
         self.retryTime = nil
+        if phase == .joined { self.refusal = nil }
         guard self.phase != phase else { return }
         self.phase = phase
         self.since = now

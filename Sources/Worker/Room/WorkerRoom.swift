@@ -149,6 +149,8 @@ final class WorkerRoom: Sendable {
             self.state.withLock { state in
                 state.mute(mutes)
                 _ = state.expectedMutes.popLast()
+                // One that is being performed would take it back.
+                if let last = state.expectedMutes.indices.last { state.expectedMutes[last].formUnion(mutes) }
                 state.muteWhatIsExpected()
             }
         }
@@ -485,7 +487,7 @@ final class WorkerRoom: Sendable {
     private func takeMutes(of order: SendSpec?) {
         self.state.withLock { state in
             if let order { state.mute(order.mutes) }
-            if !state.expectedMutes.isEmpty { state.expectedMutes.removeFirst() }
+            if !state.expectedMutes.isEmpty { state.mute(state.expectedMutes.removeFirst()) }
             state.muteWhatIsExpected()
         }
     }
