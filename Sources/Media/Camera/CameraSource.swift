@@ -398,7 +398,8 @@ public final class CameraSource: Sendable {
             !running.contains { $0.gives(anyOf: [kind]) }
         }
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
-        let new = sources.filter { $0.gives(anyOf: missing) }
+        // Files that belong together begin together.
+        let new = sources.filter { $0.gives(anyOf: missing) || $0.isFile && !running.contains($0) }
         let start = self.nextBaseNanoseconds
         self.startFeeds(of: new, settings, &stages, from: start)
         if let base = stages.baseNanoseconds { return base }
@@ -412,7 +413,10 @@ public final class CameraSource: Sendable {
 
     /// What somebody takes, or everything if it is to be kept open.
     private func neededKinds(_ stages: Stages) -> Set<MediaKind> {
-        self.settings.keepsOpen ? [.audio, .video] : Set(stages.encoders.keys.map(\.kind))
+        guard !self.settings.keepsOpen else { return [.audio, .video] }
+        // Who waits for an encoder that is tried again keeps the source open.
+        let waiting = stages.outputs.filter { $0.value.consumerCount > 0 }.keys
+        return Set(stages.encoders.keys.map(\.kind)).union(waiting.map(\.kind))
     }
 
     /// Where sources begin on the clock: time stamps rise, also behind a file that was read ahead.
@@ -494,7 +498,7 @@ public final class CameraSource: Sendable {
     ) {
         let isOtherPicture = !settings.hasPictures(like: before)
         let kinds = self.neededKinds(stages)
-        let sources = sources.filter { $0.gives(anyOf: kinds) }
+        let sources = sources.filter { $0.gives(anyOf: kinds) || !kinds.isEmpty && $0.isFile }
         let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
         let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
         self.stopFeeds(ended, &stages)
@@ -614,7 +618,7 @@ public final class CameraSource: Sendable {
         }
         guard stages.baseNanoseconds != nil else { return }
         let kinds = self.neededKinds(stages)
-        let idle = stages.feeds.filter { !$0.source.gives(anyOf: kinds) }
+        let idle = stages.feeds.filter { !$0.source.gives(anyOf: kinds) && (kinds.isEmpty || !$0.source.isFile) }
         self.stopFeeds(idle, &stages)
         for feed in idle {
             self.logger.info(

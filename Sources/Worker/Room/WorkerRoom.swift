@@ -496,7 +496,7 @@ final class WorkerRoom: Sendable {
         if let problem = order?.problems.first { return problem.description }
         if let order {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
-            let usable = try await self.usable(order, instead: old, camera)
+            let usable = try await self.usable(order, in: camera)
             // A camera for a camera: nobody has to be told.
             var isSwitched = false
             if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
@@ -517,15 +517,12 @@ final class WorkerRoom: Sendable {
     }
 
     /// What can be sent of an order: what cannot be sent at all changes nothing.
-    private func usable(_ order: SendSpec, instead old: SendSpec?, _ camera: CameraSource?) async throws -> SendSpec {
-        if let camera, var same = old {
+    private func usable(_ order: SendSpec, in camera: CameraSource?) async throws -> SendSpec {
+        if let camera {
+            var same = camera.settings
             same.mutes = order.mutes
-            // Nothing has to be looked for to be muted.
-            if same == order {
-                var usable = camera.settings
-                usable.mutes = order.mutes
-                return usable
-            }
+            // Nothing has to be looked for to be muted, where what is ordered is what is captured.
+            if same == order { return same }
         }
         let logger = self.logger
         return try await self.looking {
