@@ -257,7 +257,7 @@ actor RecordingStore: Service {
             await self.takeBack(folders)
         }
         await self.exportTakenOver()
-        for id in abandoned where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
+        for id in unrepaired where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
     }
 
     /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
