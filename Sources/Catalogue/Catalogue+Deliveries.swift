@@ -5,8 +5,13 @@ import FoundationEssentials
 import GRDB
 
 extension Catalogue {
-    /// No attempt is put off for longer: one that is due later was noted before the clock was set back, and is due now.
-    public static let longestWait = Duration.seconds(7200)
+    /// Nothing in the queues is put off for longer: what is due later was noted before the clock was set back, and is due now.
+    private static let longestWait = Duration.seconds(7200)
+
+    /// Whether the time of something that waits in a queue has come.
+    public static func isDue(_ time: UTCTime, at now: UTCTime) -> Bool {
+        time <= now || time > now.adding(self.longestWait)
+    }
 
     /// Queues deliveries; returns how many older ones of the same webhooks were dropped to keep the limit.
     ///

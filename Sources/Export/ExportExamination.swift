@@ -112,11 +112,7 @@ struct ExportExamination {
         }
         self.export?.units = units
         self.export?.durationNanoseconds = reader.durationNanoseconds
-        if let torn = reader.tornTailOffset, torn < size {
-            self.note(severity, .fileTorn, "from byte \(torn) of \(size) on it makes no sense")
-        } else if let end = reader.statedEnd, end > size {
-            self.note(severity, .fileTorn, "it has \(size) of \(end) bytes: its end is missing")
-        }
+        if let text = reader.tornText(size: size) { self.note(severity, .fileTorn, text) }
         if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let expected {
             self.compare(counts, with: expected)
         }

@@ -133,12 +133,15 @@ public enum FileExamination {
             certificate.durationNanoseconds = max(certificate.durationNanoseconds, tally.endNanoseconds)
             certificate.tracks.append(found)
         }
-        if let torn = reader.tornTailOffset, torn < size {
-            let text = "from byte \(torn) of \(size) on it makes no sense"
-            certificate.note(.init(.damage, .fileTorn, file: name, text))
-        } else if let end = reader.statedEnd, end > size {
-            let text = "it has \(size) of \(end) bytes: its end is missing"
-            certificate.note(.init(.damage, .fileTorn, file: name, text))
-        }
+        if let text = reader.tornText(size: size) { certificate.note(.init(.damage, .fileTorn, file: name, text)) }
+    }
+}
+
+extension Reader {
+    /// What a finding says of a file of which the end is torn or missing, once the walk is over; nil if it is whole.
+    func tornText(size: UInt64) -> String? {
+        if let torn = self.tornTailOffset, torn < size { return "from byte \(torn) of \(size) on it makes no sense" }
+        if let end = self.statedEnd, end > size { return "it has \(size) of \(end) bytes: its end is missing" }
+        return nil
     }
 }

@@ -115,17 +115,17 @@ import Timeline
         #expect(later.findings.last?.text.contains("suspended for 3600000 ms, 2500 ms after") == true)
     }
 
+    /// Another worker goes on with a recording, twenty seconds after its start.
+    private func goOn(_ recording: SimulatedRecording, _ plans: [SimulatedRecording.TrackPlan]) throws {
+        let seconds: Int64 = 20_000_000_000
+        try recording.goOn(plans, part: 2, boot: "first", at: Self.start + seconds, after: seconds)
+    }
+
     @Test func severalPartsAndRepair() throws {
         let media = try EncodedMedia.shared.get()
         let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]
         let recording = try SimulatedRecording(plans, closed: false, boot: "first")
-        try recording.goOn(
-            plans,
-            part: 2,
-            boot: "first",
-            at: Self.start + 20_000_000_000,
-            after: 20_000_000_000
-        )
+        try self.goOn(recording, plans)
         _ = try Exporter.run(folder: recording.folder)
         let parts = try RecordingExamination.certificate(of: recording.folder)
         #expect(parts.verdict == .completeWithGaps && parts.findings(.damage).isEmpty, "\(parts.findings)")
@@ -227,13 +227,7 @@ import Timeline
         let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]
         let recording = try SimulatedRecording(plans, closed: false, boot: "first")
         _ = try Exporter.run(folder: recording.folder)
-        try recording.goOn(
-            plans,
-            part: 2,
-            boot: "first",
-            at: Self.start + 20_000_000_000,
-            after: 20_000_000_000
-        )
+        try self.goOn(recording, plans)
         let certificate = try RecordingExamination.certificate(of: recording.folder)
         #expect(certificate.findings(.damage).isEmpty, "\(certificate.findings)")
         let found = certificate.findings(.note).filter { $0.kind == .exportDiffers && $0.file == "call.mkv" }

@@ -20,7 +20,7 @@ struct ClockWatch: Sendable {
     /// Notes both clocks; true if the wall clock has not been set for a day, as far as was seen.
     mutating func isBelieved(wall: UTCTime, monotonic: Duration) -> Bool {
         let offset = Duration.nanoseconds(wall.nanosecondsSince1970) - monotonic
-        if let before = self.offset, distance(offset, before) > Self.largestCorrection {
+        if let before = self.offset, max(offset - before, before - offset) > Self.largestCorrection {
             self.doubtedUntil = monotonic + Self.doubt
         }
         self.offset = offset
@@ -28,6 +28,3 @@ struct ClockWatch: Sendable {
         return self.doubtedUntil == nil
     }
 }
-
-/// How far apart two durations are.
-private func distance(_ one: Duration, _ other: Duration) -> Duration { one > other ? one - other : other - one }

@@ -41,8 +41,6 @@ actor RecordingStore: Service {
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
-    /// No export waits for longer before it is looked at again.
-    private static let longestWait = Duration.seconds(7200)
     /// More than any disk has; sums of it are numbers.
     private static let mostBytes: Int64 = 1 << 50
     /// Exports that run.
@@ -179,10 +177,7 @@ actor RecordingStore: Service {
         self.active[id] = nil
         self.orders[id] = nil
         // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
-        var left: [ExportSpec] = []
-        for export in exports {
-            if await self.enqueue(id, export) == nil { left.append(export) }
-        }
+        let left = await self.enqueue(exports, of: id)
         var isTold = await self.refresh(reference.folder, as: .finished)
         if exports.isEmpty { isTold = await self.order([], of: id) && isTold }
         self.untold[id] = isTold && left.isEmpty ? nil : Untold(folder: reference.folder, exports: left)
@@ -208,12 +203,8 @@ actor RecordingStore: Service {
             }
             // At first: of a recording that the catalogue does not know it takes no export.
             guard await self.refresh(untold.folder, as: .finished) else { continue }
-            var left: [ExportSpec] = []
-            for export in untold.exports {
-                if await self.enqueue(id, export) == nil { left.append(export) }
-            }
-            var isTold = left.isEmpty
-            if isTold { isTold = await self.order([], of: id) }
+            let left = await self.enqueue(untold.exports, of: id)
+            let isTold = left.isEmpty ? await self.order([], of: id) : false
             self.untold[id] = isTold ? nil : Untold(folder: untold.folder, exports: left)
         }
     }
@@ -245,19 +236,19 @@ actor RecordingStore: Service {
             return !folder.isHeld
         }
         self.suspects = missing.subtracting(abandoned)
-        let unrepaired = left.filter { self.active[$0] == nil }.union(abandoned)
-        guard !unrepaired.isEmpty else { return }
-        self.unrepaired.formUnion(unrepaired)
+        let tried = left.filter { self.active[$0] == nil }.union(abandoned)
+        guard !tried.isEmpty else { return }
+        self.unrepaired.formUnion(tried)
         let folders = self.active.filter { abandoned.contains($0.key) }
         for id in abandoned { self.active[id] = nil }
         // Others that nobody writes may be waiting for a worker that goes on with them.
-        if await self.repair(only: unrepaired) {
-            self.unrepaired.subtract(unrepaired)
+        if await self.repair(only: tried) {
+            self.unrepaired.subtract(tried)
         } else {
             await self.takeBack(folders)
         }
         await self.exportTakenOver()
-        for id in unrepaired where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
+        for id in tried where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
     }
 
     /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
@@ -319,7 +310,7 @@ actor RecordingStore: Service {
     nonisolated func note(_ disk: DiskUsage) {
         let isWanted = self.shared.withLock { shared in
             defer { (shared.figures.disk, shared.figures.measured) = (disk, .now) }
-            return shared.figures.disk == nil || shared.nextDue.map { Self.isDue($0, at: .now()) } == true
+            return shared.figures.disk == nil || shared.nextDue.map { Catalogue.isDue($0, at: .now()) } == true
         }
         if isWanted { self.wake.yield() }
     }
@@ -587,10 +578,17 @@ actor RecordingStore: Service {
     /// - Returns: whether all of that is noted.
     @discardableResult
     private func order(_ orders: [ExportSpec], of id: RecordingID) async -> Bool {
-        var areOrdered = true
-        for order in orders { areOrdered = await self.enqueue(id, order) != nil && areOrdered }
-        guard areOrdered else { return false }
+        guard await self.enqueue(orders, of: id).isEmpty else { return false }
         return await self.attempt("note ordered exports") { try await self.catalogue.exportsOrdered(of: id) }
+    }
+
+    /// Queues exports; returns those that the catalogue did not take.
+    private func enqueue(_ exports: [ExportSpec], of id: RecordingID) async -> [ExportSpec] {
+        var left: [ExportSpec] = []
+        for export in exports {
+            if await self.enqueue(id, export) == nil { left.append(export) }
+        }
+        return left
     }
 
     /// Queues an export.
@@ -639,12 +637,7 @@ actor RecordingStore: Service {
 
     /// When an export that waits for a time or for space may begin; nil for one that may now.
     private func due(_ export: ExportEntry, at now: UTCTime) -> UTCTime? {
-        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.filter { !Self.isDue($0, at: now) }.max()
-    }
-
-    /// Whether a time has come; also for one that is further away than any wait, so that the clock was set back meanwhile.
-    private static func isDue(_ time: UTCTime, at now: UTCTime) -> Bool {
-        time <= now || time > now.adding(Self.longestWait)
+        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.filter { !Catalogue.isDue($0, at: now) }.max()
     }
 
     private func nextExports() async -> [ExportEntry] {
@@ -821,6 +814,7 @@ actor RecordingStore: Service {
     /// Returns when a recording that is being deleted is forgotten, or could not be.
     private func waitForDeletion(of id: RecordingID) async {
         while self.deleting.contains(id) {
+            // The end of the daemon does not wait for a disk that hangs.
             guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
         }
     }

@@ -95,7 +95,7 @@ final class WebhookChannel: Sendable {
                 }
                 next = try await self.environment.catalogue.nextDue(of: self.key).map { due in
                     let now = self.environment.now()
-                    return max(due > now.adding(Catalogue.longestWait) ? now : due, resumption)
+                    return max(Catalogue.isDue(due, at: now) ? now : due, resumption)
                 }
             } catch {
                 guard !Task.isCancelled else { break }

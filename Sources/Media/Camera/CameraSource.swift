@@ -24,8 +24,8 @@ extension PreferredCodec {
 ///
 /// The test picture carries a clock for people and a frame counter for machines; once a second it flashes while the
 /// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
-/// with their first consumer, and end a few seconds after their last: who takes sound opens no camera. All methods are called on the session's control
-/// thread.
+/// with their first consumer, and end a few seconds after their last: who takes sound opens no camera. All methods are
+/// called on the session's control thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while encoders start.
     private let current: Mutex<SendSpec>
@@ -398,7 +398,7 @@ public final class CameraSource: Sendable {
             !running.contains { $0.gives(anyOf: [kind]) }
         }
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
-        // Files that belong together begin together.
+        // Files begin together, as they stay open together.
         let new = sources.filter { $0.gives(anyOf: missing) || $0.isFile && !running.contains($0) }
         let start = self.nextBaseNanoseconds
         self.startFeeds(of: new, settings, &stages, from: start)
@@ -498,7 +498,7 @@ public final class CameraSource: Sendable {
     ) {
         let isOtherPicture = !settings.hasPictures(like: before)
         let kinds = self.neededKinds(stages)
-        let sources = sources.filter { $0.gives(anyOf: kinds) || !kinds.isEmpty && $0.isFile }
+        let sources = sources.filter { $0.isNeeded(for: kinds) }
         let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
         let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
         self.stopFeeds(ended, &stages)
@@ -618,7 +618,7 @@ public final class CameraSource: Sendable {
         }
         guard stages.baseNanoseconds != nil else { return }
         let kinds = self.neededKinds(stages)
-        let idle = stages.feeds.filter { !$0.source.gives(anyOf: kinds) && (kinds.isEmpty || !$0.source.isFile) }
+        let idle = stages.feeds.filter { !$0.source.isNeeded(for: kinds) }
         self.stopFeeds(idle, &stages)
         for feed in idle {
             self.logger.info(
@@ -674,10 +674,15 @@ public final class CameraSource: Sendable {
         self.state.withLock { stages in
             guard let encoder = stages.encoders[codec], encoder.number == number else { return }
             stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
-            self.passedOver(encoder.file, because: message, isAgain: stages.retries[codec]?.isFailing ?? false)
-            stages.choices[codec]?.remove(encoder.file)
+            self.passOver(encoder, of: codec, because: message, &stages)
             self.replaceEncoder(codec, &stages)
         }
+    }
+
+    /// Chooses an encoder that does not work no more.
+    private func passOver(_ encoder: Encoder, of codec: MediaCodec, because message: String, _ stages: inout Stages) {
+        self.passedOver(encoder.file, because: message, isAgain: stages.retries[codec]?.isFailing ?? false)
+        stages.choices[codec]?.remove(encoder.file)
     }
 
     /// On the capture thread: the next one takes the place of an encoder that takes nothing more, gives nothing, and says
@@ -690,9 +695,7 @@ public final class CameraSource: Sendable {
         encoder.lastCount = count
         stages.encoders[codec] = encoder
         guard encoder.stuckLooks >= Self.stuckLooks else { return }
-        let isAgain = stages.retries[codec]?.isFailing ?? false
-        self.passedOver(encoder.file, because: "it takes pictures or sound and gives nothing", isAgain: isAgain)
-        stages.choices[codec]?.remove(encoder.file)
+        self.passOver(encoder, of: codec, because: "it takes pictures or sound and gives nothing", &stages)
         self.replaceEncoder(codec, &stages, mayHang: true)
     }
 

@@ -93,6 +93,11 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         self.hasVideo && kinds.contains(.video) || self.hasAudio && kinds.contains(.audio)
     }
 
+    /// Whether it is open while somebody takes these kinds: files that belong together stay together.
+    func isNeeded(for kinds: Set<MediaKind>) -> Bool {
+        !kinds.isEmpty && (self.isFile || self.gives(anyOf: kinds))
+    }
+
     /// What patience to have with it.
     var kind: CaptureLife.Kind {
         if self.isFile { return .file }

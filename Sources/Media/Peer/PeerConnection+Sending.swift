@@ -63,12 +63,11 @@ extension PeerConnection {
                 extensionID: media.codec.transportCCID.map(Int.init)
             )
         }
-        for kind in [MediaKind.audio, .video] where !sent.contains(where: { $0.kind == kind }) {
-            self.stopSending(kind, but: nil)
+        for kind in [MediaKind.audio, .video] {
+            self.stopSending(kind, but: sent.first { $0.kind == kind }?.innerIndex)
         }
         for media in sent {
             let line = media.innerIndex
-            self.stopSending(media.kind, but: line)
             guard let sender = self.state.withLock({ $0.senders[line] }),
                 self.state.withLock({ $0.consumers[line] }) == nil
             else { continue }

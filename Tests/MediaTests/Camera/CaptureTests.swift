@@ -271,7 +271,7 @@ struct CaptureTests {
     }
 
     /// Takes what a camera makes, as a peer does.
-    private struct Receiver {
+    struct Receiver {
         let pipeline: Pipeline
         let consumer: FanOut.Consumer
 

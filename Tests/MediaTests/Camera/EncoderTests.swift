@@ -230,14 +230,8 @@ extension CaptureTests {
                 try camera.output(of: .vp8)
             }
             // Somebody takes it.
-            let sink = "appsrc name=in is-live=true format=time ! fakesink sync=false"
-            let receiver = try Pipeline(launch: sink) { _ in }
-            try receiver.play(baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds))
-            let consumer = try output.add(try receiver.element(named: "in"), of: receiver)
-            defer {
-                consumer.remove()
-                receiver.stop()
-            }
+            let receiver = try Receiver(output)
+            defer { receiver.stop() }
             try await Self.wait { camera.encoders.isEmpty }
             #expect(camera.encoders.isEmpty)
             let count = output.count
@@ -268,18 +262,12 @@ extension CaptureTests {
             }
             #expect(camera.encoders == [.vp8: "encode/stuck"])
             // Somebody takes it.
-            let sink = "appsrc name=in is-live=true format=time ! fakesink sync=false"
-            let receiver = try Pipeline(launch: sink) { _ in }
-            try receiver.play(baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds))
-            let consumer = try output.add(try receiver.element(named: "in"), of: receiver)
-            defer {
-                consumer.remove()
-                receiver.stop()
-            }
+            let receiver = try Receiver(output)
+            defer { receiver.stop() }
             // Nobody waits for the one that hangs.
             let start = ContinuousClock.now
-            try await Self.wait { consumer.counters.pushed >= 20 }
-            #expect(consumer.counters.pushed >= 20)
+            try await Self.wait { receiver.consumer.counters.pushed >= 20 }
+            #expect(receiver.consumer.counters.pushed >= 20)
             #expect(camera.encoders == [.vp8: "encode/vp8enc"])
             #expect(ContinuousClock.now - start < .seconds(30))
         }

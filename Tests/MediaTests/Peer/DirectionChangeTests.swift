@@ -15,6 +15,63 @@ import Testing
 /// A peer that pauses and goes on: its offers change direction, and the media pipeline is not told.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DirectionChangeTests {
+    /// A camera and a recorder, each behind a connection of its own, of which one has offered.
+    private final class Talk {
+        let control = ControlThread(name: "control")
+        let camera: CameraSource
+        let recorder: RecorderThread
+        let offerer: PeerConnection
+        let answerer: PeerConnection
+        let offer: SessionDescription
+        /// What the answerer tells.
+        let answered: AsyncStream<ConnectionEvent>
+        let answeredFeed: AsyncStream<ConnectionEvent>.Continuation
+        private let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
+
+        init(_ id: UInt64, _ settings: SendSpec = TestSession.small, cameraOffers: Bool) async throws {
+            self.camera = try TestSession.camera(settings)
+            self.recorder = TestSession.recorder(in: self.storage)
+            let sending = try TestSession.context(control: self.control, camera: self.camera)
+            let receiving = try TestSession.context(control: self.control, recorder: self.recorder)
+            let (made, madeFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+            let (answered, answeredFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
+            (self.answered, self.answeredFeed) = (answered, answeredFeed)
+            self.offerer = PeerConnection(
+                id: ConnectionID(id),
+                peer: PeerID(cameraOffers ? "recorder" : "camera"),
+                context: cameraOffers ? sending : receiving,
+                logger: TestSession.logger
+            ) { madeFeed.yield($0) }
+            self.answerer = PeerConnection(
+                id: ConnectionID(id + 1),
+                peer: PeerID(cameraOffers ? "camera" : "recorder"),
+                context: cameraOffers ? receiving : sending,
+                logger: TestSession.logger
+            ) { answeredFeed.yield($0) }
+            await self.offerer.open()
+            await self.answerer.open()
+            await self.offerer.createOffer()
+            var offer: SessionDescription?
+            for await event in made {
+                guard case .offerCreated(let created) = event else { continue }
+                offer = created
+                break
+            }
+            self.offer = try #require(offer)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: self.storage) }
+
+        func end() async throws {
+            await self.answerer.close(reason: "left")
+            await self.offerer.close(reason: "left")
+            try await self.control.run("camera", deadline: .seconds(60)) { [camera] in camera.stop() }
+            try await self.control.run("recorder", deadline: .seconds(60)) { [recorder] in
+                recorder.finish(reason: "test over")
+            }
+        }
+    }
+
     /// The answer to one more offer of the same session.
     private func answer(
         to offer: String,
@@ -56,40 +113,10 @@ struct DirectionChangeTests {
 
     @Test
     func inactiveAndBackKeepsTheTracks() async throws {
-        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: storage) }
-        let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = try TestSession.camera(settings)
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
-        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let offerer = PeerConnection(
-            id: ConnectionID(1),
-            peer: PeerID("recorder"),
-            context: try TestSession.context(control: control, camera: camera),
-            logger: TestSession.logger
-        ) { sentFeed.yield($0) }
-        let answerer = PeerConnection(
-            id: ConnectionID(2),
-            peer: PeerID("camera"),
-            context: try TestSession.context(control: control, recorder: recorder),
-            logger: TestSession.logger
-        ) { receivedFeed.yield($0) }
-        await offerer.open()
-        await answerer.open()
-        await offerer.createOffer()
-        var offer = ""
-        for await event in sent {
-            guard case .offerCreated(let created) = event else { continue }
-            offer = created.text
-            break
-        }
-        let first = try #require(await self.answer(to: offer, version: 100, answerer, received))
+        let talk = try await Talk(1, cameraOffers: true)
+        let (recorder, offerer, answerer) = (talk.recorder, talk.offerer, talk.answerer)
+        let offer = talk.offer.text
+        let first = try #require(await self.answer(to: offer, version: 100, answerer, talk.answered))
         #expect(self.directions(first) == ["recvonly", "recvonly"])
         await offerer.applyAnswer(try SessionDescription(parsing: first))
         #expect(await self.units(of: recorder, exceed: 5))
@@ -97,19 +124,16 @@ struct DirectionChangeTests {
         let pause = offer.replacing("a=sendonly", with: "a=inactive").replacing("a=sendrecv", with: "a=inactive")
         #expect(pause != offer)
         for round in 0..<3 {
-            let paused = await self.answer(to: pause, version: 101 + round * 2, answerer, received)
+            let paused = await self.answer(to: pause, version: 101 + round * 2, answerer, talk.answered)
             #expect(paused.map(self.directions) == ["inactive", "inactive"])
-            let resumed = await self.answer(to: offer, version: 102 + round * 2, answerer, received)
+            let resumed = await self.answer(to: offer, version: 102 + round * 2, answerer, talk.answered)
             #expect(resumed.map(self.directions) == ["recvonly", "recvonly"])
         }
         let before = recorder.status.tracks.map(\.units).min() ?? 0
         #expect(await self.units(of: recorder, exceed: before + 10))
         #expect(recorder.status.tracks.count == 2, "the same two tracks go on")
         #expect(recorder.status.tracks.allSatisfy { $0.isOpen })
-        await answerer.close(reason: "left")
-        await offerer.close(reason: "left")
-        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        try await talk.end()
     }
 
     private func turned(_ media: MediaDescription, _ direction: Direction) -> MediaDescription {
@@ -123,43 +147,12 @@ struct DirectionChangeTests {
     /// webrtcbin takes a sender where nobody listens yet, and a second one for an m-line that comes later.
     @Test
     func ourVideoMovesToAnotherMLineAndBack() async throws {
-        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: storage) }
-        let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = try TestSession.camera(settings)
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
-        let (made, madeFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let (answered, answeredFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let offerer = PeerConnection(
-            id: ConnectionID(5),
-            peer: PeerID("camera"),
-            context: try TestSession.context(control: control, recorder: recorder),
-            logger: TestSession.logger
-        ) { madeFeed.yield($0) }
-        let answerer = PeerConnection(
-            id: ConnectionID(6),
-            peer: PeerID("recorder"),
-            context: try TestSession.context(control: control, camera: camera),
-            logger: TestSession.logger
-        ) { answeredFeed.yield($0) }
-        await offerer.open()
-        await answerer.open()
-        await offerer.createOffer()
-        var offer: SessionDescription?
-        for await event in made {
-            guard case .offerCreated(let created) = event else { continue }
-            offer = created
-            break
-        }
-        var deaf = try #require(offer)
+        let talk = try await Talk(5, cameraOffers: false)
+        let answerer = talk.answerer
+        var deaf = talk.offer
         let video = deaf.media[1]
         deaf.media[1] = self.turned(video, .sendonly)
-        let first = try #require(await self.answer(to: deaf.text, version: 100, answerer, answered))
+        let first = try #require(await self.answer(to: deaf.text, version: 100, answerer, talk.answered))
         #expect(self.directions(first) == ["sendonly", "inactive"])
 
         var moved = deaf
@@ -169,118 +162,54 @@ struct DirectionChangeTests {
         moved.lines = moved.lines.map {
             $0.value == "group:BUNDLE 0 1" ? .attribute("group", "BUNDLE 0 1 2") : $0
         }
-        let second = try #require(await self.answer(to: moved.text, version: 101, answerer, answered))
+        let second = try #require(await self.answer(to: moved.text, version: 101, answerer, talk.answered))
         #expect(self.directions(second) == ["sendonly", "inactive", "sendonly"])
         #expect(try SessionDescription(parsing: second).media.map(\.sources.isEmpty) == [false, true, false])
 
         moved.media[1] = self.turned(video, .recvonly)
         moved.media[2] = self.turned(other, .inactive)
-        let third = try #require(await self.answer(to: moved.text, version: 102, answerer, answered))
+        let third = try #require(await self.answer(to: moved.text, version: 102, answerer, talk.answered))
         #expect(self.directions(third) == ["sendonly", "sendonly", "inactive"])
         #expect(try SessionDescription(parsing: third).media.map(\.sources.isEmpty) == [false, false, true])
-        await answerer.close(reason: "left")
-        await offerer.close(reason: "left")
-        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        try await talk.end()
     }
 
     /// On hold nothing is sent, and what nobody takes is not coded either.
     @Test
     func aPeerThatHoldsTheCallGetsNothingUntilItGoesOn() async throws {
-        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: storage) }
-        let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = try TestSession.camera(settings)
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
-        let (made, madeFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let (answered, answeredFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let offerer = PeerConnection(
-            id: ConnectionID(7),
-            peer: PeerID("camera"),
-            context: try TestSession.context(control: control, recorder: recorder),
-            logger: TestSession.logger
-        ) { madeFeed.yield($0) }
-        let answerer = PeerConnection(
-            id: ConnectionID(8),
-            peer: PeerID("recorder"),
-            context: try TestSession.context(control: control, camera: camera),
-            logger: TestSession.logger
-        ) { answeredFeed.yield($0) }
-        await offerer.open()
-        await answerer.open()
-        await offerer.createOffer()
-        var offer = ""
-        for await event in made {
-            guard case .offerCreated(let created) = event else { continue }
-            offer = created.text
-            break
-        }
-        let first = try #require(await self.answer(to: offer, version: 100, answerer, answered))
+        let talk = try await Talk(7, cameraOffers: false)
+        let (camera, recorder, offerer, answerer) = (talk.camera, talk.recorder, talk.offerer, talk.answerer)
+        let offer = talk.offer.text
+        let first = try #require(await self.answer(to: offer, version: 100, answerer, talk.answered))
         #expect(self.directions(first) == ["sendonly", "sendonly"])
         await offerer.applyAnswer(try SessionDescription(parsing: first))
         #expect(await self.units(of: recorder, exceed: 5))
 
         let pause = offer.replacing("a=recvonly", with: "a=inactive").replacing("a=sendrecv", with: "a=inactive")
-        let paused = await self.answer(to: pause, version: 101, answerer, answered)
+        let paused = await self.answer(to: pause, version: 101, answerer, talk.answered)
         #expect(paused.map(self.directions) == ["inactive", "inactive"])
         let held = answerer.sent
         #expect(held.count == 2)
         #expect(await self.eventually { camera.encoders.isEmpty })
         #expect(answerer.sent == held)
-        let resumed = await self.answer(to: offer, version: 102, answerer, answered)
+        let resumed = await self.answer(to: offer, version: 102, answerer, talk.answered)
         #expect(resumed.map(self.directions) == ["sendonly", "sendonly"])
         #expect(await self.eventually { held.allSatisfy { answerer.sent[$0.key]?.pushed ?? 0 > $0.value.pushed + 10 } })
         let before = recorder.status.tracks.map(\.units).min() ?? 0
         #expect(await self.units(of: recorder, exceed: before + 10))
-        await answerer.close(reason: "left")
-        await offerer.close(reason: "left")
-        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        try await talk.end()
     }
 
     /// A room may get another `min_bitrate` while it goes on.
     @Test
     func theRateFollowsTheNetworkFromWhenItMay() async throws {
-        let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond, settings.audio) = (320, 180, 15, nil)
-        let camera = try TestSession.camera(settings)
+        var settings = TestSession.small
+        settings.audio = nil
+        let talk = try await Talk(9, settings, cameraOffers: true)
         settings.minimumBitsPerSecond = settings.bitsPerSecond
-        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: storage) }
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
-        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let offerer = PeerConnection(
-            id: ConnectionID(9),
-            peer: PeerID("recorder"),
-            context: try TestSession.context(control: control, camera: camera),
-            logger: TestSession.logger
-        ) { sentFeed.yield($0) }
-        let answerer = PeerConnection(
-            id: ConnectionID(10),
-            peer: PeerID("camera"),
-            context: try TestSession.context(control: control, recorder: recorder),
-            logger: TestSession.logger
-        ) { receivedFeed.yield($0) }
-        await offerer.open()
-        await answerer.open()
-        await offerer.createOffer()
-        var offer = ""
-        for await event in sent {
-            guard case .offerCreated(let created) = event else { continue }
-            offer = created.text
-            break
-        }
-        let answer = try #require(await self.answer(to: offer, version: 100, answerer, received))
+        let (control, camera, offerer, answerer) = (talk.control, talk.camera, talk.offerer, talk.answerer)
+        let offer = talk.offer.text
+        let answer = try #require(await self.answer(to: offer, version: 100, answerer, talk.answered))
         await offerer.applyAnswer(try SessionDescription(parsing: answer))
         #expect(await self.eventually { offerer.sent[.vp8]?.pushed ?? 0 > 5 })
         func follow() -> Int? { offerer.followNetwork(at: UInt64(Runtime.monotonicNanoseconds))?.limit.bitsPerSecond }
@@ -293,66 +222,30 @@ struct DirectionChangeTests {
         let fixed = settings
         #expect(try await control.run("the camera", deadline: .seconds(60)) { try camera.capture(fixed) })
         #expect(follow() == nil)
-        await answerer.close(reason: "left")
-        await offerer.close(reason: "left")
-        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        try await talk.end()
     }
 
     /// The first answer is superseded: what was in it, and what the second offer adds, must not be lost.
     @Test
     func anOfferThatOnlyAddsCandidatesBringsAndGetsThem() async throws {
-        let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: storage) }
-        let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = try TestSession.camera(settings)
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
-        let (sent, sentFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let (received, receivedFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)
-        let offerer = PeerConnection(
-            id: ConnectionID(3),
-            peer: PeerID("recorder"),
-            context: try TestSession.context(control: control, camera: camera),
-            logger: TestSession.logger
-        ) { sentFeed.yield($0) }
-        let answerer = PeerConnection(
-            id: ConnectionID(4),
-            peer: PeerID("camera"),
-            context: try TestSession.context(control: control, recorder: recorder),
-            logger: TestSession.logger
-        ) { receivedFeed.yield($0) }
-        await offerer.open()
-        await answerer.open()
-        await offerer.createOffer()
-        var offer = ""
-        for await event in sent {
-            guard case .offerCreated(let created) = event else { continue }
-            offer = created.text
-            break
-        }
+        let talk = try await Talk(3, cameraOffers: true)
+        let (offerer, answerer) = (talk.offerer, talk.answerer)
+        let offer = talk.offer.text
         #expect(offer.contains("a=candidate:"))
-        control.enqueue(after: .seconds(60)) { receivedFeed.finish() }
-        let first = try #require(await self.answer(to: self.bare(offer), version: 100, answerer, received))
-        let second = try #require(await self.answer(to: offer, version: 101, answerer, received))
+        talk.control.enqueue(after: .seconds(60)) { [feed = talk.answeredFeed] in feed.finish() }
+        let first = try #require(await self.answer(to: self.bare(offer), version: 100, answerer, talk.answered))
+        let second = try #require(await self.answer(to: offer, version: 101, answerer, talk.answered))
         #expect(second.contains("a=candidate:"))
         #expect(self.directions(second) == self.directions(first))
         // The offerer learns no address of ours: only we can begin, with those of the second offer.
         await offerer.applyAnswer(try SessionDescription(parsing: self.bare(second)))
         var isConnected = false
-        for await event in received where event == .connected {
+        for await event in talk.answered where event == .connected {
             isConnected = true
             break
         }
         #expect(isConnected)
-        await answerer.close(reason: "left")
-        await offerer.close(reason: "left")
-        try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
-        try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
+        try await talk.end()
     }
 
     private func eventually(_ condition: () -> Bool) async -> Bool {

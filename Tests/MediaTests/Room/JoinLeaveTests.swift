@@ -116,13 +116,8 @@ struct JoinLeaveTests {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let control = ControlThread(name: "control")
-        var settings = SendSpec()
-        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
-        let camera = try TestSession.camera(settings)
-        let recorder = RecorderThread(
-            settings: RecorderSettings(storage: storage, room: "test", host: "here"),
-            logger: TestSession.logger
-        )
+        let camera = try TestSession.camera(TestSession.small)
+        let recorder = TestSession.recorder(in: storage)
         let sending = try TestSession.context(control: control, camera: camera)
         let receiving = try TestSession.context(control: control, recorder: recorder, recordsChat: true)
         for number in 1...10 { try await self.call(UInt64(number), sending, receiving, recorder) }

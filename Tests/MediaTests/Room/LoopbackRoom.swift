@@ -80,6 +80,18 @@ enum TestSession {
         return CameraSource(settings: settings, pipelines: try PipelineCatalogue.load(), logger: Self.logger)
     }
 
+    /// What costs little to encode.
+    static let small = {
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)
+        return settings
+    }()
+
+    /// A recorder of the room `test`.
+    static func recorder(in storage: String) -> RecorderThread {
+        RecorderThread(settings: RecorderSettings(storage: storage, room: "test", host: "here"), logger: Self.logger)
+    }
+
     static func context(
         control: ControlThread,
         recorder: RecorderThread? = nil,
