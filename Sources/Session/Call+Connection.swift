@@ -110,7 +110,7 @@ extension Call {
         case .creatingOffer, .awaitingAnswer:
             self.unexpected("descriptionRefused", &context)
         case .stable:
-            if connection.isConnected || connection.role == .answerer {
+            if connection.isConnected || !connection.role.offers {
                 self.unexpected("descriptionRefused", &context)
             } else {
                 self.answerRefused(connection, reason: reason, &context)

@@ -96,7 +96,7 @@ extension Call {
         case .creatingOffer, .answering: return context.ignore(.answerWithoutOffer, self.peer)
         case .stable:
             return context.ignore(
-                connection.role == .answerer ? .answerWithoutOffer : .duplicateAnswer,
+                connection.role.offers ? .duplicateAnswer : .answerWithoutOffer,
                 self.peer
             )
         }

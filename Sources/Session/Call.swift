@@ -185,7 +185,7 @@ struct Call {
         self.startBurst(&context)
         self.openings += 1
         let isStanding = plan == .standingOffer
-        let role = self.role(plan)
+        let role = self.role(plan, context)
         let id = context.openConnection(to: self.peer, role, isStanding: isStanding)
         var connection = Connection(id: id, role: role, negotiation: .creatingOffer)
         connection.isStanding = isStanding
@@ -200,10 +200,10 @@ struct Call {
     }
 
     /// Our side of a connection that begins so.
-    private func role(_ plan: Plan) -> CallRole {
+    private func role(_ plan: Plan, _ context: CallContext) -> CallRole {
         switch plan {
         case .offer, .standingOffer: self.isPublishPoint ? .publisher : .offerer
-        case .answer: .answerer
+        case .answer: context.hasPublishPoint ? .subscriber : .answerer
         }
     }
 

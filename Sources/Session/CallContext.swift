@@ -15,6 +15,8 @@ struct CallContext {
     var isAhead = false
     /// Whether the server of this room takes us so at all: nobody but us begins a call there.
     var isTakenByAnswer = false
+    /// Whether the server of this room takes our media at a place of its own: whoever offers there takes none.
+    var hasPublishPoint = false
     /// What we said ourselves.
     var ownMessages = OwnMessages()
 

@@ -285,6 +285,7 @@ extension RoomCalls {
         guard self.context.configuration.sends else {
             return self.context.report(.publishingFailed(peer, reason: Self.nothingToSend))
         }
+        self.context.hasPublishPoint = true
         guard let call = self.calls[peer] else {
             for other in self.arrivals where self.calls[other]?.isPublishPoint == true {
                 self.remove(other, reason: "the server takes our media elsewhere")

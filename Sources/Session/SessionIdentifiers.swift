@@ -53,7 +53,7 @@ public struct TimerID: Hashable, Sendable {
     }
 }
 
-/// Which side of one peer connection writes the offer (RFC 3264).
+/// Which side of one peer connection writes the offer (RFC 3264), and whether media may go both ways.
 public enum CallRole: Hashable, Sendable {
     /// We offer.
     case offerer
@@ -61,4 +61,14 @@ public enum CallRole: Hashable, Sendable {
     case publisher
     /// The peer offers.
     case answerer
+    /// The peer offers, and takes nothing of us: the server takes our media elsewhere.
+    case subscriber
+
+    /// Whether the offer is ours.
+    var offers: Bool {
+        switch self {
+        case .offerer, .publisher: true
+        case .answerer, .subscriber: false
+        }
+    }
 }

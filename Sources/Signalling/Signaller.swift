@@ -16,7 +16,8 @@ public enum RoomEvent: Sendable, Equatable {
     ///
     /// We offer, and the answer may take for ever; with it the peer has arrived. Media that flow go on undisturbed.
     case peerAwaited(PeerID)
-    /// The server takes our media here: we offer, to send only. It stands for nobody, so it is no participant.
+    /// The server takes our media here: we offer, to send only. It stands for nobody, so it is no participant. Whoever
+    /// offers after that takes nothing of us.
     case publishPointArrived(PeerID)
     /// The server does not take our media for now; the signaller asks again by itself, and names the place anew.
     case publishPointRefused(PeerID, reason: String)

@@ -162,6 +162,24 @@ import Testing
         #expect(harness.room(.publishPointArrived(Self.place)).contains("open 3 publisher"))
     }
 
+    @Test func whoOffersBesideItIsOnlyReceived() {
+        let peer = SessionHarness.peer
+        let offer = RoomEvent.offerReceived(from: peer, sdp: SessionHarness.sdp())
+        var mesh = Self.joined()
+        #expect(mesh.room(offer).contains("open 1 answerer"))
+        var harness = Self.publishing()
+        #expect(harness.room(offer) == "peerJoined, start burst, open 2 subscriber, start connect, applyOffer 2")
+        #expect(harness.connection(2, .answerCreated(sdp: SessionHarness.sdp(session: "902"))) == "send answer")
+        #expect(
+            harness.room(.answerReceived(from: peer, sdp: SessionHarness.sdp(session: "13")))
+                == "ignored answerWithoutOffer"
+        )
+        // Also while the server takes nothing of us for a while.
+        harness.room(.publishPointRefused(Self.place, reason: "full"))
+        let other = SessionHarness.sdp(session: "14")
+        #expect(harness.room(.offerReceived(from: PeerID("q"), sdp: other)).contains("open 3 subscriber"))
+    }
+
     @Test func isForgottenWithTheSession() {
         var harness = Self.publishing()
         #expect(harness.stop() == "close 1, cancel burst, publishPointLeft, send leave, start stop")

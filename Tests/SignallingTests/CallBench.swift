@@ -19,6 +19,8 @@ struct CallBench<Machine: SignallingMachine> {
     private(set) var facts: [SessionEvent] = []
     /// Live connections by peer.
     private(set) var connections: [PeerID: ConnectionID] = [:]
+    /// The role of the connection that each peer had last.
+    private(set) var roles: [PeerID: CallRole] = [:]
     /// How many connections were ever opened.
     private(set) var openings = 0
     /// Candidates handed to connections, in order.
@@ -107,8 +109,9 @@ struct CallBench<Machine: SignallingMachine> {
 
     private mutating func perform(_ action: SessionAction) {
         switch action {
-        case .openConnection(let id, let peer, _):
+        case .openConnection(let id, let peer, let role):
             self.connections[peer] = id
+            self.roles[peer] = role
             self.openings += 1
         case .createOffer(let id):
             self.feed(session: .connection(id, .offerCreated(Self.described(self.openings))))

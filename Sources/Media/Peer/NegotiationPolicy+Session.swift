@@ -41,4 +41,12 @@ extension NegotiationPolicy {
         policy.takesDataChannels = false
         return policy
     }
+
+    /// The same policy without anything to send: for who takes nothing of us.
+    var receivingOnly: NegotiationPolicy {
+        var policy = self
+        policy.sentVideo = []
+        policy.sentAudio = []
+        return policy
+    }
 }

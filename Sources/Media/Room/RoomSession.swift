@@ -318,7 +318,11 @@ public final class RoomSession: Sendable {
         )
         var context = self.context
         // Whether it offers or answers shows in what it is told next.
-        if role == .publisher { context.policy = context.policy.sendingOnly }
+        switch role {
+        case .publisher: context.policy = context.policy.sendingOnly
+        case .subscriber: context.policy = context.policy.receivingOnly
+        case .offerer, .answerer: break
+        }
         let connection = PeerConnection(id: id, peer: peer, context: context, logger: self.logger) {
             [weak self] event in
             if event == .connected { self?.beginListening(id) }

@@ -246,6 +246,14 @@ import Testing
         #expect(bench.call.facts.contains(.publishPointArrived(JanusBench.place)))
     }
 
+    @Test func publishersAreOnlyReceived() throws {
+        var bench = try JanusBench(sends: true)
+        try bench.join()
+        try bench.configured()
+        try bench.offer()
+        #expect(bench.call.roles == [JanusBench.place: .publisher, JanusBench.feed: .subscriber])
+    }
+
     @Test func aFullRoomIsAnErrorForWhoDoesNotWait() throws {
         var bench = try JanusBench(sends: true, policy: .oneShot)
         try bench.join()
