@@ -99,7 +99,11 @@ final class DaemonBench: Sendable {
         )
     }
 
-    func backend(_ supervisor: Supervisor, _ store: RecordingStore) -> DaemonBackend {
+    func backend(
+        _ supervisor: Supervisor,
+        _ store: RecordingStore,
+        checkPipelines: @escaping @Sendable (DaemonConfiguration) throws -> Void = { _ = try $0.pipelineCatalogue() }
+    ) -> DaemonBackend {
         let configuration = DaemonConfiguration()
         let dispatcher = WebhookDispatcher(
             catalogue: self.catalogue,
@@ -124,7 +128,8 @@ final class DaemonBench: Sendable {
             store: store,
             reloader: reloader,
             dispatcher: dispatcher,
-            version: "test"
+            version: "test",
+            checkPipelines: checkPipelines
         )
     }
 

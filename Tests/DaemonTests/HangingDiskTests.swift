@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import API
+import Control
 import Dispatch
 import Foundation
 import Observability
 import Rooms
 import Storage
+import Supervision
 import Synchronization
 import Testing
 
@@ -68,6 +70,59 @@ import Testing
             }
         }
         #expect(told.contains("READY=1") && told.last == "WATCHDOG=1", "\(told)")
+    }
+
+    private static let room = "url: 'socketio+http://127.0.0.1:1/room', join: on-demand"
+
+    /// Makes a request of the interface whose pipeline files are on a disk that does not answer, and something else
+    /// meanwhile.
+    private func whilePipelinesHang(
+        _ request: @escaping @Sendable (DaemonBackend) async throws -> Void,
+        _ body: @Sendable (DaemonBackend) async throws -> Void
+    ) async throws -> Supervisor {
+        let store = try self.bench.store()
+        let supervisor = self.bench.supervisor(store: store)
+        let disk = DispatchSemaphore(value: 0)
+        let (hangs, feed) = AsyncStream.makeStream(of: Void.self)
+        let backend = self.bench.backend(supervisor, store) { _ in
+            feed.yield()
+            disk.wait()
+            // From then on it answers.
+            disk.signal()
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await request(backend) }
+            for await _ in hangs { break }
+            do {
+                defer { disk.signal() }
+                try await body(backend)
+            }
+            try await group.waitForAll()
+        }
+        return supervisor
+    }
+
+    @Test func roomsGoOnWhileOneWaitsForItsPipelines() async throws {
+        _ = try await self.whilePipelinesHang { backend in
+            let error = await #expect(throws: ControlError.self) {
+                _ = try await backend.addRoom("room", definition: "{ \(Self.room), send: { capture: test } }")
+            }
+            #expect(error?.code == .conflict)
+        } _: { backend in
+            #expect(await backend.rooms().isEmpty)
+            _ = try await backend.addRoom("room", definition: "{ \(Self.room) }")
+        }
+    }
+
+    @Test func whatChangesMeanwhileStays() async throws {
+        let supervisor = try await self.whilePipelinesHang { backend in
+            _ = try await backend.addRoom("room", definition: "{ \(Self.room) }")
+            _ = try await backend.changeRoom("room", patch: #"{"send":{"capture":"test"}}"#)
+        } _: { backend in
+            _ = try await backend.changeRoom("room", patch: #"{"priority":7}"#)
+        }
+        let order = await supervisor.fleet.rooms["room"]?.order
+        #expect(order?.priority == 7 && order?.send?.video == .test)
     }
 
     @Test func figuresFollowWhatIsKnown() async throws {

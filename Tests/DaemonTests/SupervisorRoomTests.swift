@@ -15,15 +15,18 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SupervisorRoomTests {
     private let bench: DaemonBench
     private let supervisor: Supervisor
+    private let backend: DaemonBackend
 
     init() throws {
         self.bench = try DaemonBench()
-        self.supervisor = self.bench.supervisor(store: try self.bench.store())
+        let store = try self.bench.store()
+        self.supervisor = self.bench.supervisor(store: store)
+        self.backend = self.bench.backend(self.supervisor, store)
     }
 
     private func add(_ name: String, _ definition: String) async throws {
         let text = "{ url: 'socketio+http://127.0.0.1:1/\(name)', join: on-demand, \(definition) }"
-        _ = try await self.supervisor.addRoom(name, definition: text)
+        _ = try await self.backend.addRoom(name, definition: text)
     }
 
     private func ordered(_ name: String) async -> RecordingOrder? { await self.supervisor.fleet.rooms[name]?.ordered }
@@ -83,7 +86,7 @@ import Testing
     @Test func aDefinitionThatRecordsNothingAnyMoreEndsWhatWasBegunByHand() async throws {
         try await self.add("room", "record: { automatic: false }")
         _ = try await self.supervisor.perform(.record, on: "room")
-        _ = try await self.supervisor.changeRoom("room", patch: #"{"record":"none"}"#)
+        _ = try await self.backend.changeRoom("room", patch: #"{"record":"none"}"#)
         #expect(await self.recorded("room") == nil)
         #expect(await self.ordered("room") == nil)
     }
@@ -131,7 +134,7 @@ import Testing
         #expect(await self.supervisor.fleet.rooms["room"] == nil)
         try await self.add("room", "send: { capture: test }")
         let changed = await #expect(throws: ControlError.self) {
-            _ = try await self.supervisor.changeRoom("room", patch: #"{"send":{"capture":"nowhere"}}"#)
+            _ = try await self.backend.changeRoom("room", patch: #"{"send":{"capture":"nowhere"}}"#)
         }
         #expect(changed?.code == .invalid)
         #expect(await self.supervisor.fleet.rooms["room"]?.order.send?.video == .test)

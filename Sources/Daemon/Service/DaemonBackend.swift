@@ -3,6 +3,7 @@
 import API
 import Basics
 import Catalogue
+import ConfigurationFile
 import Control
 import Foundation
 import NIOPosix
@@ -16,6 +17,8 @@ struct DaemonBackend: ControlBackend {
     private let reloader: ConfigurationReloader
     private let dispatcher: WebhookDispatcher
     private let version: String
+    /// Looks for the pipeline files that rooms name; may wait for the disk.
+    private let checkPipelines: @Sendable (DaemonConfiguration) throws -> Void
     private let started = ContinuousClock.now
     /// The disk is measured every second; one that has said nothing for so long hangs.
     private static let longestMeasurement = Duration.seconds(10)
@@ -26,13 +29,15 @@ struct DaemonBackend: ControlBackend {
         store: RecordingStore,
         reloader: ConfigurationReloader,
         dispatcher: WebhookDispatcher,
-        version: String
+        version: String,
+        checkPipelines: @escaping @Sendable (DaemonConfiguration) throws -> Void = { _ = try $0.pipelineCatalogue() }
     ) {
         self.supervisor = supervisor
         self.store = store
         self.reloader = reloader
         self.dispatcher = dispatcher
         self.version = version
+        self.checkPipelines = checkPipelines
     }
 
     func rooms() async -> [RoomResource] { await self.supervisor.roomResources() }
@@ -42,11 +47,15 @@ struct DaemonBackend: ControlBackend {
     }
 
     func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
-        try await self.supervisor.addRoom(name, definition: definition)
+        try await self.define { () async throws(ControlError) in
+            try await self.supervisor.draft(adding: name, definition: definition)
+        }
     }
 
     func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
-        try await self.supervisor.changeRoom(name, patch: patch)
+        try await self.define { () async throws(ControlError) in
+            try await self.supervisor.draft(changing: name, patch: patch)
+        }
     }
 
     func removeRoom(_ name: String) async throws(ControlError) {
@@ -233,6 +242,31 @@ struct DaemonBackend: ControlBackend {
     }
 
     // MARK: Helpers
+
+    /// Has a room be what somebody wants, with pipeline files that there are, as a reload does.
+    ///
+    /// They are looked for before the supervisor takes it, whose turns wait for no disk.
+    private func define(
+        _ draft: () async throws(ControlError) -> RoomDraft
+    ) async throws(ControlError) -> RoomResource {
+        while true {
+            let wanted = try await draft()
+            if let unchecked = wanted.unchecked { try await self.refuseMissingPipelines(of: unchecked) }
+            if let room = try await self.supervisor.take(wanted) { return room }
+            // Somebody was faster: what is wanted goes by what the room is now.
+        }
+    }
+
+    private func refuseMissingPipelines(of configuration: DaemonConfiguration) async throws(ControlError) {
+        let check = self.checkPipelines
+        do {
+            try await Self.onDisk { try check(configuration) }
+        } catch let error as ConfigurationError {
+            throw ControlError(error)
+        } catch {
+            throw ControlError(.failed, "the pipeline files cannot be read")
+        }
+    }
 
     private func entry(_ id: String) async throws(ControlError) -> RecordingEntry {
         guard let known = RecordingID(rawValue: id) else {

@@ -24,35 +24,36 @@ extension Supervisor {
         return resource
     }
 
-    /// Adds a room until the daemon ends.
-    func addRoom(_ name: String, definition: String) throws(ControlError) -> RoomResource {
+    /// A room that somebody adds until the daemon ends.
+    func draft(adding name: String, definition: String) throws(ControlError) -> RoomDraft {
         guard self.book.entries[name] == nil else {
             throw ControlError(.conflict, "there is a room named \(name) already")
         }
         let room = try Self.invalid { () throws(ConfigurationError) in
             try RoomConfiguration.parse(name: name, text: definition)
         }
-        try self.refuseMissingPipelines(of: room)
-        try self.refuseOtherRecorder(of: room)
-        self.define(room, origin: .api)
-        self.bus.publish(.roomAdded, room: name)
-        return try self.roomResource(name)
+        return RoomDraft(room, before: nil, in: self.configuration)
     }
 
-    /// Changes parts of a room's definition.
-    func changeRoom(_ name: String, patch: String) throws(ControlError) -> RoomResource {
-        guard let entry = self.book.entries[name] else { throw Self.unknown(name) }
+    /// A room of whose definition somebody changes parts.
+    func draft(changing name: String, patch: String) throws(ControlError) -> RoomDraft {
+        guard let before = self.book.entries[name]?.definition else { throw Self.unknown(name) }
         let room = try Self.invalid { () throws(ConfigurationError) in
-            try entry.definition.applying(patch: patch)
+            try before.applying(patch: patch)
         }
-        let before = entry.definition.spec
-        if room.spec.send != before.send || room.spec.outputs != before.outputs {
-            try self.refuseMissingPipelines(of: room)
-        }
+        return RoomDraft(room, before: before, in: self.configuration)
+    }
+
+    /// Has a room be what a draft says whose pipeline files are there.
+    ///
+    /// - Returns: nil, with nothing done, if the room is not any more what the draft was made of.
+    func take(_ draft: RoomDraft) throws(ControlError) -> RoomResource? {
+        let (room, before) = (draft.room, draft.before)
+        guard self.book.entries[room.name]?.definition == before else { return nil }
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
-        self.bus.publish(.roomChanged, room: name)
-        return try self.roomResource(name)
+        self.bus.publish(before == nil ? .roomAdded : .roomChanged, room: room.name)
+        return try self.roomResource(room.name)
     }
 
     /// Leaves and forgets a room.
@@ -208,17 +209,6 @@ extension Supervisor {
         throw ControlError(.unavailable, "too many requests wait for workers")
     }
 
-    /// Refuses what no pipeline file has or takes, as a reload does; reads the files only for a room that names some.
-    private func refuseMissingPipelines(of room: RoomConfiguration) throws(ControlError) {
-        guard room.spec.send != nil || room.spec.outputs.contains(where: { $0.pipeline != nil }) else { return }
-        var alone = self.configuration
-        alone.rooms = [room.name: room]
-        let configuration = alone
-        try Self.invalid { () throws(ConfigurationError) in
-            _ = try configuration.pipelineCatalogue()
-        }
-    }
-
     private func refuseOtherRecorder(of room: RoomConfiguration) throws(ControlError) {
         guard let twin = self.book.twin(of: room) else { return }
         throw ControlError(
@@ -241,11 +231,7 @@ extension Supervisor {
         do throws(ConfigurationError) {
             return try body()
         } catch {
-            throw ControlError(
-                .invalid,
-                "the room's definition has errors",
-                problems: error.problems.map(\.description)
-            )
+            throw ControlError(error)
         }
     }
 
@@ -279,6 +265,13 @@ extension Supervisor {
             )
         }
         return resource
+    }
+}
+
+extension ControlError {
+    /// What is wrong with a room's definition.
+    init(_ error: ConfigurationError) {
+        self.init(.invalid, "the room's definition has errors", problems: error.problems.map(\.description))
     }
 }
 
