@@ -38,6 +38,30 @@ public final class ControlThread: Sendable {
         }
     }
 
+    /// Runs `body` on the thread if its turn comes by the deadline, and never otherwise: nobody is told that something
+    /// failed which is done after all.
+    ///
+    /// What has begun is waited for, however long it takes.
+    ///
+    /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`: then it was not run, and will not be.
+    public func runInTime<Result: Sendable>(
+        _ what: String,
+        deadline: Duration,
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let once = OneShot(continuation)
+            self.queue.async {
+                guard let claimed = once.take() else { return }
+                claimed.resume(with: Swift.Result { try body() })
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
+                let error = GStreamerError(.timedOut, "\(what) did not begin within \(deadline), and was not done")
+                once.resume(with: .failure(error))
+            }
+        }
+    }
+
     /// Queues `body` without waiting for it.
     ///
     /// Callable from any callback.

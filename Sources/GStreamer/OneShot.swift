@@ -15,10 +15,14 @@ public final class OneShot<Value: Sendable, Failure: Error>: Sendable {
     ///
     /// Any thread.
     public func resume(with result: Result<Value, Failure>) {
-        let waiting = self.continuation.withLock { stored in
+        self.take()?.resume(with: result)
+    }
+
+    /// The continuation, for the first who asks: who gets it has to resume it.
+    func take() -> CheckedContinuation<Value, Failure>? {
+        self.continuation.withLock { stored in
             defer { stored = nil }
             return stored
         }
-        waiting?.resume(with: result)
     }
 }

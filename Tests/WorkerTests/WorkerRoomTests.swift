@@ -208,6 +208,31 @@ import Testing
         #expect(await ended == .ordered)
     }
 
+    /// Who ordered it has been told that it may not be done.
+    @Test func whatWasGivenUpUnmutesNobody() async throws {
+        let stage = try Stage()
+        let path = try stage.makePipe()
+        var muted = SendSpec()
+        muted.isVideoMuted = true
+        let room = try stage.room({ $0.send = muted }, trialLimit: .seconds(3))
+        async let ended = room.run()
+        #expect(await stage.eventually { room.camera != nil })
+        // Each takes as long as anything may.
+        for _ in 0..<2 { #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec(video: .file(path)))))) }
+        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()), number: 7)))
+        #expect(await stage.eventually { stage.failures(of: "camera").count == 3 })
+        #expect(stage.failures(of: "camera").last?.contains("was not performed") == true)
+        #expect(room.camera?.settings.isVideoMuted == true && room.camera?.mutes.isVideoMuted == true)
+        let writer = await stage.writer(of: path)
+        unlink(path)
+        close(writer)
+        // Whoever asks again is heard.
+        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()), number: 8)))
+        #expect(await stage.eventually { room.camera?.mutes.isVideoMuted == false })
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
     @Test func aMuteLooksIntoNoFiles() async throws {
         let stage = try Stage()
         let path = stage.storage + "/pipe"

@@ -18,7 +18,7 @@ import Supervision
 actor Supervisor: Service {
     /// Longest wait for a worker's answer to a request of the interface.
     private static let answerLimit = Duration.seconds(3)
-    /// A camera is tried before it is sent; our own commands wait for 35 s.
+    /// A camera is tried before it is sent, and no worker begins one that has waited for 25 s; our own commands wait for 35 s.
     private static let doneLimit = Duration.seconds(30)
     /// A turn that is later than this is told to the fleet: a busy machine is not that late.
     private static let longestDelay = Duration.seconds(2)

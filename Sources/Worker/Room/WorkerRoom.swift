@@ -36,16 +36,23 @@ final class WorkerRoom: Sendable {
     let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
     private let files: ControlThread
-    /// Longest time for a look into files that are to be sent.
+    /// Longest time for a look into files that are to be sent, and for all of an order for the camera that somebody waits
+    /// for: less than the supervisor waits, so that nothing is performed that it has given up.
     private let trialLimit: Duration
     private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
     private let traces: TraceSettings?
     private let logger: Logger
-    private let commands: AsyncStream<NumberedCommand>
-    private let feed: AsyncStream<NumberedCommand>.Continuation
+    private let commands: AsyncStream<QueuedCommand>
+    private let feed: AsyncStream<QueuedCommand>.Continuation
     private let state: Mutex<State>
+
+    /// A command that waits for its turn.
+    private struct QueuedCommand {
+        let order: NumberedCommand
+        let deadline: OrderDeadline
+    }
 
     private struct State {
         var session: RoomSession?
@@ -89,7 +96,7 @@ final class WorkerRoom: Sendable {
     /// - Parameters:
     ///   - host: this host's name, for journals.
     ///   - filesLimit: how long its files may take to be completed.
-    ///   - trialLimit: how long a look into what is sent may take.
+    ///   - trialLimit: how long a look into what is sent may take, and an order for it that somebody waits for.
     init(
         _ plan: RoomPlan,
         host: String,
@@ -158,7 +165,8 @@ final class WorkerRoom: Sendable {
     }
 
     private func queue(_ command: NumberedCommand) -> Bool {
-        guard case .dropped = self.feed.yield(command) else { return true }
+        let queued = QueuedCommand(order: command, deadline: OrderDeadline(command, limit: self.trialLimit))
+        guard case .dropped = self.feed.yield(queued) else { return true }
         return false
     }
 
@@ -240,7 +248,7 @@ final class WorkerRoom: Sendable {
             let name = self.plan.spec.displayName
             do {
                 // Nobody else has it yet.
-                camera = try await self.looking {
+                camera = try await self.looking(for: self.trialLimit) {
                     let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
                     let usable = try sends.reconciled(from: pipelines, logger: logger)
                     let camera = CameraSource(settings: usable, name: name, pipelines: pipelines, logger: logger)
@@ -288,8 +296,11 @@ final class WorkerRoom: Sendable {
 
     /// Looks into what is to be sent, which may be on a slow disk: nothing of a call waits for it, and one that hangs keeps
     /// its thread.
-    private func looking<Found: Sendable>(_ look: @escaping @Sendable () throws -> Found) async throws -> Found {
-        try await ControlThread(name: "trial").run("looking into what is sent", deadline: self.trialLimit, look)
+    private func looking<Found: Sendable>(
+        for limit: Duration,
+        _ look: @escaping @Sendable () throws -> Found
+    ) async throws -> Found {
+        try await ControlThread(name: "trial").run("looking into what is sent", deadline: limit, look)
     }
 
     /// Whether an error is about what is sent, and the room can be joined without that.
@@ -350,14 +361,14 @@ final class WorkerRoom: Sendable {
 
     private func performCommands() async {
         await withDiscardingTaskGroup { group in
-            for await order in self.commands {
-                let command = order.command
+            for await queued in self.commands {
+                let (command, number) = (queued.order.command, queued.order.number)
                 if case .thumbnail(_, let participant) = command {
-                    self.startStill(of: participant, number: order.number, in: &group)
-                } else if let reason = await self.perform(command) {
-                    self.fail(command.name, reason, number: order.number)
+                    self.startStill(of: participant, number: number, in: &group)
+                } else if let reason = await self.perform(command, by: queued.deadline) {
+                    self.fail(command.name, reason, number: number)
                 } else {
-                    self.send(.commandDone(room: self.plan.spec.name, command: command.name, number: order.number))
+                    self.send(.commandDone(room: self.plan.spec.name, command: command.name, number: number))
                 }
                 self.state.withLock { $0.isChanged = true }
             }
@@ -404,7 +415,7 @@ final class WorkerRoom: Sendable {
     }
 
     /// Performs a command; why not, if it could not.
-    private func perform(_ command: WorkerCommand) async -> String? {
+    private func perform(_ command: WorkerCommand, by deadline: OrderDeadline) async -> String? {
         do {
             switch command {
             case .record:
@@ -429,7 +440,7 @@ final class WorkerRoom: Sendable {
                 return count > 0 ? nil : "nobody sends video"
             case .camera(_, let order):
                 defer { self.takeMutes(of: order) }
-                return try await self.changeCamera(order)
+                return try await self.changeCamera(order, by: deadline)
             case .recordOrder(_, let order):
                 return try await self.changeRecording(order)
             case .outputs(_, let orders):
@@ -492,22 +503,30 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeCamera(_ order: SendSpec?) async throws -> String? {
+    /// Performs an order for the camera; one that was given up meanwhile changes nothing.
+    private func changeCamera(_ order: SendSpec?, by deadline: OrderDeadline) async throws -> String? {
         if let problem = order?.problems.first { return problem.description }
         if let order {
             let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
-            let usable = try await self.usable(order, in: camera)
+            let usable = try await self.usable(order, in: camera, within: try deadline.rest())
             // A camera for a camera: nobody has to be told.
-            var isSwitched = false
             if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
                 old.pipelines == order.pipelines
             {
-                isSwitched = try await self.control.run("changing what is sent", deadline: self.trialLimit) {
-                    try camera.capture(usable)
+                let isSwitched = try await self.control.runInTime(
+                    "changing what is sent",
+                    deadline: try deadline.rest()
+                ) {
+                    guard try camera.capture(usable) else { return false }
+                    // Before this camera can end: the next session's sends the same.
+                    self.state.withLock { $0.sends = order }
+                    return true
                 }
+                if isSwitched { return nil }
             }
-            if isSwitched { self.state.withLock { $0.sends = order } }
         }
+        // Where nothing had to be looked for, too.
+        _ = try deadline.rest()
         self.rejoin { state in
             guard state.sends != order else { return false }
             state.sends = order
@@ -517,7 +536,11 @@ final class WorkerRoom: Sendable {
     }
 
     /// What can be sent of an order: what cannot be sent at all changes nothing.
-    private func usable(_ order: SendSpec, in camera: CameraSource?) async throws -> SendSpec {
+    private func usable(
+        _ order: SendSpec,
+        in camera: CameraSource?,
+        within limit: Duration
+    ) async throws -> SendSpec {
         if let camera {
             var same = camera.settings
             same.mutes = order.mutes
@@ -525,7 +548,7 @@ final class WorkerRoom: Sendable {
             if same == order { return same }
         }
         let logger = self.logger
-        return try await self.looking {
+        return try await self.looking(for: limit) {
             try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
         }
     }
