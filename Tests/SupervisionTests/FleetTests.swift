@@ -406,7 +406,7 @@ import Testing
         driver.feed(.exited(WorkerID(1), reason: "ended"))
         #expect(driver.fleet.rooms["a"]?.reason == "gone")
         #expect(driver.tick(after: 809).isEmpty)
-        #expect(driver.fleet.nextDeadline == driver.fleet.rooms["a"]?.retryTime)
+        #expect(driver.fleet.rooms["a"]?.phase == .failed(until: driver.fleet.nextDeadline))
         #expect(driver.tick(after: 182) == [.start(WorkerID(2))])
         driver.ready(2)
         let again = driver.feed(.event(WorkerID(2), .left(room: "a", .failed(message: "gone", retriable: false))))

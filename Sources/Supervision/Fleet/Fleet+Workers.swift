@@ -111,16 +111,21 @@ extension Fleet {
                 self.failed(name, message, now)
             } else {
                 self.rooms[name]?.refusal = message
-                self.rooms[name]?.enter(.failed, reason: message, now: now)
-                guard room.isWanted, !self.isStopping else { return }
-                let random = self.chance()
-                self.rooms[name]?.retryTime = now + self.settings.refusalDelay.varied(by: 900...1100, random: random)
+                let until = self.retryTime(of: room, now)
+                self.rooms[name]?.enter(.failed(until: until), reason: message, now: now)
             }
         case (.removed(let message), _):
             self.detach(name, now)
             self.report(.left(room: name, reason: message))
             self.kicked(name, message, now)
         }
+    }
+
+    /// When a room that is refused for good is tried again all the same.
+    private mutating func retryTime(of room: FleetRoom, _ now: Duration) -> Duration? {
+        guard room.isWanted, !self.isStopping else { return nil }
+        let random = self.chance()
+        return now + self.settings.refusalDelay.varied(by: 900...1100, random: random)
     }
 
     /// The server put us out of a room: whoever did it meant it, so we stay away for a time, or until somebody asks.
@@ -135,7 +140,7 @@ extension Fleet {
             let until = now + Duration.seconds(seconds).varied(by: 1000...1100, random: self.chance())
             self.rooms[name]?.enter(.backingOff(until: until), reason: reason, now: now)
         } else {
-            self.rooms[name]?.enter(.failed, reason: reason, now: now)
+            self.rooms[name]?.enter(.failed(until: nil), reason: reason, now: now)
         }
     }
 
@@ -216,13 +221,11 @@ extension Fleet {
         }
         for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
             switch room.phase {
-            case .backingOff(let until) where now >= until:
+            case .backingOff(let until) where now >= until, .failed(let until?) where now >= until:
                 self.assign(name, now)
             case .leaving(let deadline) where now >= deadline:
                 self.outstayed(name, now)
-            case .failed:
-                if let time = room.retryTime, now >= time { self.assign(name, now) }
-            case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff:
+            case .idle, .queued, .starting, .joining, .joined, .leaving, .backingOff, .failed:
                 break
             }
         }
@@ -269,7 +272,7 @@ extension Fleet {
             case .queued, .starting, .backingOff:
                 if room.worker == nil { self.rooms[name]?.enter(.idle, reason: "the daemon ends", now: now) }
             case .failed:
-                self.rooms[name]?.retryTime = nil
+                self.rooms[name]?.phase = .failed(until: nil)
             case .idle, .leaving:
                 break
             }

@@ -43,7 +43,7 @@ public struct Fleet: Sendable {
             switch room.phase {
             case .backingOff(let until): until
             case .leaving(let deadline): deadline
-            case .failed: room.retryTime
+            case .failed(let until): until
             case .idle, .queued, .starting, .joining, .joined: nil
             }
         }

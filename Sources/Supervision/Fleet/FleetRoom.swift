@@ -29,8 +29,8 @@ public struct FleetRoom: Sendable, Hashable {
         case leaving(deadline: Duration)
         /// The next try is at `until`: workers failed, or the server put us out.
         case backingOff(until: Duration)
-        /// It cannot work; a change or a request starts another try, or `retryTime` where the server did not put us out.
-        case failed
+        /// It cannot work; a change or a request starts another try, or the time `until`; nil leaves it to people.
+        case failed(until: Duration?)
     }
 
     /// What its worker is told.
@@ -43,8 +43,6 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var since: Duration
     /// Why, for people.
     public internal(set) var reason: String?
-    /// When it is tried again although it is `failed`; nil if that is left to people.
-    public internal(set) var retryTime: Duration?
     /// Why the server refused us the last time, since we were there or somebody asked: it is told once.
     var refusal: String?
     /// Who is there for us.
@@ -103,7 +101,6 @@ public struct FleetRoom: Sendable, Hashable {
 
     mutating func enter(_ phase: Phase, reason: String? = nil, now: Duration) {
         self.reason = reason
-        self.retryTime = nil
         if phase == .joined { self.refusal = nil }
         guard self.phase != phase else { return }
         self.phase = phase
