@@ -140,6 +140,21 @@ import Testing
         #expect(await self.supervisor.fleet.rooms["room"]?.order.send?.video == .test)
     }
 
+    @Test func nothingIsSentIntoARoomThatOnlyPlays() async throws {
+        let text = "{ url: 'whep+http://127.0.0.1:1/cam', join: on-demand }"
+        _ = try await self.backend.addRoom("play", definition: text)
+        let error = await #expect(throws: ControlError.self) {
+            _ = try await self.supervisor.perform(.camera(SendSpec()), on: "play")
+        }
+        #expect(error?.code == .conflict && error?.message.contains("only plays") == true)
+        // One that was told to send, and is another room now.
+        try await self.add("room", "record: none")
+        await self.supervisor.note(SendSpec(), of: "room")
+        #expect(await self.supervisor.fleet.rooms["room"]?.order.send != nil)
+        _ = try await self.backend.changeRoom("room", patch: #"{"url":"whep+http://127.0.0.1:1/room"}"#)
+        #expect(await self.supervisor.fleet.rooms["room"]?.order.send == nil)
+    }
+
     @Test func roomsOfTheInterfaceGetTheOtherSectionsOfANewConfiguration() async throws {
         try await self.add("room", "record: none")
         #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == false)

@@ -36,6 +36,9 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// Its name in the configuration: how people, the HTTP interface and the log speak of it.
     public var name: String { self.spec.name }
 
+    /// Whether anything can be sent into it: WHEP only plays.
+    public var takesMedia: Bool { type(of: self.address.url.address).flow != .fromRoom }
+
     /// What differs from another definition of the room; empty if they mean the same.
     public func changes(from old: RoomConfiguration) -> Set<RoomPart> {
         var parts = self.spec.changes(from: old.spec)

@@ -97,7 +97,11 @@ extension Supervisor {
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant))
-        case .camera(let order): try await self.setCamera(order, of: name)
+        case .camera(let order):
+            guard order == nil || entry.definition.takesMedia else {
+                throw ControlError(.conflict, "the room \(name) only plays, and takes nothing that we could send")
+            }
+            try await self.setCamera(order, of: name)
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text))

@@ -310,7 +310,8 @@ actor Supervisor: Service {
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.store.catalogue.storage
         order.record = self.recordingLimit.limited(order.record)
-        order.send = self.cameras.order(of: room.name, defined: order.send)
+        // What somebody told it to send may be of another URL.
+        order.send = room.takesMedia ? self.cameras.order(of: room.name, defined: order.send) : nil
         let feeds = self.rtsp.outputs(of: room.name)
         order.outputs = feeds + order.outputs
         self.apply(.define(order))
