@@ -109,6 +109,8 @@ struct CaptureLife: Sendable, Hashable {
     private static let soundPause: UInt64 = 1_000_000_000
     /// Waits for pictures double from `streamLimit` up to this: they may be off for good, and asking again interrupts the sound.
     private static let longestPictureLimit: UInt64 = 600_000_000_000
+    /// So many pictures that do not come are not rare, they are missing.
+    private static let missingPictures: UInt64 = 20
     private static let deviceRetryDelay: UInt64 = 1_000_000_000
     private static let streamRetryDelay: UInt64 = 3_000_000_000
     /// Waits for a file double from here: one that is being written is whole soon, one that is gone stays it.
@@ -127,6 +129,8 @@ struct CaptureLife: Sendable, Hashable {
     private var pictures: CaptureLiveness?
     /// Whether pictures were missed while there was sound, and none came since.
     private var lacksPictures = false
+    /// How far apart its pictures come; also of the passes before.
+    private var gaps = PictureGaps()
     /// How often in a row a source was opened again for its pictures.
     private var pictureTries: UInt64 = 0
     /// In whose place the slate is shown.
@@ -173,10 +177,12 @@ struct CaptureLife: Sendable, Hashable {
     ///
     /// Sound of a stream in the place of its slate would leave people with the slate's last picture: an RTSP server that does
     /// not have the pictures yet describes none, and has to be asked again, which a pass that gives nothing is. A file has all
-    /// its pictures, if late. A stream whose sound was heard without pictures is heard again: they are missed by
-    /// `lookAtPictures`.
+    /// its pictures, if late. A stream whose sound was heard without pictures, or whose pictures are rare, is heard again: they
+    /// are missed by `lookAtPictures`.
     func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
-        if self.kind == .stream, pictures == 0, !self.lacksPictures { 0 } else { (pictures ?? 0) + sounds }
+        let areRare = self.gaps.longest > Self.streamPatience
+        if self.kind == .stream, pictures == 0, !self.lacksPictures, !areRare { return 0 }
+        return (pictures ?? 0) + sounds
     }
 
     // MARK: Inputs
@@ -272,16 +278,19 @@ struct CaptureLife: Sendable, Hashable {
     /// `look` that found nothing to do.
     ///
     /// Sound of a stream that goes on would leave people with a picture that stands still. It is heard all the same: somebody
-    /// may have switched off his camera and nothing else.
+    /// may have switched off his camera and nothing else. Pictures that are rare are waited for as long as they are apart.
     mutating func lookAtPictures(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
         guard self.kind == .stream, case .open(let number, var liveness) = self.state, !liveness.isHidden,
             liveness.pause(at: now) < Self.soundPause
         else { return [] }
         var pictures = self.pictures ?? self.pictureLiveness(like: liveness, isHidden: false, count: count, now)
+        let before = pictures.gaveAt
         let finding = pictures.look(count: count, now: now)
+        if let before, let last = pictures.gaveAt, last > before { self.gaps.add(last - before) }
         if !pictures.isHidden, pictures.hasGiven {
             (self.lacksPictures, self.pictureTries) = (false, 0)
-            pictures.limit = Self.streamLimit
+            pictures.patience = self.gaps.patience(usual: liveness.patience)
+            pictures.limit = self.pictureLimit(hasGiven: true)
         }
         switch finding {
         case .unchanged:
@@ -350,14 +359,25 @@ struct CaptureLife: Sendable, Hashable {
         count: UInt64,
         _ now: UInt64
     ) -> CaptureLiveness {
-        CaptureLiveness(
+        let patience = self.gaps.patience(usual: liveness.patience)
+        return CaptureLiveness(
             isHidden: isHidden,
             count: count,
             now: now,
-            patience: liveness.patience,
-            firstPatience: Self.firstPicturePatience,
-            limit: min(Self.longestPictureLimit, Self.streamLimit << min(16, self.pictureTries))
+            patience: patience,
+            firstPatience: max(patience, Self.firstPicturePatience),
+            limit: self.pictureLimit(hasGiven: false)
         )
+    }
+
+    /// How long pictures that are hidden may stay away before the source is opened again for them.
+    ///
+    /// - Parameter hasGiven: Whether the pass gave some: whether they are rare shows with the next ones.
+    private func pictureLimit(hasGiven: Bool) -> UInt64 {
+        if hasGiven, !self.gaps.isKnown { return Self.longestPictureLimit }
+        let usual = Self.streamLimit << min(16, self.pictureTries)
+        let missing = (hasGiven ? Self.missingPictures : 2) * self.gaps.longest
+        return min(Self.longestPictureLimit, max(usual, missing))
     }
 
     private mutating func open(_ now: UInt64, hides part: Part?, isAgain: Bool) -> Action {

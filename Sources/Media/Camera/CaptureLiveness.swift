@@ -21,7 +21,7 @@ struct CaptureLiveness: Sendable, Hashable {
     }
 
     /// A shown source that gives nothing for this long is hidden, in nanoseconds.
-    let patience: UInt64
+    var patience: UInt64
     /// The same for its first buffer: devices take their time to begin.
     let firstPatience: UInt64
     /// A hidden source that gives nothing for this long is stuck, in nanoseconds.
@@ -29,8 +29,10 @@ struct CaptureLiveness: Sendable, Hashable {
     /// Whether something else is in its place.
     private(set) var isHidden: Bool
     /// Whether it has given anything.
-    private(set) var hasGiven = false
-    /// Where the count stood, and when it last grew on the monotonic clock.
+    var hasGiven: Bool { self.gaveAt != nil }
+    /// When it gave something last, on the monotonic clock.
+    private(set) var gaveAt: UInt64?
+    /// Where the count stood, and since when it is waited for more.
     private var count: UInt64
     private var grewAt: UInt64
 
@@ -49,7 +51,7 @@ struct CaptureLiveness: Sendable, Hashable {
         if count > self.count {
             self.count = count
             self.grewAt = now
-            self.hasGiven = true
+            self.gaveAt = now
             guard self.isHidden else { return .unchanged }
             self.isHidden = false
             return .gives

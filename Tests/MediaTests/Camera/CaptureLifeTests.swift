@@ -44,6 +44,25 @@ struct CaptureLifeTests {
             guard actions.isEmpty else { return actions }
             return self.life.lookAtPictures(count: pictures, seen: self.seen, now: self.now)
         }
+
+        /// Waits for the first look that finds something, for so many seconds, while there is sound and no other picture.
+        mutating func wait(_ seconds: UInt64, pictures: UInt64) -> [CaptureLife.Action] {
+            for _ in 0..<seconds * 10 {
+                let actions = self.look(after: 100, pictures: pictures)
+                guard actions.isEmpty else { return actions }
+            }
+            return []
+        }
+
+        /// What looks at as many pictures in a row find as are remembered, a tenth of a second apart.
+        mutating func showPictures() -> [CaptureLife.Action] {
+            var actions: [CaptureLife.Action] = []
+            for _ in 1...8 {
+                self.seen += 1
+                actions += self.look(after: 100, pictures: self.seen)
+            }
+            return actions
+        }
     }
 
     /// One that plays and has given something.
@@ -58,12 +77,13 @@ struct CaptureLifeTests {
     /// A stream whose pictures stopped, while its sound goes on.
     private static func withoutPictures(hasSlate: Bool = true) -> Told {
         var told = Self.playing(.stream, hasSlate: hasSlate)
-        #expect(told.look(after: 100, pictures: 50).isEmpty)
-        #expect(told.look(after: 100, pictures: 51).isEmpty)
-        #expect(told.look(after: 599, pictures: 51).isEmpty)
+        #expect(told.look(after: 100, pictures: told.seen - 1).isEmpty)
+        #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+        #expect(told.showPictures().isEmpty)
+        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
         var expected: [CaptureLife.Action] = [.hide(1, .pictures), .tell(.withoutPictures)]
         if hasSlate { expected.append(.showSlate(.pictures)) }
-        #expect(told.look(after: 1, pictures: 51) == expected)
+        #expect(told.look(after: 1, pictures: told.seen) == expected)
         return told
     }
 
@@ -205,6 +225,7 @@ struct CaptureLifeTests {
         #expect(told.look(after: 0, pictures: 1) == back)
         #expect(!told.life.showsSlate)
         // From here on they are counted where they are seen.
+        #expect(told.showPictures().isEmpty)
         #expect(told.look(after: 599, pictures: told.seen).isEmpty)
         #expect(told.look(after: 1, pictures: told.seen).contains(.tell(.withoutPictures)))
         #expect(told.life.reports == 2)
@@ -229,8 +250,82 @@ struct CaptureLifeTests {
         #expect(told.life.covered == .pictures && told.life.reports == 1)
         #expect(told.look(after: 100, pictures: 1) == [.show(number), .endSlate, .tell(.back)])
         // They came: waits begin anew.
+        #expect(told.showPictures().isEmpty)
         #expect(told.look(after: 600, pictures: told.seen).first == .hide(number, .pictures))
         #expect(told.look(after: 30_000, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
+    }
+
+    /// A stream that gives a picture each so many seconds, as a camera for time-lapse, and of which that is known.
+    private static func timeLapse(_ seconds: UInt64) -> Told {
+        var told = Told(.stream)
+        _ = told.start()
+        _ = told.opened(1, patience: CaptureLife.patience(of: .stream, framesPerSecond: nil))
+        #expect(told.look(after: 100, pictures: told.seen - 1).isEmpty)
+        #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+        // How far apart they are shows with the second one.
+        let missed = told.wait(5, pictures: told.seen)
+        #expect(missed == [.hide(1, .pictures), .tell(.withoutPictures), .showSlate(.pictures)])
+        #expect(told.wait(seconds - 5, pictures: 0).isEmpty)
+        #expect(told.look(after: 100, pictures: 1) == [.show(1), .endSlate, .tell(.back)])
+        return told
+    }
+
+    @Test(arguments: [6, 20, 30] as [UInt64])
+    func picturesThatAreRareAreWaitedForOnceThatIsKnown(seconds: UInt64) {
+        var told = Self.timeLapse(seconds)
+        for _ in 1...20 {
+            #expect(told.wait(seconds, pictures: told.seen).isEmpty)
+            told.seen += 1
+            #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+        }
+        #expect(!told.life.showsSlate && told.life.reports == 1)
+        // Those that stay away are missed: two of them, or a minute.
+        #expect(told.wait(min(2 * seconds, 59), pictures: told.seen).isEmpty)
+        #expect(told.wait(1, pictures: told.seen).contains(.showSlate(.pictures)))
+        // In the end it is opened again all the same.
+        #expect(told.wait(20 * min(seconds, 29), pictures: 0).isEmpty)
+        #expect(told.wait(30, pictures: 0).contains(.open(2, hides: .pictures)))
+    }
+
+    @Test(arguments: [40, 100, 500] as [UInt64])
+    func aStreamThatGivesPicturesIsNotOpenedAgainBecauseTheyAreRare(seconds: UInt64) {
+        var told = Self.timeLapse(seconds)
+        var actions: [CaptureLife.Action] = []
+        for _ in 1...3 {
+            for _ in 0..<seconds * 10 {
+                actions += told.look(after: 100, pictures: told.life.showsSlate ? 0 : told.seen)
+            }
+            told.seen += 1
+            actions += told.look(after: 100, pictures: told.life.showsSlate ? 1 : told.seen)
+        }
+        #expect(!actions.contains(.close(1)))
+        #expect(!told.life.showsSlate)
+    }
+
+    @Test
+    func onePauseMakesNobodyPatientForLong() {
+        var told = Self.withoutPictures()
+        #expect(told.look(after: 20_000, pictures: 0).isEmpty)
+        #expect(told.look(after: 100, pictures: 1) == [.show(1), .endSlate, .tell(.back)])
+        var again = told
+        #expect(again.look(after: 40_000, pictures: again.seen).isEmpty)
+        // Behind a second of pictures it is forgotten.
+        #expect(told.showPictures().isEmpty)
+        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
+        #expect(told.look(after: 1, pictures: told.seen).first == .hide(1, .pictures))
+        #expect(told.look(after: 30_000, pictures: 0) == [.close(1), .open(2, hides: .pictures)])
+    }
+
+    @Test
+    func soundOfAStreamWithRarePicturesIsHeardBeforeTheFirstOne() {
+        var told = Self.timeLapse(20)
+        _ = told.ended(1)
+        #expect(told.look(after: 3000, count: 0) == [.open(2, hides: .everything)])
+        _ = told.opened(2, count: 0, patience: CaptureLife.patience(of: .stream, framesPerSecond: nil))
+        #expect(told.life.givenUnseen(pictures: 0, sounds: 50) == 50)
+        #expect(told.look(after: 100, count: 50) == [.show(2), .endSlate, .tell(.back)])
+        #expect(told.wait(39, pictures: told.seen).isEmpty)
+        #expect(told.wait(2, pictures: told.seen).first == .hide(2, .pictures))
     }
 
     @Test
