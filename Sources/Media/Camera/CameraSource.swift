@@ -711,17 +711,23 @@ public final class CameraSource: Sendable {
         guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
         self.countDropped(codec, &stages)
         old.input.remove()
-        if mayHang {
-            ControlThread(name: "stuck encoder").enqueue { [pipeline = old.pipeline] in pipeline.stop() }
-        } else {
-            old.pipeline.stop()
-        }
+        if mayHang { self.leave(old) } else { old.pipeline.stop() }
         stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
         do throws(GStreamerError) {
             stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: old.output, &stages)
         } catch {
             self.gaveUp(codec, because: error, &stages)
         }
+    }
+
+    /// Has an encoder end, and waits no more for it.
+    private func leave(_ encoder: Encoder) {
+        let isLeftOut = EncoderEnds.begin(of: encoder.file) { [pipeline = encoder.pipeline] in pipeline.stop() }
+        guard isLeftOut else { return }
+        self.logger.warning(
+            "an encoder does not end: it is not tried again before it has",
+            metadata: .tagged([.detail: "\(encoder.file.path)"])
+        )
     }
 
     /// No encoder of a codec is left: all are tried again after a while, if somebody takes what they make.

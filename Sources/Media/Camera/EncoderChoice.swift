@@ -23,11 +23,16 @@ struct EncoderChoice: Sendable, Hashable {
     /// Blocks for up to `EncoderProbe.limit` for each that has to be probed and was not yet.
     mutating func best(onFailure: (PipelineFile, String) -> Void) -> PipelineFile? {
         while let file = self.candidates.first {
-            guard file.isProbed, let reason = EncoderProbe.failure(of: file) else { return file }
+            guard let reason = Self.failure(of: file) else { return file }
             onFailure(file, reason)
             self.candidates.removeFirst()
         }
         return nil
+    }
+
+    private static func failure(of file: PipelineFile) -> String? {
+        guard !EncoderEnds.hang(of: file) else { return "it was exchanged, and has not ended yet" }
+        return file.isProbed ? EncoderProbe.failure(of: file) : nil
     }
 
     /// Takes off an encoder that failed.

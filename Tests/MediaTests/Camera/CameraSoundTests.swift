@@ -59,6 +59,29 @@ import Testing
         #expect(!retry.isFailing)
     }
 
+    @Test func anEncoderOfWhichTwoEndsHangIsLeftOutUntilOneReturns() {
+        var hangs = EncoderHangs()
+        #expect(!hangs.isLeftOut("a"))
+        // One that ends is not in the way of the next one.
+        for _ in 1...5 {
+            #expect(!hangs.began("a") && !hangs.isLeftOut("a"))
+            hangs.returned("a")
+        }
+        #expect(!hangs.began("a") && !hangs.isLeftOut("a"))
+        #expect(!hangs.began("b") && !hangs.isLeftOut("a"))
+        // Told once.
+        #expect(hangs.began("a") && hangs.isLeftOut("a") && !hangs.isLeftOut("b"))
+        #expect(!hangs.began("a") && hangs.isLeftOut("a"))
+        hangs.returned("a")
+        #expect(hangs.isLeftOut("a"))
+        hangs.returned("a")
+        #expect(!hangs.isLeftOut("a"))
+        #expect(hangs.began("a") && hangs.isLeftOut("a"))
+        for _ in 1...3 { hangs.returned("a") }
+        hangs.returned("b")
+        #expect(hangs == EncoderHangs())
+    }
+
     /// Silence in seconds, look by look; -1 for what is muted or away.
     @Test(
         arguments: [

@@ -2,6 +2,7 @@
 
 internal import Codecs
 import ConfigurationFile
+import Dispatch
 import Foundation
 import GStreamer
 import Logging
@@ -270,6 +271,30 @@ extension CaptureTests {
             #expect(receiver.consumer.counters.pushed >= 20)
             #expect(camera.encoders == [.vp8: "encode/vp8enc"])
             #expect(ContinuousClock.now - start < .seconds(30))
+        }
+
+        @Test
+        func anEncoderWhoseEndsHangIsPassedOverUntilOneReturns() async throws {
+            try Runtime.initialise()
+            // No other test has the same text.
+            let launch = "vp8enc name=in_video ! identity name=out_video dump=false"
+            let hanging = Self.encoder("hanging", launch, rank: 1000)
+            let entries = try Self.catalogue.get().entries + [.init(file: hanging, origin: .folder("/x"))]
+            let pipelines = PipelineCatalogue(entries)
+            func isChosen() -> Bool {
+                var choice = EncoderChoice(.vp8, from: pipelines)
+                return choice.best { _, _ in } == hanging
+            }
+            let gate = DispatchSemaphore(value: 0)
+            #expect(isChosen())
+            let isLeftOutByFirst = EncoderEnds.begin(of: hanging) { gate.wait() }
+            #expect(!isLeftOutByFirst && isChosen())
+            let isLeftOutBySecond = EncoderEnds.begin(of: hanging) { gate.wait() }
+            #expect(isLeftOutBySecond && !isChosen())
+            gate.signal()
+            try await Self.wait { isChosen() }
+            #expect(isChosen())
+            gate.signal()
         }
 
         @Test(arguments: [
