@@ -32,12 +32,8 @@ actor RecordingStore: Service {
     private var orders: [RecordingID: [ExportSpec]] = [:]
     /// The exports of what an earlier life recorded, by room.
     private let roomOrders: [String: [ExportSpec]]
-    /// Recordings that nobody goes on with, as of the last look.
-    private var suspects: Set<RecordingID> = []
-    /// When what a repair that failed has left is repaired again; nil if there is none.
-    private var nextRepair: ContinuousClock.Instant?
-    /// What that one was to close: nothing else waits for the next.
-    private var unrepaired: Set<RecordingID> = []
+    /// Recordings that nobody goes on with.
+    private var abandoned: AbandonedRecordings
     private let policy = ExportPolicy()
     /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
     private var waitsForSpace: [String: UTCTime] = [:]
@@ -56,7 +52,6 @@ actor RecordingStore: Service {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let shutdownLimit: Duration
-    private let repairInterval: Duration
     private let thread = DiskThread(name: "recordings")
     private nonisolated let shared = Mutex(Shared())
 
@@ -118,7 +113,7 @@ actor RecordingStore: Service {
         self.exportJobs = exportJobs
         self.roomOrders = roomOrders
         self.shutdownLimit = shutdownLimit
-        self.repairInterval = repairInterval
+        self.abandoned = AbandonedRecordings(repairInterval: repairInterval)
         self.bus = bus
         self.metrics = metrics
         self.logger = logger
@@ -225,30 +220,31 @@ actor RecordingStore: Service {
     ///
     /// - Parameter goingOn: ids of those that a worker writes or will write. One that is missing twice is closed.
     func closeAbandoned(except goingOn: Set<String>) async {
-        let isPutOff = self.nextRepair.map { ContinuousClock.now < $0 } ?? false
-        let isAgain = self.nextRepair != nil && !isPutOff
-        if isAgain { (self.nextRepair, self.unrepaired) = (nil, []) }
+        let now = ContinuousClock.now
+        let isAgain = self.abandoned.takesUpWhatIsLeft(at: now)
         let left = isAgain ? await self.unfinished(except: goingOn) : []
-        let missing = Set(self.active.keys.filter { !goingOn.contains($0.rawValue) })
-        let abandoned = missing.intersection(self.suspects).filter { id in
-            guard !isPutOff || !self.unrepaired.contains(id) else { return false }
-            guard let path = self.active[id], let folder = try? RecordingFolder.open(path: path) else { return true }
-            return !folder.isHeld
-        }
-        self.suspects = missing.subtracting(abandoned)
-        let tried = left.filter { self.active[$0] == nil }.union(abandoned)
-        guard !tried.isEmpty else { return }
-        self.unrepaired.formUnion(tried)
-        let folders = self.active.filter { abandoned.contains($0.key) }
-        for id in abandoned { self.active[id] = nil }
+        let due = self.abandoned.look(
+            missing: Set(self.active.keys.filter { !goingOn.contains($0.rawValue) }),
+            left: left.filter { self.active[$0] == nil },
+            at: now
+        ) { self.isHeld($0) }
+        guard !due.isEmpty else { return }
+        let folders = self.active.filter { due.contains($0.key) }
+        for id in folders.keys { self.active[id] = nil }
         // Others that nobody writes may be waiting for a worker that goes on with them.
-        if await self.repair(only: tried) {
-            self.unrepaired.subtract(tried)
+        if await self.repair(only: due) {
+            self.abandoned.repaired(due)
         } else {
             await self.takeBack(folders)
         }
         await self.exportTakenOver()
-        for id in tried where self.active[id] == nil && !self.unrepaired.contains(id) { self.orders[id] = nil }
+        for id in due where self.active[id] == nil && !self.abandoned.isLeft(id) { self.orders[id] = nil }
+    }
+
+    /// Whether somebody still completes a recording that goes on.
+    private func isHeld(_ id: RecordingID) -> Bool {
+        guard let path = self.active[id], let folder = try? RecordingFolder.open(path: path) else { return false }
+        return folder.isHeld
     }
 
     /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
@@ -264,7 +260,7 @@ actor RecordingStore: Service {
                 }
             }
         }
-        if !isRead { self.nextRepair = ContinuousClock.now + self.repairInterval }
+        if !isRead { self.abandoned.failed(at: .now) }
         return found
     }
 
@@ -280,7 +276,7 @@ actor RecordingStore: Service {
             }
             guard !Self.isGone(path), self.active[id] == nil else { continue }
             self.active[id] = path
-            self.suspects.insert(id)
+            self.abandoned.wentBack(id)
         }
     }
 
@@ -482,7 +478,7 @@ actor RecordingStore: Service {
         guard !Task.isCancelled else { return false }
         if let failure {
             self.logger.error("repair failed", metadata: .tagged([.errorMessage: "\(failure)"]))
-            self.nextRepair = ContinuousClock.now + self.repairInterval
+            self.abandoned.failed(at: .now)
         }
         return failure == nil
     }
