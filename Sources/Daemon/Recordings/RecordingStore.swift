@@ -22,7 +22,6 @@ actor RecordingStore: Service {
     let bus: EventBus
     let logger: Logger
     private let jobs: JobLauncher
-    private let exportJobs: Int
     private let metrics: DaemonMetrics
     /// Recordings that go on, and their folders.
     private(set) var active: [RecordingID: String] = [:] {
@@ -34,19 +33,16 @@ actor RecordingStore: Service {
     private let roomOrders: [String: [ExportSpec]]
     /// Recordings that nobody goes on with.
     private var abandoned: AbandonedRecordings
-    private let policy = ExportPolicy()
-    /// When there may be space for exports that wait for it, or the catalogue may take again what it refused.
-    private var waitsForSpace: [String: UTCTime] = [:]
+    /// What is known of exports that run or wait.
+    private var queue: ExportQueue
+    /// What makes the files of exports that run, once that has begun.
+    private var makers: [String: Task<JobFailure?, Never>] = [:]
     /// More than any disk has; sums of it are numbers.
     private static let mostBytes: Int64 = 1 << 50
-    /// Exports that run.
-    private var running: [String: Running] = [:]
     /// Recordings that are being deleted.
     private var deleting: Set<RecordingID> = []
     /// Recordings that ended and of which the catalogue did not take everything.
     private var untold: [RecordingID: Untold] = [:]
-    /// Exports that were cancelled, until the queue was read without them.
-    private var cancelled: Set<String> = []
     /// What retention left to a person the last time, and was told of.
     private var heldBack: Set<RetentionPolicy.HeldBack> = []
     private let wakes: AsyncStream<Void>
@@ -54,15 +50,6 @@ actor RecordingStore: Service {
     private let shutdownLimit: Duration
     private let thread = DiskThread(name: "recordings")
     private nonisolated let shared = Mutex(Shared())
-
-    /// An export that runs.
-    private struct Running {
-        var recording: RecordingID
-        /// How many bytes it may write.
-        var bytes: Int64 = 0
-        /// What makes its file, once that has begun.
-        var job: Task<JobFailure?, Never>?
-    }
 
     /// A recording that ended and of which the catalogue did not take everything.
     private struct Untold {
@@ -110,7 +97,7 @@ actor RecordingStore: Service {
     ) {
         self.catalogue = catalogue
         self.jobs = jobs
-        self.exportJobs = exportJobs
+        self.queue = ExportQueue(limit: exportJobs)
         self.roomOrders = roomOrders
         self.shutdownLimit = shutdownLimit
         self.abandoned = AbandonedRecordings(repairInterval: repairInterval)
@@ -325,7 +312,7 @@ actor RecordingStore: Service {
         } catch {
             guard error.code == .notFound else { throw error }
         }
-        for export in self.running.values where export.recording == entry.id { export.job?.cancel() }
+        for export in self.queue.exportsRunning(of: entry.id) { self.makers[export]?.cancel() }
         _ = try await self.catalogue.remove(entry.id)
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
     }
@@ -409,7 +396,7 @@ actor RecordingStore: Service {
         for export in try await self.catalogue.pendingExports() {
             found.insert(export.recording)
             // One that waits for space must not keep it from being made.
-            guard export.isOfSeries, self.waitsForSpace[export.id] == nil else { continue }
+            guard export.isOfSeries, !self.queue.waits(export.id) else { continue }
             // A segment whose folder is gone fails the export; the others are none of retention's business.
             for folder in (try? await self.sources(of: export)) ?? [] { found.insert(folder.id) }
         }
@@ -604,16 +591,16 @@ actor RecordingStore: Service {
 
     /// Takes an export that waits out of the queue; throws `notFound`, and `conflict` for one that runs or is over.
     func cancelExport(_ id: String, of recording: RecordingID) async throws {
-        guard self.running[id] == nil else { throw ControlError(.conflict, "the export \(id) runs") }
+        guard !self.queue.runs(id) else { throw ControlError(.conflict, "the export \(id) runs") }
         // Before anything is waited for: a turn that has read the queue already must not begin it.
-        self.cancelled.insert(id)
+        self.queue.cancel(id)
         do {
             let state = try await self.catalogue.removeQueuedExport(id, of: recording)
             guard state == .queued else {
                 throw ControlError(.conflict, "the export \(id) does not wait: it is \(state.rawValue)")
             }
         } catch {
-            self.cancelled.remove(id)
+            self.queue.takeBackCancel(id)
             // A turn may have left it out meanwhile.
             self.wake.yield()
             throw error
@@ -622,53 +609,37 @@ actor RecordingStore: Service {
     }
 
     private func hasExports() async -> Bool {
-        guard self.running.isEmpty else { return true }
-        return ((try? await self.catalogue.pendingExports()) ?? []).contains { self.mayBegin($0, at: .now()) }
-    }
-
-    /// Whether an export may begin that is not over and does not run; one whose end could not be noted may say that it runs.
-    private func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
-        self.due(export, at: now) == nil
-    }
-
-    /// When an export that waits for a time or for space may begin; nil for one that may now.
-    private func due(_ export: ExportEntry, at now: UTCTime) -> UTCTime? {
-        [export.due, self.waitsForSpace[export.id]].compactMap { $0 }.filter { !Catalogue.isDue($0, at: now) }.max()
+        guard self.queue.isIdle else { return true }
+        return ((try? await self.catalogue.pendingExports()) ?? []).contains { self.queue.due($0, at: .now()) == nil }
     }
 
     private func nextExports() async -> [ExportEntry] {
         // One of these may end after the queue was read, which then still says that it runs.
-        let begun = Set(self.running.keys)
+        let begun = self.queue.runningExports
         var pending: [ExportEntry] = []
         let isRead = await self.attempt("read the export queue") { pending = try await self.catalogue.pendingExports() }
         guard isRead else {
-            let next = UTCTime.now().adding(self.policy.spaceInterval)
+            let next = UTCTime.now().adding(self.queue.policy.spaceInterval)
             self.shared.withLock { $0.nextDue = next }
             return []
         }
         self.metrics.exportQueue(length: pending.count)
         self.shared.withLock { [count = pending.count] in $0.figures.pendingExports = count }
         let now = UTCTime.now()
-        let ids = Set(pending.map(\.id))
-        self.waitsForSpace = self.waitsForSpace.filter { ids.contains($0.key) }
-        self.cancelled.formIntersection(ids)
+        self.queue.wasRead(pending)
         var next: [ExportEntry] = []
-        for export in pending where self.mayBegin(export, at: now) && !begun.contains(export.id) {
-            // Looked at for each: one may be cancelled while another one is put off.
-            guard !self.cancelled.contains(export.id) else { continue }
-            guard self.running.count < self.exportJobs else { break }
-            // Each writes down its file in the manifest of the recording, and would lose what another one wrote meanwhile.
-            guard !self.running.values.contains(where: { $0.recording == export.recording }) else { continue }
-            // Before anything is waited for: another turn must not begin it too.
-            self.running[export.id] = Running(recording: export.recording)
+        for export in pending where !begun.contains(export.id) {
+            guard !self.queue.isFull else { break }
+            // Before anything is waited for: another turn must not begin it too. Looked at for each: one may be cancelled
+            // while another one is put off.
+            guard self.queue.begin(export, at: now) else { continue }
             if await self.putOff(export, at: now) {
-                self.running[export.id] = nil
+                self.queue.ended(export.id)
             } else {
                 next.append(export)
             }
         }
-        let waiting = pending.filter { self.running[$0.id] == nil }
-        let due = waiting.compactMap { self.due($0, at: now) }.min()
+        let due = self.queue.nextDue(of: pending, at: now)
         self.shared.withLock { $0.nextDue = due }
         return next
     }
@@ -676,19 +647,13 @@ actor RecordingStore: Service {
     /// Puts an export off if there is no space for it.
     private func putOff(_ export: ExportEntry, at now: UTCTime) async -> Bool {
         guard let disk = self.figures.disk, let bytes = await self.mostBytes(of: export) else { return false }
-        let missing = self.policy.missingBytes(
-            exportBytes: bytes + self.running.values.reduce(0) { $0 + $1.bytes },
-            freeBytes: disk.freeBytes,
-            minimumFreeBytes: disk.minimumFreeBytes
-        )
-        self.running[export.id]?.bytes = bytes
-        let hasWaited = self.waitsForSpace.updateValue(now.adding(self.policy.spaceInterval), forKey: export.id) != nil
-        guard missing > 0 else {
-            self.waitsForSpace[export.id] = nil
-            return false
-        }
+        let missing: Int64
+        switch self.queue.takeSpace(bytes, for: export.id, on: disk, at: now) {
+        case .enough: return false
         // Said once: the catalogue is on the same disk.
-        guard !hasWaited else { return true }
+        case .stillMissing: return true
+        case .missing(let more): missing = more
+        }
         var waiting = export
         waiting.error = "it waits for free space: \(missing) bytes more are needed"
         self.logger.warning(
@@ -728,7 +693,8 @@ actor RecordingStore: Service {
 
     private func perform(_ queued: ExportEntry) async {
         defer {
-            self.running[queued.id] = nil
+            self.queue.ended(queued.id)
+            self.makers[queued.id] = nil
             self.wake.yield()
         }
         var export = queued
@@ -775,9 +741,7 @@ actor RecordingStore: Service {
             }
             if !isNoted {
                 // The queue has it as it was: begun again at once, it would fail without a pause.
-                let next = UTCTime.now().adding(self.policy.spaceInterval)
-                self.waitsForSpace[queued.id] = next
-                export.due = next
+                export.due = self.queue.putOff(queued.id, at: .now())
             }
         }
         self.metrics.exportEnded(export.state == .done ? .done : .failed, after: ContinuousClock.now - started)
@@ -799,7 +763,7 @@ actor RecordingStore: Service {
         let job = Task { () async -> JobFailure? in
             await self.jobs.run(Self.arguments(export, folder), onLine: onLine)
         }
-        self.running[export.id]?.job = job
+        self.makers[export.id] = job
         return await withTaskCancellationHandler {
             await job.value
         } onCancel: {
@@ -829,8 +793,8 @@ actor RecordingStore: Service {
     private func fail(_ export: inout ExportEntry, isRetriable: Bool) {
         export.attempts += 1
         let random = Double.random(in: 0...1)
-        guard let wait = self.policy.wait(afterAttempts: export.attempts, isRetriable: isRetriable, random: random)
-        else {
+        let policy = self.queue.policy
+        guard let wait = policy.wait(afterAttempts: export.attempts, isRetriable: isRetriable, random: random) else {
             export.state = .failed
             export.finished = .now()
             return
