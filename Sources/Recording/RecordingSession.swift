@@ -91,6 +91,11 @@ public struct RecordingSession: ~Copyable {
         )
     }
 
+    /// Whether nothing becomes due before something comes: there is no track, no recording, and nothing to be completed.
+    public var isIdle: Bool {
+        self.tracks.isEmpty && self.recording == nil && self.older == nil && !self.isCompleting
+    }
+
     /// Takes out what is to be done into an array that is empty; its memory serves the next actions.
     public mutating func takeActions(into actions: inout [RecordingAction]) {
         swap(&actions, &self.actions)

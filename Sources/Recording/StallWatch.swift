@@ -2,8 +2,8 @@
 
 /// Tells that the process stood still: nobody took what came, and the kernel keeps little of it.
 ///
-/// A recorder takes something every few milliseconds, or finds every 100 ms that there is nothing. A disk that stops it
-/// is no stall: what came meanwhile waits in the queue, and has arrived in the time in question. Pure; instants are
+/// A recorder takes something every few milliseconds, or finds every second at least that there is nothing. A disk that
+/// stops it is no stall: what came meanwhile waits in the queue, and has arrived in the time in question. Pure; instants are
 /// nanoseconds of one monotonic clock, which stands still while the machine is suspended.
 public struct StallWatch: Sendable, Hashable {
     /// A busy machine is not that late, and connections outlive less.

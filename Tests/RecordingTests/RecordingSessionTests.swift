@@ -10,6 +10,23 @@ import Timeline
 
 @Suite
 struct RecordingSessionTests {
+    @Test func aSessionIdlesWhileThereIsNoTrackAndNoRecording() throws {
+        let feed = RecordingFeed()
+        var idled = [feed.session.isIdle]
+        let sound = feed.open(.opus)
+        idled.append(feed.session.isIdle)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        feed.tell { $0.connectionClosed(1, reason: "left") }
+        idled.append(feed.session.isIdle)
+        feed.isDiskBusy = true
+        feed.tell { $0.stopOrdered(reason: "stopped") }
+        idled.append(feed.session.isIdle)
+        while feed.completes(.oldest) {}
+        idled.append(feed.session.isIdle)
+        // With nothing, a track, a recording of one that is gone, files to be completed, and nothing again.
+        #expect(idled == [true, false, false, false, true])
+    }
+
     // MARK: Damage
 
     @Test func aLossIsJournalledUntilAKeyframe() throws {

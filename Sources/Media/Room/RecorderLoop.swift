@@ -14,6 +14,8 @@ internal import Synchronization
 /// What a recorder's thread does: it has the session, tells it one thing after the other, and performs what that wants.
 struct RecorderLoop: ~Copyable {
     private static let longestWait = Duration.milliseconds(100)
+    /// Most rooms are empty most of the time, and each costs what it wakes the processor for.
+    private static let idleWait = Duration.seconds(1)
     private static let tickInterval = Duration.milliseconds(50)
     private static let publishingInterval = Duration.milliseconds(100)
     /// Where files are forced to the disk: one at a time in a process, however many rooms it records.
@@ -68,7 +70,7 @@ struct RecorderLoop: ~Copyable {
     /// Handles one item, or a tick when none comes; false if none came.
     private mutating func turn() -> Bool {
         let queue = self.exchange.queue
-        let came = queue.next(timeout: Self.longestWait) { item, bytes in
+        let came = queue.next(timeout: self.session.isIdle ? Self.idleWait : Self.longestWait) { item, bytes in
             // First: the track of a unit may have come since the last turn.
             self.performOrders()
             self.noteSign(at: item.arrivalNanoseconds)
