@@ -41,23 +41,30 @@ public final class ControlThread: Sendable {
     /// Runs `body` on the thread if its turn comes by the deadline, and never otherwise: nobody is told that something
     /// failed which is done after all.
     ///
-    /// What has begun is waited for, however long it takes.
+    /// What has begun is waited for: it may take as long as `limit`, and holds the thread after that, as with `run`.
     ///
-    /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`: then it was not run, and will not be.
+    /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`.
     public func runInTime<Result: Sendable>(
         _ what: String,
         deadline: Duration,
+        limit: Duration,
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             let once = OneShot(continuation)
+            let turn = Turn()
             self.queue.async {
-                guard let claimed = once.take() else { return }
-                claimed.resume(with: Swift.Result { try body() })
+                guard turn.take() else { return }
+                once.resume(with: Swift.Result { try body() })
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
+            let timers = DispatchQueue.global()
+            timers.asyncAfter(deadline: .now() + deadline.seconds) {
+                guard turn.take() else { return }
                 let error = GStreamerError(.timedOut, "\(what) did not begin within \(deadline), and was not done")
                 once.resume(with: .failure(error))
+            }
+            timers.asyncAfter(deadline: .now() + (deadline + limit).seconds) {
+                once.resume(with: .failure(GStreamerError(.timedOut, "\(what) did not return within \(limit)")))
             }
         }
     }
@@ -72,5 +79,18 @@ public final class ControlThread: Sendable {
     /// Queues `body` after a delay, without waiting for it.
     public func enqueue(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
         self.queue.asyncAfter(deadline: .now() + delay.seconds, execute: body)
+    }
+}
+
+/// Something that is done or given up, whichever comes first.
+private final class Turn: Sendable {
+    private let isTaken = Mutex(false)
+
+    /// True for the first who asks.
+    func take() -> Bool {
+        self.isTaken.withLock { isTaken in
+            defer { isTaken = true }
+            return !isTaken
+        }
     }
 }

@@ -15,14 +15,10 @@ public final class OneShot<Value: Sendable, Failure: Error>: Sendable {
     ///
     /// Any thread.
     public func resume(with result: Result<Value, Failure>) {
-        self.take()?.resume(with: result)
-    }
-
-    /// The continuation, for the first who asks: who gets it has to resume it.
-    func take() -> CheckedContinuation<Value, Failure>? {
-        self.continuation.withLock { stored in
+        let waiting = self.continuation.withLock { stored in
             defer { stored = nil }
             return stored
         }
+        waiting?.resume(with: result)
     }
 }

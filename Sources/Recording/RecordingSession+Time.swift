@@ -9,7 +9,7 @@ extension RecordingSession {
 
     /// Keyframe requests that are due, packet counts, the disk, and rooms in which nobody is left.
     ///
-    /// Called every 50 to 100 ms, whether anything comes or not.
+    /// Called every 50 to 100 ms, whether anything comes or not, and every second while the session is idle.
     ///
     /// - Parameter droppedUnits: how many units were dropped in front of the session so far, because it was too slow.
     public mutating func tick(droppedUnits: UInt64) {

@@ -37,8 +37,9 @@ LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
 NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
 UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
 RECORDED_WITHIN = 25
-# Until then the supervisor's ring of 1000 events fills, and each room's memory of what it said itself.
-WARM_UP_JOINS = 350
+# Until then what threads keep fills (malloc's caches, 1024 continuations of dispatch each), the supervisor's ring of 1000
+# events, and each room's memory of what it said itself.
+WARM_UP_JOINS = 800
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
 # A connection of who was killed ends when nothing was heard of it for 20 s; it is about a hundred objects.
@@ -198,6 +199,25 @@ class Soak:
                                 "320x180", "--fps", "5", "--limit", "60", "--transport", "websocket")
         self.is_recorded(name, before)
         self.end_process(peer, kill=chance.random() < 0.5)
+
+    def load_plugins(self):
+        """Takes a picture of each codec, for which plugins are loaded once and for all."""
+        name = next(iter(self.rooms))
+        path = f"/v1/rooms/{name}/participants/"
+        for codec in ("vp8", "h264"):
+            before = self.heard(name)
+            stay = self.crowd.join(self.rooms[name]["url"], Crowd.camera(codec=codec))
+            self.is_recorded(name, before)
+            deadline = time.monotonic() + RECORDED_WITHIN
+            is_taken = False
+            while not is_taken and time.monotonic() < deadline:
+                for participant in self.heard(name) - before:
+                    status, _, _ = self.daemon.request("GET", path + participant + "/thumbnail.jpg")
+                    is_taken = is_taken or status == 200
+                time.sleep(0.2)
+            if not is_taken:
+                self.complaints.append(f"no picture of {codec}")
+            self.leave(stay)
 
     # What the operator does meanwhile.
 
@@ -382,10 +402,12 @@ class Soak:
         for thread in threads:
             thread.start()
         try:
+            self.wait_until(self.is_quiet, 60)
+            self.load_plugins()
             ending = self.began + self.options.seconds
             while time.monotonic() < ending:
                 self.is_busy.set()
-                time.sleep(self.options.step)
+                time.sleep(self.options.step or max(12, self.options.seconds / 20))
                 self.sample(self.options.settle)
             self.sample(20)
             if self.options.details:
@@ -495,7 +517,7 @@ def main():
     parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build/release/tapedeck")))
     parser.add_argument("--seconds", type=int, default=600, help="length of the run, the last count excluded")
     parser.add_argument("--rooms", type=int, default=8)
-    parser.add_argument("--step", type=float, default=12, help="seconds of calls between two counts")
+    parser.add_argument("--step", type=float, help="seconds of calls between two counts")
     parser.add_argument("--settle", type=float, default=4, help="seconds in which the least is looked for")
     parser.add_argument("--worker-per-room", action="store_true")
     parser.add_argument("--no-aiortc", dest="aiortc", action="store_false")

@@ -48,13 +48,19 @@ struct DaemonBackend: ControlBackend {
 
     func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
         try await self.define { () async throws(ControlError) in
-            try await self.supervisor.draft(adding: name, definition: definition)
+            let (before, configuration) = await self.supervisor.definition(of: name)
+            guard before == nil else { throw ControlError(.conflict, "there is a room named \(name) already") }
+            let room = try await Self.reading { try RoomConfiguration.parse(name: name, text: definition) }
+            return RoomDraft(room, before: nil, in: configuration)
         }
     }
 
     func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
         try await self.define { () async throws(ControlError) in
-            try await self.supervisor.draft(changing: name, patch: patch)
+            let (known, configuration) = await self.supervisor.definition(of: name)
+            guard let before = known else { throw Supervisor.unknown(name) }
+            let room = try await Self.reading { try before.applying(patch: patch) }
+            return RoomDraft(room, before: before, in: configuration)
         }
     }
 
@@ -245,26 +251,38 @@ struct DaemonBackend: ControlBackend {
 
     /// Has a room be what somebody wants, with pipeline files that there are, as a reload does.
     ///
-    /// They are looked for before the supervisor takes it, whose turns wait for no disk.
+    /// They are looked for, and secrets read that are in files, before the supervisor takes it, whose turns wait for no disk.
     private func define(
         _ draft: () async throws(ControlError) -> RoomDraft
     ) async throws(ControlError) -> RoomResource {
         while true {
             let wanted = try await draft()
-            if let unchecked = wanted.unchecked { try await self.refuseMissingPipelines(of: unchecked) }
+            if let unchecked = wanted.unchecked {
+                let check = self.checkPipelines
+                try await Self.reading { try check(unchecked) }
+            }
             if let room = try await self.supervisor.take(wanted) { return room }
             // Somebody was faster: what is wanted goes by what the room is now.
         }
     }
 
-    private func refuseMissingPipelines(of configuration: DaemonConfiguration) async throws(ControlError) {
-        let check = self.checkPipelines
+    /// Files that a definition names may be on a disk that hangs, which holds up nobody who reads recordings.
+    private static let definitionThreads: NIOThreadPool = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
+
+    /// Reads what a definition names.
+    private static func reading<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws(ControlError) -> Result {
         do {
-            try await Self.onDisk { try check(configuration) }
+            return try await Self.definitionThreads.runIfActive(body)
         } catch let error as ConfigurationError {
             throw ControlError(error)
         } catch {
-            throw ControlError(.failed, "the pipeline files cannot be read")
+            throw ControlError(.failed, "the files that the definition names cannot be read")
         }
     }
 

@@ -24,24 +24,9 @@ extension Supervisor {
         return resource
     }
 
-    /// A room that somebody adds until the daemon ends.
-    func draft(adding name: String, definition: String) throws(ControlError) -> RoomDraft {
-        guard self.book.entries[name] == nil else {
-            throw ControlError(.conflict, "there is a room named \(name) already")
-        }
-        let room = try Self.invalid { () throws(ConfigurationError) in
-            try RoomConfiguration.parse(name: name, text: definition)
-        }
-        return RoomDraft(room, before: nil, in: self.configuration)
-    }
-
-    /// A room of whose definition somebody changes parts.
-    func draft(changing name: String, patch: String) throws(ControlError) -> RoomDraft {
-        guard let before = self.book.entries[name]?.definition else { throw Self.unknown(name) }
-        let room = try Self.invalid { () throws(ConfigurationError) in
-            try before.applying(patch: patch)
-        }
-        return RoomDraft(room, before: before, in: self.configuration)
+    /// What a room is, nil if there is none of that name, and the daemon's configuration: what a draft is made of.
+    func definition(of name: String) -> (RoomConfiguration?, DaemonConfiguration) {
+        (self.book.entries[name]?.definition, self.configuration)
     }
 
     /// Has a room be what a draft says whose pipeline files are there.
@@ -98,9 +83,6 @@ extension Supervisor {
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant))
         case .camera(let order):
-            guard order == nil || entry.definition.takesMedia else {
-                throw ControlError(.conflict, "the room \(name) only plays, and takes nothing that we could send")
-            }
             try await self.setCamera(order, of: name)
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
@@ -156,6 +138,10 @@ extension Supervisor {
     private func setCamera(_ order: SendSpec?, of name: String) async throws(ControlError) {
         try await self.beginCameraTurn(name)
         defer { self.endCameraTurn(name) }
+        // It may be another room since.
+        guard order == nil || self.book.entries[name]?.definition.takesMedia != false else {
+            throw ControlError(.conflict, "the room \(name) only plays, and takes nothing that we could send")
+        }
         var order = order
         order?.pipelines = self.configuration.pipelines.directory
         if let order { self.noteMutes(order.mutes, of: name) }
@@ -221,22 +207,12 @@ extension Supervisor {
         )
     }
 
-    private static func unknown(_ name: String) -> ControlError {
+    static func unknown(_ name: String) -> ControlError {
         ControlError(.notFound, "there is no room named \(name)")
     }
 
     private static func nobodyThere(_ name: String) -> ControlError {
         ControlError(.conflict, "we are not in the room \(name) at present")
-    }
-
-    private static func invalid<Result>(
-        _ body: () throws(ConfigurationError) -> Result
-    ) throws(ControlError) -> Result {
-        do throws(ConfigurationError) {
-            return try body()
-        } catch {
-            throw ControlError(error)
-        }
     }
 
     private func resource(_ name: String) -> RoomResource? {

@@ -529,7 +529,10 @@ public final class CameraSource: Sendable {
         defer { stages.choices[codec] = choice }
         var failure = GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
         let isAgain = stages.retries[codec]?.isFailing ?? false
-        while let file = choice.best(onFailure: { self.passedOver($0, because: $1, isAgain: isAgain) }) {
+        while let file = choice.best(onFailure: {
+            self.passedOver($0, because: $1, isAgain: isAgain)
+            failure = GStreamerError(.stateChange, "\($0.path): \($1)")
+        }) {
             stages.lastNumber += 1
             let number = stages.lastNumber
             do throws(GStreamerError) {
@@ -725,7 +728,7 @@ public final class CameraSource: Sendable {
         let isLeftOut = EncoderEnds.begin(of: encoder.file) { [pipeline = encoder.pipeline] in pipeline.stop() }
         guard isLeftOut else { return }
         self.logger.warning(
-            "an encoder does not end: it is not tried again before it has",
+            "two ends of an encoder are under way: it is not tried again before one is over, or an hour",
             metadata: .tagged([.detail: "\(encoder.file.path)"])
         )
     }

@@ -18,21 +18,22 @@ struct EncoderChoice: Sendable, Hashable {
         self.candidates = pipelines.encoders(of: codec.capsName).filter { $0.missingElements.isEmpty }
     }
 
-    /// The best encoder that is left, if it is believed to work; takes those off that are not.
+    /// The best encoder that is left and believed to work; takes those off that do not.
+    ///
+    /// One whose ends hang is passed over, and stays: it may end yet.
     ///
     /// Blocks for up to `EncoderProbe.limit` for each that has to be probed and was not yet.
     mutating func best(onFailure: (PipelineFile, String) -> Void) -> PipelineFile? {
-        while let file = self.candidates.first {
-            guard let reason = Self.failure(of: file) else { return file }
+        for file in self.candidates {
+            guard !EncoderEnds.hang(of: file) else {
+                onFailure(file, "it was exchanged, and has not ended yet")
+                continue
+            }
+            guard file.isProbed, let reason = EncoderProbe.failure(of: file) else { return file }
             onFailure(file, reason)
-            self.candidates.removeFirst()
+            self.remove(file)
         }
         return nil
-    }
-
-    private static func failure(of file: PipelineFile) -> String? {
-        guard !EncoderEnds.hang(of: file) else { return "it was exchanged, and has not ended yet" }
-        return file.isProbed ? EncoderProbe.failure(of: file) : nil
     }
 
     /// Takes off an encoder that failed.

@@ -70,7 +70,8 @@ struct RecorderLoop: ~Copyable {
     /// Handles one item, or a tick when none comes; false if none came.
     private mutating func turn() -> Bool {
         let queue = self.exchange.queue
-        let came = queue.next(timeout: self.session.isIdle ? Self.idleWait : Self.longestWait) { item, bytes in
+        let mayRest = self.session.isIdle && self.life == .goesOn
+        let came = queue.next(timeout: mayRest ? Self.idleWait : Self.longestWait) { item, bytes in
             // First: the track of a unit may have come since the last turn.
             self.performOrders()
             self.noteSign(at: item.arrivalNanoseconds)
@@ -79,15 +80,17 @@ struct RecorderLoop: ~Copyable {
         if !came { self.performOrders() }
         let now = Runtime.monotonicNanoseconds
         if !came { self.noteSign(at: now) }
-        // While units come it need not be looked after each of them.
-        guard !came || now - self.lastTick >= Self.tickInterval.nanoseconds else { return came }
+        // While units come it need not be looked after each of them; after the last thing nothing may come for a while.
+        let isDue = !came || self.session.isIdle || now - self.lastTick >= Self.tickInterval.nanoseconds
+        guard isDue else { return came }
         self.lastTick = now
         if let length = self.stalls.suspended(for: Runtime.suspendedNanoseconds) {
             self.noteStall(length, isSuspended: true)
         }
         self.session.tick(droppedUnits: queue.droppedItems)
         self.performActions()
-        if now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
+        let isLast = self.session.isIdle
+        if isLast || now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
         // Nothing came, so nothing waits that would tell a disk which stopped us from a process that stood still.
         if !came { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
         return came

@@ -515,8 +515,11 @@ final class WorkerRoom: Sendable {
             {
                 let isSwitched = try await self.control.runInTime(
                     "changing what is sent",
-                    deadline: try deadline.rest()
+                    deadline: try deadline.rest(),
+                    limit: self.trialLimit
                 ) {
+                    // A timer may be late, and stands still while the machine is suspended.
+                    _ = try deadline.rest()
                     guard try camera.capture(usable) else { return false }
                     // Before this camera can end: the next session's sends the same.
                     self.state.withLock { $0.sends = order }

@@ -61,25 +61,36 @@ import Testing
 
     @Test func anEncoderOfWhichTwoEndsHangIsLeftOutUntilOneReturns() {
         var hangs = EncoderHangs()
-        #expect(!hangs.isLeftOut("a"))
+        #expect(!hangs.isLeftOut("a", at: 0))
         // One that ends is not in the way of the next one.
         for _ in 1...5 {
-            #expect(!hangs.began("a") && !hangs.isLeftOut("a"))
+            #expect(!hangs.began("a", at: 0) && !hangs.isLeftOut("a", at: 0))
             hangs.returned("a")
         }
-        #expect(!hangs.began("a") && !hangs.isLeftOut("a"))
-        #expect(!hangs.began("b") && !hangs.isLeftOut("a"))
+        #expect(!hangs.began("a", at: 0) && !hangs.isLeftOut("a", at: 0))
+        #expect(!hangs.began("b", at: 0) && !hangs.isLeftOut("a", at: 0))
         // Told once.
-        #expect(hangs.began("a") && hangs.isLeftOut("a") && !hangs.isLeftOut("b"))
-        #expect(!hangs.began("a") && hangs.isLeftOut("a"))
+        #expect(hangs.began("a", at: 0) && hangs.isLeftOut("a", at: 0) && !hangs.isLeftOut("b", at: 0))
+        #expect(!hangs.began("a", at: 0) && hangs.isLeftOut("a", at: 0))
         hangs.returned("a")
-        #expect(hangs.isLeftOut("a"))
+        #expect(hangs.isLeftOut("a", at: 0))
         hangs.returned("a")
-        #expect(!hangs.isLeftOut("a"))
-        #expect(hangs.began("a") && hangs.isLeftOut("a"))
+        #expect(!hangs.isLeftOut("a", at: 0))
+        #expect(hangs.began("a", at: 0) && hangs.isLeftOut("a", at: 0))
         for _ in 1...3 { hangs.returned("a") }
         hangs.returned("b")
         #expect(hangs == EncoderHangs())
+    }
+
+    @Test func anEncoderWhoseEndsHangIsTriedAgainAfterAnHour() {
+        let hour = EncoderHangs.rest
+        var hangs = EncoderHangs()
+        _ = hangs.began("a", at: 5)
+        _ = hangs.began("a", at: 7)
+        #expect(hangs.isLeftOut("a", at: hour + 6) && !hangs.isLeftOut("a", at: hour + 7))
+        // It hung again.
+        _ = hangs.began("a", at: hour + 9)
+        #expect(hangs.isLeftOut("a", at: 2 * hour + 8) && !hangs.isLeftOut("a", at: 2 * hour + 9))
     }
 
     /// Silence in seconds, look by look; -1 for what is muted or away.

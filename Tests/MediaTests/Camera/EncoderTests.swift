@@ -281,10 +281,9 @@ extension CaptureTests {
             let hanging = Self.encoder("hanging", launch, rank: 1000)
             let entries = try Self.catalogue.get().entries + [.init(file: hanging, origin: .folder("/x"))]
             let pipelines = PipelineCatalogue(entries)
-            func isChosen() -> Bool {
-                var choice = EncoderChoice(.vp8, from: pipelines)
-                return choice.best { _, _ in } == hanging
-            }
+            // One and the same: what is passed over is not taken off.
+            var choice = EncoderChoice(.vp8, from: pipelines)
+            func isChosen() -> Bool { choice.best { _, _ in } == hanging }
             let gate = DispatchSemaphore(value: 0)
             #expect(isChosen())
             let isLeftOutByFirst = EncoderEnds.begin(of: hanging) { gate.wait() }
