@@ -266,9 +266,10 @@ struct DaemonBackend: ControlBackend {
         }
     }
 
-    /// Files that a definition names may be on a disk that hangs, which holds up nobody who reads recordings.
+    /// Files that a definition names may be on a disk that hangs, which holds up nobody who reads recordings, and other
+    /// definitions only if so many hang.
     private static let definitionThreads: NIOThreadPool = {
-        let pool = NIOThreadPool(numberOfThreads: 2)
+        let pool = NIOThreadPool(numberOfThreads: 8)
         pool.start()
         return pool
     }()
