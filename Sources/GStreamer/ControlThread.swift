@@ -39,9 +39,9 @@ public final class ControlThread: Sendable {
     }
 
     /// Runs `body` on the thread if its turn comes by the deadline, and never otherwise: nobody is told that something
-    /// failed which is done after all.
+    /// came too late which is begun after all.
     ///
-    /// What has begun is waited for: it may take as long as `limit`, and holds the thread after that, as with `run`.
+    /// What has begun may take as long as `limit`; then it is reported, and goes on holding the thread, as with `run`.
     ///
     /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`.
     public func runInTime<Result: Sendable>(
@@ -53,18 +53,18 @@ public final class ControlThread: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let once = OneShot(continuation)
             let turn = Turn()
+            let timers = DispatchQueue.global()
             self.queue.async {
                 guard turn.take() else { return }
+                timers.asyncAfter(deadline: .now() + limit.seconds) {
+                    once.resume(with: .failure(GStreamerError(.timedOut, "\(what) did not return within \(limit)")))
+                }
                 once.resume(with: Swift.Result { try body() })
             }
-            let timers = DispatchQueue.global()
             timers.asyncAfter(deadline: .now() + deadline.seconds) {
                 guard turn.take() else { return }
                 let error = GStreamerError(.timedOut, "\(what) did not begin within \(deadline), and was not done")
                 once.resume(with: .failure(error))
-            }
-            timers.asyncAfter(deadline: .now() + (deadline + limit).seconds) {
-                once.resume(with: .failure(GStreamerError(.timedOut, "\(what) did not return within \(limit)")))
             }
         }
     }

@@ -3,7 +3,7 @@
 
 `tapedeck run` records rooms of `tapedeck serve` while participants come, switch what they send, leave and are killed, a
 signalling server restarts, rooms are taken away, added and changed, outputs begin and end, and recordings are exported.
-Every few seconds everything goes home and the rest is counted: descriptors, threads, memory and live GStreamer objects
+Every twelve to thirty seconds everything goes home and the rest is counted: descriptors, threads, memory and live GStreamer objects
 of the worker, of the supervisor, of the process that sends, and of a room server. Printed is each of these counts, and
 how much they grow in 1000 joins; a join is a participant of whom sound was recorded. At the end every recording has to
 be finished and exported, nothing unfinished may lie in the storage, and no process may be left.
@@ -201,8 +201,14 @@ class Soak:
         self.end_process(peer, kill=chance.random() < 0.5)
 
     def load_plugins(self):
-        """Takes a picture of each codec, for which plugins are loaded once and for all."""
-        name = next(iter(self.rooms))
+        """Takes a picture of each codec in each worker, for which it loads plugins once and for all."""
+        for name in list(self.rooms) if self.options.worker_per_room else list(self.rooms)[:1]:
+            try:
+                self.take_pictures(name)
+            except Exception as error:  # noqa: BLE001 - the run goes on without
+                self.complaints.append(f"pictures in {name}: {error!r}")
+
+    def take_pictures(self, name):
         path = f"/v1/rooms/{name}/participants/"
         for codec in ("vp8", "h264"):
             before = self.heard(name)

@@ -22,12 +22,8 @@ enum CapturePipeline {
     static let opener = "source"
 
     /// Wide pictures in high frames get bars; frames are repeated or left out to hold the rate.
-    ///
-    /// `videorate` repeats a picture when the next one comes, all at once: after a pause of 20 s 600 that are late, which push
-    /// others out of the encoder's queue. So those that are further apart than 5 s stay single.
     private static let toPicture = """
-        deinterlace ! videoconvert ! videoscale add-borders=true ! videorate max-duplication-time=5000000000 ! \
-        capsfilter name=tapedeck_picture !
+        deinterlace ! videoconvert ! videoscale add-borders=true ! videorate ! capsfilter name=tapedeck_picture !
         """
     private static let toSound = "audioconvert ! audioresample ! capsfilter name=tapedeck_sound !"
     private static let soundCaps = "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"

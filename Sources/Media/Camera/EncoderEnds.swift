@@ -10,7 +10,7 @@ internal import Synchronization
 struct EncoderHangs: Sendable, Hashable {
     /// With so many of them an encoder is not started.
     static let most = 2
-    /// Nanoseconds after the last of them began in which it is not: then it is tried once, as what held them up may be gone.
+    /// Nanoseconds after the last of them began in which it is not: what held them up may be gone then.
     static let rest: UInt64 = 3_600_000_000_000
 
     /// Ends that have not returned, of one encoder.

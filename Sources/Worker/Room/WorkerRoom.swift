@@ -36,8 +36,8 @@ final class WorkerRoom: Sendable {
     let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
     private let files: ControlThread
-    /// Longest time for a look into files that are to be sent, and for all of an order for the camera that somebody waits
-    /// for: less than the supervisor waits, so that nothing is performed that it has given up.
+    /// Longest time for a look into files that are to be sent, and until an order for the camera that somebody waits for
+    /// begins: less than the supervisor waits, so that nothing begins that it has given up.
     private let trialLimit: Duration
     private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
