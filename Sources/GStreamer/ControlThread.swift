@@ -30,11 +30,7 @@ public final class ControlThread: Sendable {
             self.queue.async {
                 once.resume(with: Swift.Result { try body() })
             }
-            guard let deadline else { return }
-            DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
-                let error = GStreamerError(.timedOut, "\(what) did not return within \(deadline)")
-                once.resume(with: .failure(error))
-            }
+            if let deadline { once.expire(after: deadline, "\(what) did not return within \(deadline)") }
         }
     }
 
@@ -53,19 +49,12 @@ public final class ControlThread: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let once = OneShot(continuation)
             let turn = Turn()
-            let timers = DispatchQueue.global()
             self.queue.async {
                 guard turn.take() else { return }
-                timers.asyncAfter(deadline: .now() + limit.seconds) {
-                    once.resume(with: .failure(GStreamerError(.timedOut, "\(what) did not return within \(limit)")))
-                }
+                once.expire(after: limit, "\(what) did not return within \(limit)")
                 once.resume(with: Swift.Result { try body() })
             }
-            timers.asyncAfter(deadline: .now() + deadline.seconds) {
-                guard turn.take() else { return }
-                let error = GStreamerError(.timedOut, "\(what) did not begin within \(deadline), and was not done")
-                once.resume(with: .failure(error))
-            }
+            once.expire(after: deadline, "\(what) did not begin within \(deadline), and was not done") { turn.take() }
         }
     }
 
@@ -79,6 +68,19 @@ public final class ControlThread: Sendable {
     /// Queues `body` after a delay, without waiting for it.
     public func enqueue(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
         self.queue.asyncAfter(deadline: .now() + delay.seconds, execute: body)
+    }
+}
+
+extension OneShot where Failure == any Error {
+    /// Gives it up after a time, as `timedOut`, if `mayExpire` says so then and nothing came before.
+    fileprivate func expire(
+        after limit: Duration,
+        _ message: String,
+        if mayExpire: @escaping @Sendable () -> Bool = { true }
+    ) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds) {
+            if mayExpire() { self.resume(with: .failure(GStreamerError(.timedOut, message))) }
+        }
     }
 }
 

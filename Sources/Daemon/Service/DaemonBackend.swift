@@ -47,20 +47,16 @@ struct DaemonBackend: ControlBackend {
     }
 
     func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource {
-        try await self.define { () async throws(ControlError) in
-            let (before, configuration) = await self.supervisor.definition(of: name)
+        try await self.define(name) { before throws(ControlError) in
             guard before == nil else { throw ControlError(.conflict, "there is a room named \(name) already") }
-            let room = try await Self.reading { try RoomConfiguration.parse(name: name, text: definition) }
-            return RoomDraft(room, before: nil, in: configuration)
+            return { try RoomConfiguration.parse(name: name, text: definition) }
         }
     }
 
     func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource {
-        try await self.define { () async throws(ControlError) in
-            let (known, configuration) = await self.supervisor.definition(of: name)
-            guard let before = known else { throw Supervisor.unknown(name) }
-            let room = try await Self.reading { try before.applying(patch: patch) }
-            return RoomDraft(room, before: before, in: configuration)
+        try await self.define(name) { before throws(ControlError) in
+            guard let before else { throw Supervisor.unknown(name) }
+            return { try before.applying(patch: patch) }
         }
     }
 
@@ -252,11 +248,15 @@ struct DaemonBackend: ControlBackend {
     /// Has a room be what somebody wants, with pipeline files that there are, as a reload does.
     ///
     /// They are looked for, and secrets read that are in files, before the supervisor takes it, whose turns wait for no disk.
+    ///
+    /// - Parameter room: gives what reads its definition, from what it is now; nil if there is none of that name.
     private func define(
-        _ draft: () async throws(ControlError) -> RoomDraft
+        _ name: String,
+        _ room: (RoomConfiguration?) throws(ControlError) -> @Sendable () throws -> RoomConfiguration
     ) async throws(ControlError) -> RoomResource {
         while true {
-            let wanted = try await draft()
+            let (before, configuration) = await self.supervisor.definition(of: name)
+            let wanted = RoomDraft(try await Self.reading(try room(before)), before: before, in: configuration)
             if let unchecked = wanted.unchecked {
                 let check = self.checkPipelines
                 try await Self.reading { try check(unchecked) }

@@ -82,8 +82,7 @@ extension Supervisor {
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant))
-        case .camera(let order):
-            try await self.setCamera(order, of: name)
+        case .camera(let order): try await self.setCamera(order, of: name)
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text))
