@@ -19,7 +19,7 @@
 enum {
     // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer has
     // room enough for what comes meanwhile.
-    MINIMUM_RATE = 100,
+    MINIMUM_RATE = 40,
     MAXIMUM_RATE = 2000,
     // Up to this the buffer has room even for what comes while another connection's turn hangs, and the watch finds out.
     MAXIMUM_SHARED_RATE = 400,

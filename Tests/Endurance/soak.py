@@ -473,7 +473,7 @@ class Soak:
                 allowed = LIMITS.get(name)
                 line = (f"growth in 1000 joins  {kind:12s} {name:12s} {slope:+9.1f} ± {2 * error:.1f} "
                         f"{UNITS.get(name, '')}")
-                if allowed is not None and name in UNITS and not self.is_warm:
+                if allowed is not None and name in UNITS and not self.is_warm(kind):
                     line += f"  at most {allowed}: the run is too short to tell"
                 elif allowed is not None:
                     grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
@@ -506,10 +506,10 @@ class Soak:
         """The first sample with which everything that is bounded by a number of joins is full."""
         return next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
 
-    @property
-    def is_warm(self):
-        """Whether enough was counted after the warm-up, of some process at least."""
-        return any(len(values) - self.filled(values) >= COUNTS for values in self.samples.values())
+    def is_warm(self, kind):
+        """Whether enough was counted after the warm-up, of some process of a kind at least."""
+        return any(len(values) - self.filled(values) >= COUNTS
+                   for (one, _), values in self.samples.items() if one == kind)
 
     def warm_up(self, samples):
         """Samples that are left out: caches, pools and arenas fill."""

@@ -268,11 +268,7 @@ struct DaemonBackend: ControlBackend {
 
     /// Files that a definition names may be on a disk that hangs, which holds up nobody who reads recordings, and other
     /// definitions only if so many hang.
-    private static let definitionThreads: NIOThreadPool = {
-        let pool = NIOThreadPool(numberOfThreads: 8)
-        pool.start()
-        return pool
-    }()
+    private static let definitionThreads = NIOThreadPool.started(8)
 
     /// Reads what a definition names.
     private static func reading<Result: Sendable>(

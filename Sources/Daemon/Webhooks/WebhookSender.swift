@@ -48,11 +48,7 @@ struct WebhookSender {
     }
 
     /// A name server that is down holds up nobody who reads files.
-    private static let resolverThreads: NIOThreadPool = {
-        let pool = NIOThreadPool(numberOfThreads: 4)
-        pool.start()
-        return pool
-    }()
+    private static let resolverThreads = NIOThreadPool.started(4)
 
     /// Sends a delivery once.
     func attempt(

@@ -154,7 +154,7 @@ public final class CameraSource: Sendable {
 
     /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order; devices stay open.
     ///
-    /// Not beside `capture`; waits for nothing.
+    /// Any thread, also while `capture` waits; waits for nothing.
     public func mute(_ mutes: CameraMutes) {
         self.current.withLock { settings in
             settings.mutes.formUnion(mutes)
@@ -472,19 +472,25 @@ public final class CameraSource: Sendable {
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
         return self.state.withLock { stages in
             guard !stages.isStopped else { return false }
-            self.current.withLock { $0 = settings }
-            // What is muted after it or was before it is muted in between.
-            var between = settings.mutes
-            between.isVideoMuted = between.isVideoMuted || before.isVideoMuted
-            between.isAudioMuted = between.isAudioMuted || before.isAudioMuted
-            self.gates.follow(between)
+            // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
+            var kept = before.mutes
+            kept.isFrozen = false
+            self.gates.keep(kept)
+            defer { self.gates.keep(CameraMutes()) }
+            self.current.withLock { current in
+                var mutes = settings.mutes
+                // Somebody muted it while this waited.
+                if current.mutes != before.mutes { mutes.formUnion(current.mutes) }
+                current = settings
+                current.mutes = mutes
+                self.gates.follow(mutes)
+            }
             if stages.baseNanoseconds != nil {
                 self.exchange(sources, settings, instead: before, &stages)
             } else if settings.keepsOpen {
                 // `sources` are there, so this does not fail.
                 _ = try? self.startedCapture(of: [], &stages)
             }
-            self.gates.follow(settings.mutes)
             return true
         }
     }
@@ -530,7 +536,7 @@ public final class CameraSource: Sendable {
         var failure = GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
         let isAgain = stages.retries[codec]?.isFailing ?? false
         while let file = choice.best(onFailure: {
-            self.passedOver($0, because: $1, isAgain: isAgain)
+            self.passedOver($0, because: $1, isAgain: isAgain || $2)
             failure = GStreamerError(.stateChange, "\($0.path): \($1)")
         }) {
             stages.lastNumber += 1

@@ -15,10 +15,13 @@ final class CaptureGates: Sendable {
         var ordered = CameraMutes()
         /// What orders do that are yet to be performed.
         var expected = CameraMutes()
+        /// What was muted before the change that is made at present: what it ends may still be seen and heard.
+        var kept = CameraMutes()
 
         var all: CameraMutes {
             var all = self.ordered
             all.formUnion(self.expected)
+            all.formUnion(self.kept)
             return all
         }
     }
@@ -34,6 +37,11 @@ final class CaptureGates: Sendable {
     /// Mutes and freezes this beside what settings say.
     func expect(_ mutes: CameraMutes) {
         self.set { $0.expected = mutes }
+    }
+
+    /// Keeps muted what was, until it is told otherwise.
+    func keep(_ mutes: CameraMutes) {
+        self.set { $0.kept = mutes }
     }
 
     private func set(_ change: (inout State) -> Void) {

@@ -23,14 +23,16 @@ struct EncoderChoice: Sendable, Hashable {
     /// One whose ends hang is passed over, and stays: it may end yet.
     ///
     /// Blocks for up to `EncoderProbe.limit` for each that has to be probed and was not yet.
-    mutating func best(onFailure: (PipelineFile, String) -> Void) -> PipelineFile? {
+    ///
+    /// - Parameter onFailure: is told why one is passed over, and whether the log has it already.
+    mutating func best(onFailure: (_ file: PipelineFile, _ reason: String, _ isLogged: Bool) -> Void) -> PipelineFile? {
         for file in self.candidates {
             guard !EncoderEnds.hang(of: file) else {
-                onFailure(file, "it was exchanged, and has not ended yet")
+                onFailure(file, "it was exchanged, and has not ended yet", true)
                 continue
             }
             guard file.isProbed, let reason = EncoderProbe.failure(of: file) else { return file }
-            onFailure(file, reason)
+            onFailure(file, reason, false)
             self.remove(file)
         }
         return nil

@@ -521,8 +521,11 @@ final class WorkerRoom: Sendable {
                     // A timer may be late, and stands still while the machine is suspended.
                     _ = try deadline.rest()
                     guard try camera.capture(usable) else { return false }
-                    // Before this camera can end: the next session's sends the same.
-                    self.state.withLock { $0.sends = order }
+                    // Before this camera can end: the next session's sends the same, and what was muted meanwhile stays so.
+                    self.state.withLock { state in
+                        state.sends = order
+                        state.sends?.mutes = camera.settings.mutes
+                    }
                     return true
                 }
                 if isSwitched { return nil }

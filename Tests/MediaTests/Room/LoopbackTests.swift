@@ -34,6 +34,7 @@ struct LoopbackTests {
     private func record(
         cameraOffers: Bool,
         codec: PreferredCodec,
+        sends: SendSpec = SendSpec(),
         packetsPerLook: Int? = nil,
         alteration: @escaping @Sendable (String) -> String = { $0 },
         until isDone: @escaping @Sendable (RecorderThread, RoomSession) -> Bool
@@ -44,7 +45,7 @@ struct LoopbackTests {
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
-        let camera = try TestSession.camera(SendSpec())
+        let camera = try TestSession.camera(sends)
         let cameraEnd = LoopbackSignaller("camera", alteration: alteration)
         let recorderEnd = LoopbackSignaller("recorder")
         let sending = RoomSession(
@@ -154,6 +155,22 @@ struct LoopbackTests {
         #expect(ages.longest > .milliseconds(3))
         #expect(ages.longest < .seconds(1))
         #expect(ages.isNegative == false)
+        #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
+    }
+
+    /// A small picture and its sound are hardly more packets than sound alone, which is the least that gathers.
+    @Test
+    func packetsOfSoundAloneGatherToo() async throws {
+        var sound = SendSpec()
+        sound.video = nil
+        let result = try await self.record(cameraOffers: true, codec: .vp8, sends: sound) { recorder, session in
+            guard recorder.status.tracks.contains(where: { $0.duration > .seconds(2) }) else { return false }
+            return session.connections.compactMap(\.bin).flatMap(\.reads).contains { $0.packets > $0.looks * 3 / 2 }
+        }
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        let reads = try #require(result.reads.first)
+        #expect(reads.packets > reads.looks * 3 / 2, "\(reads)")
+        #expect(result.recorder.status.tracks.map(\.codec) == [.opus])
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
     }
 
