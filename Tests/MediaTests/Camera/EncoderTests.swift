@@ -283,7 +283,7 @@ extension CaptureTests {
             let pipelines = PipelineCatalogue(entries)
             // One and the same: what is passed over is not taken off.
             var choice = EncoderChoice(.vp8, from: pipelines)
-            func isChosen() -> Bool { choice.best { _, _ in } == hanging }
+            func isChosen() -> Bool { choice.best { _, _, _ in } == hanging }
             let gate = DispatchSemaphore(value: 0)
             #expect(isChosen())
             let isLeftOutByFirst = EncoderEnds.begin(of: hanging) { gate.wait() }
