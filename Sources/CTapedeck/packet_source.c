@@ -60,6 +60,8 @@ typedef struct {
 
     // What follows belongs to the streaming thread while there is one, and to a reader during a turn.
     GQueue packets;
+    // The base class has pushed a packet, and what has to come before it.
+    bool has_begun;
     GSocket *socket;
     int64_t socket_checked;
     int64_t last_stamp;
@@ -186,18 +188,22 @@ static void look(TapedeckPacketSource *self, bool waits) {
 // A round that brings nothing is no reason to wake the connection's own thread; the rate soon says whether media end.
 static bool may_share(TapedeckPacketSource *self) { return is_steady(self) && self->rate <= MAXIMUM_SHARED_RATE; }
 
+// Pushes packets until so many are left; the recorder is woken once for all of them.
+static GstFlowReturn push(TapedeckPacketSource *self, guint left) {
+    GstFlowReturn flow = GST_FLOW_OK;
+    CTapedeck_queue_hold_wake();
+    while (flow == GST_FLOW_OK && g_queue_get_length(&self->packets) > left) {
+        flow = gst_pad_push(GST_BASE_SRC_PAD(self), g_queue_pop_head(&self->packets));
+    }
+    CTapedeck_queue_release_wake();
+    return flow;
+}
+
 // A reader's thread. What is left over after an error is the streaming thread's, which deals with the error then.
 static bool take_turn(void *user) {
     TapedeckPacketSource *self = user;
     look(self, false);
-    GstFlowReturn flow = GST_FLOW_OK;
-    // The recorder is woken once for all of it.
-    CTapedeck_queue_hold_wake();
-    while (flow == GST_FLOW_OK && !g_queue_is_empty(&self->packets)) {
-        flow = gst_pad_push(GST_BASE_SRC_PAD(self), g_queue_pop_head(&self->packets));
-    }
-    CTapedeck_queue_release_wake();
-    return flow == GST_FLOW_OK && may_share(self);
+    return push(self, 0) == GST_FLOW_OK && may_share(self);
 }
 
 // Sleeps while a reader does what is to be done, if one may.
@@ -217,6 +223,10 @@ static GstFlowReturn create(GstPushSrc *source, GstBuffer **buffer) {
         if (!gather(self)) return GST_FLOW_FLUSHING;
         look(self, true);
     }
+    // The base class has the last of those that came together.
+    GstFlowReturn flow = self->has_begun ? push(self, 1) : GST_FLOW_OK;
+    if (flow != GST_FLOW_OK) return flow;
+    self->has_begun = true;
     *buffer = g_queue_pop_head(&self->packets);
     return GST_FLOW_OK;
 }
@@ -266,6 +276,7 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
             nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, NULL, NULL);
             g_clear_pointer(&self->place, CTapedeck_reader_place_free);
             g_queue_clear_full(&self->packets, drop_packet);
+            self->has_begun = false;
             g_clear_object(&self->socket);
             break;
         default:
