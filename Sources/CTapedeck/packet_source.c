@@ -60,7 +60,7 @@ typedef struct {
 
     // What follows belongs to the streaming thread while there is one, and to a reader during a turn.
     GQueue packets;
-    // The base class has pushed a packet, and what has to come before it.
+    // The base class was given a packet, and pushes first what has to come before it.
     bool has_begun;
     GSocket *socket;
     int64_t socket_checked;

@@ -465,15 +465,18 @@ class Soak:
         holds = True
         kinds = sorted({kind for kind, _ in self.samples}, reverse=True)
         for kind in kinds:
-            series = [values[self.warm_up(values):] for (one, _), values in self.samples.items() if one == kind]
+            processes = [values for (one, _), values in self.samples.items() if one == kind]
+            warm = [values for values in processes if self.is_warm(values)]
             for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
+                chosen = warm if warm and name in UNITS else processes
+                series = [values[self.warm_up(values):] for values in chosen]
                 if not (found := growth(series, name)):
                     continue
                 slope, error = found
                 allowed = LIMITS.get(name)
                 line = (f"growth in 1000 joins  {kind:12s} {name:12s} {slope:+9.1f} ± {2 * error:.1f} "
                         f"{UNITS.get(name, '')}")
-                if allowed is not None and name in UNITS and not self.is_warm(kind):
+                if allowed is not None and name in UNITS and not warm:
                     line += f"  at most {allowed}: the run is too short to tell"
                 elif allowed is not None:
                     grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
@@ -506,16 +509,16 @@ class Soak:
         """The first sample with which everything that is bounded by a number of joins is full."""
         return next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
 
-    def is_warm(self, kind):
-        """Whether enough was counted after the warm-up, of some process of a kind at least."""
-        return any(len(values) - self.filled(values) >= COUNTS
-                   for (one, _), values in self.samples.items() if one == kind)
+    @classmethod
+    def is_warm(cls, samples):
+        """Whether enough was counted of a process after its warm-up."""
+        return len(samples) - cls.filled(samples) >= COUNTS
 
     def warm_up(self, samples):
         """Samples that are left out: caches, pools and arenas fill."""
         least = max(2, len(samples) // 5)
         full = self.filled(samples)
-        return max(least, full) if len(samples) - full >= COUNTS else least
+        return max(least, full) if self.is_warm(samples) else least
 
 
 def main():

@@ -28,7 +28,7 @@ extension PreferredCodec {
 /// called on the session's control thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while encoders start.
-    private let current: Mutex<SendSpec>
+    private let current: Mutex<CurrentSettings>
     private let name: String
     private let gates = CaptureGates()
     private let pipelines: PipelineCatalogue
@@ -128,7 +128,7 @@ public final class CameraSource: Sendable {
         pipelines: PipelineCatalogue,
         logger: Logger
     ) {
-        self.current = Mutex(settings)
+        self.current = Mutex(CurrentSettings(settings))
         self.name = name
         self.pipelines = pipelines
         self.logger = logger
@@ -138,7 +138,7 @@ public final class CameraSource: Sendable {
     /// What is captured and coded now.
     ///
     /// Any thread.
-    public var settings: SendSpec { self.current.withLock { $0 } }
+    public var settings: SendSpec { self.current.withLock(\.settings) }
 
     /// What is not to be seen or heard at present.
     ///
@@ -156,9 +156,9 @@ public final class CameraSource: Sendable {
     ///
     /// Any thread, also while `capture` waits; waits for nothing.
     public func mute(_ mutes: CameraMutes) {
-        self.current.withLock { settings in
-            settings.mutes.formUnion(mutes)
-            self.gates.follow(settings.mutes)
+        self.current.withLock { current in
+            current.mute(mutes)
+            self.gates.follow(current.settings.mutes)
         }
     }
 
@@ -467,7 +467,7 @@ public final class CameraSource: Sendable {
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
     public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
-        let before = self.settings
+        let before = self.current.withLock { $0.beginChange() }
         guard settings.suits(callsOf: before) else { return false }
         let sources = try CaptureSource.opened(settings, from: self.pipelines)
         return self.state.withLock { stages in
@@ -478,12 +478,8 @@ public final class CameraSource: Sendable {
             self.gates.keep(kept)
             defer { self.gates.keep(CameraMutes()) }
             self.current.withLock { current in
-                var mutes = settings.mutes
-                // Somebody muted it while this waited.
-                if current.mutes != before.mutes { mutes.formUnion(current.mutes) }
-                current = settings
-                current.mutes = mutes
-                self.gates.follow(mutes)
+                current.change(to: settings)
+                self.gates.follow(current.settings.mutes)
             }
             if stages.baseNanoseconds != nil {
                 self.exchange(sources, settings, instead: before, &stages)

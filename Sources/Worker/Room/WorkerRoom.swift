@@ -58,6 +58,8 @@ final class WorkerRoom: Sendable {
         var session: RoomSession?
         var camera: CameraSource?
         var sends: SendSpec?
+        /// What the camera sends is being changed, also for an order that was given up meanwhile.
+        var isChangingCamera = false
         /// What each order for the camera mutes that waits, in turn: that is muted already.
         var expectedMutes: [CameraMutes] = []
         /// The video codec that others are asked to send, where something else than the camera decides it.
@@ -507,10 +509,10 @@ final class WorkerRoom: Sendable {
     private func changeCamera(_ order: SendSpec?, by deadline: OrderDeadline) async throws -> String? {
         if let problem = order?.problems.first { return problem.description }
         if let order {
-            let (old, camera) = self.state.withLock { ($0.sends, $0.camera) }
+            let (old, camera, isChanging) = self.state.withLock { ($0.sends, $0.camera, $0.isChangingCamera) }
             let usable = try await self.usable(order, in: camera, within: try deadline.rest())
             // A camera for a camera: nobody has to be told.
-            if let camera, let old, old != order, old.preferredCodec == order.preferredCodec,
+            if let camera, let old, old != order || isChanging, old.preferredCodec == order.preferredCodec,
                 old.pipelines == order.pipelines
             {
                 let isSwitched = try await self.control.runInTime(
@@ -520,13 +522,16 @@ final class WorkerRoom: Sendable {
                 ) {
                     // A timer may be late, and stands still while the machine is suspended.
                     _ = try deadline.rest()
+                    self.state.withLock { $0.isChangingCamera = true }
+                    defer { self.state.withLock { $0.isChangingCamera = false } }
                     guard try camera.capture(usable) else { return false }
                     // Before this camera can end: the next session's sends the same, and what was muted meanwhile stays so.
-                    self.state.withLock { state in
+                    return self.state.withLock { state in
+                        guard state.camera === camera else { return false }
                         state.sends = order
                         state.sends?.mutes = camera.settings.mutes
+                        return true
                     }
-                    return true
                 }
                 if isSwitched { return nil }
             }

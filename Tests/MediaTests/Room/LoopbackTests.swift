@@ -158,7 +158,7 @@ struct LoopbackTests {
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
     }
 
-    /// A small picture and its sound are hardly more packets than sound alone, which is the least that gathers.
+    /// 50 packets a second, hardly more than the least that gathers.
     @Test
     func packetsOfSoundAloneGatherToo() async throws {
         var sound = SendSpec()
