@@ -71,19 +71,6 @@ public final class ControlThread: Sendable {
     }
 }
 
-extension OneShot where Failure == any Error {
-    /// Gives it up after a time, as `timedOut`, if `mayExpire` says so then and nothing came before.
-    fileprivate func expire(
-        after limit: Duration,
-        _ message: String,
-        if mayExpire: @escaping @Sendable () -> Bool = { true }
-    ) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds) {
-            if mayExpire() { self.resume(with: .failure(GStreamerError(.timedOut, message))) }
-        }
-    }
-}
-
 /// Something that is done or given up, whichever comes first.
 private final class Turn: Sendable {
     private let isTaken = Mutex(false)

@@ -3,12 +3,12 @@
 
 `tapedeck run` records rooms of `tapedeck serve` while participants come, switch what they send, leave and are killed, a
 signalling server restarts, rooms are taken away, added and changed, outputs begin and end, and recordings are exported.
-Every twelve to thirty seconds everything goes home and the rest is counted: descriptors, threads, memory and live GStreamer objects
+Every 8 to 30 seconds everything goes home and the rest is counted: descriptors, threads, memory and live GStreamer objects
 of the worker, of the supervisor, of the process that sends, and of a room server. Printed is each of these counts, and
 how much they grow in 1000 joins; a join is a participant of whom sound was recorded. At the end every recording has to
 be finished and exported, nothing unfinished may lie in the storage, and no process may be left.
 
-Exit codes: 0 if nothing grows and everything is there, else 1.
+Exit codes: 0 if nothing grows and everything is there, else 1, also if too little was counted to tell.
 """
 
 import argparse
@@ -42,6 +42,8 @@ RECORDED_WITHIN = 25
 WARM_UP_JOINS = 800
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
+# A run goes on until it has so many: two are left out, and what grows shows in three.
+LEAST_COUNTS = 5
 # A connection of who was killed ends when nothing was heard of it for 20 s; it is about a hundred objects.
 VANISHED_WITHIN = 30
 HALF_A_CONNECTION = 50
@@ -73,6 +75,8 @@ class Soak:
             api={"listen": "127.0.0.1:0", "requests_per_second": 10000})
         self.crowd = Crowd(stage.tapedeck_path, stage.folder, {**os.environ, harness.MARK: stage.mark})
         self.snapshot, self.changed = {}, threading.Condition()
+        # How many joins there had been when a room was first seen in a worker.
+        self.first_seen = {}
 
     @staticmethod
     def definition(port, room):
@@ -109,6 +113,9 @@ class Soak:
                 rooms = {room["name"]: room for room in self.daemon.get("/v1/rooms")["rooms"]}
             except (AssertionError, OSError):
                 continue
+            for name, room in rooms.items():
+                if worker := room.get("worker"):
+                    self.first_seen.setdefault((worker["processID"], name), self.joins_near(name))
             with self.changed:
                 self.snapshot = rooms
                 self.changed.notify_all()
@@ -345,10 +352,14 @@ class Soak:
         found = {}
         for name, room in self.snapshot.items():
             if worker := room.get("worker"):
-                found[worker["processID"]] = found.get(worker["processID"], 0) + self.joins.get(name, 0)
-        if not self.options.worker_per_room:
-            return {pid: sum(self.joins.values()) for pid in found}
+                pid = worker["processID"]
+                found[pid] = max(found.get(pid, 0), self.joins_near(name) - self.first_seen[pid, name])
         return found
+
+    def joins_near(self, name):
+        """The joins of whoever shares a worker with this room."""
+        with self.lock:
+            return self.joins.get(name, 0) if self.options.worker_per_room else sum(self.joins.values())
 
     def read(self):
         """One sample of each process."""
@@ -411,9 +422,10 @@ class Soak:
             self.wait_until(self.is_quiet, 60)
             self.load_plugins()
             ending = self.began + self.options.seconds
-            while time.monotonic() < ending:
+            # The count after the last calls is one as well.
+            while time.monotonic() < ending or len(self.samples.get(("supervisor", 0), [])) < LEAST_COUNTS - 1:
                 self.is_busy.set()
-                time.sleep(self.options.step or max(12, self.options.seconds / 20))
+                time.sleep(self.options.step or max(8, self.options.seconds / 20))
                 self.sample(self.options.settle)
             self.sample(20)
             if self.options.details:
@@ -470,12 +482,15 @@ class Soak:
             for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
                 chosen = warm if warm and name in UNITS else processes
                 series = [values[self.warm_up(values):] for values in chosen]
+                allowed = LIMITS.get(name)
+                line = f"growth in 1000 joins  {kind:12s} {name:12s} "
                 if not (found := growth(series, name)):
+                    if allowed is not None and any(name in sample for values in processes for sample in values):
+                        holds = False
+                        print(f"{line} too few counts to tell: NO")
                     continue
                 slope, error = found
-                allowed = LIMITS.get(name)
-                line = (f"growth in 1000 joins  {kind:12s} {name:12s} {slope:+9.1f} ± {2 * error:.1f} "
-                        f"{UNITS.get(name, '')}")
+                line += f"{slope:+9.1f} ± {2 * error:.1f} {UNITS.get(name, '')}"
                 if allowed is not None and name in UNITS and not warm:
                     line += f"  at most {allowed}: the run is too short to tell"
                 elif allowed is not None:

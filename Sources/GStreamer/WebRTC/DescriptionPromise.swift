@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
 internal import CGStreamer
 internal import CTapedeck
-internal import Dispatch
 
 /// Asks webrtcbin for something and waits for the reply to the promise.
 ///
@@ -25,9 +23,7 @@ func awaitReply(
             once.resume(with: .failure(GStreamerError(.interrupted, "\(what): no promise")))
             return
         }
-        DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) {
-            once.resume(with: .failure(GStreamerError(.timedOut, "\(what) got no reply within \(deadline)")))
-        }
+        once.expire(after: deadline, "\(what) got no reply within \(deadline)")
         ask(promise)
         gst_promise_unref(promise)
     }

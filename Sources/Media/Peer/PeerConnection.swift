@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-internal import Dispatch
 public import GStreamer
 public import Logging
 internal import Observability
@@ -364,7 +363,7 @@ public final class PeerConnection: Sendable {
                 return state.isGathered || state.isClosed
             }
             if isGathered { wait.resume(with: .success(())) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) { wait.resume(with: .success(())) }
+            wait.resume(with: .success(()), after: .milliseconds(500))
         }
         return self.embeddingCandidates(in: outer)
     }
