@@ -152,7 +152,9 @@ public final class CameraSource: Sendable {
         self.gates.expect(mutes)
     }
 
-    /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order; devices stay open.
+    /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order.
+    ///
+    /// Devices of which everything is muted are closed within a second or two.
     ///
     /// Any thread, also while `capture` waits; waits for nothing.
     public func mute(_ mutes: CameraMutes) {
@@ -632,6 +634,17 @@ public final class CameraSource: Sendable {
             )
         }
         if kinds.isEmpty { stages.baseNanoseconds = nil }
+        self.closeMuted(&stages)
+    }
+
+    /// Ends devices of which everything was muted without a change of what is captured: by an order that failed, or while
+    /// another one waited for a driver.
+    private func closeMuted(_ stages: inout Stages) {
+        let settings = self.settings
+        guard stages.feeds.contains(where: { $0.source.isHidden(by: settings.mutes) }),
+            let sources = try? CaptureSource.opened(settings, from: self.pipelines)
+        else { return }
+        self.exchange(sources, settings, instead: settings, &stages)
     }
 
     /// Counts what a running encoder had no time for, and says so.

@@ -58,11 +58,14 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         from pipelines: PipelineCatalogue
     ) throws(CaptureError) -> [CaptureSource] {
         try Self.all(settings, from: pipelines).map { source in
-            let isMuted =
-                (!source.hasVideo || settings.isVideoMuted) && (!source.hasAudio || settings.isAudioMuted)
-            guard isMuted, source.isCamera || source.isMicrophone else { return source }
-            return Self.slate(of: source, from: pipelines) ?? source
+            source.isHidden(by: settings.mutes) ? Self.slate(of: source, from: pipelines) ?? source : source
         }
+    }
+
+    /// Whether it is a device of which everything is muted.
+    func isHidden(by mutes: CameraMutes) -> Bool {
+        (self.isCamera || self.isMicrophone) && (!self.hasVideo || mutes.isVideoMuted)
+            && (!self.hasAudio || mutes.isAudioMuted)
     }
 
     /// What is shown while a source is away; `nil` without such a capture.

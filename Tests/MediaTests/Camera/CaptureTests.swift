@@ -636,6 +636,34 @@ struct CaptureTests {
         #expect(try opened(.test, microphone, mutes: "video") == ["test", "alsa"])
     }
 
+    /// As an order does that fails, or that waits for another one that hangs in a driver.
+    @Test
+    func aDeviceThatIsMutedWithoutAChangeIsClosed() async throws {
+        var device = Self.capture("device", "videotestsrc name=lens is-live=true ! identity name=out_video")
+        device.file.requires = ["v4l2src"]
+        let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [device])
+        var settings = SendSpec()
+        (settings.width, settings.height, settings.audio) = (320, 180, nil)
+        settings.video = MediaSource("device")
+        let camera = CameraSource(settings: settings, pipelines: pipelines, logger: Logger(label: "test"))
+        defer { camera.stop() }
+        let output = try camera.output(of: .vp8)
+        let receiver = try Receiver(output)
+        defer { receiver.stop() }
+        func isOpen() -> Bool { camera.graphs.values.contains { $0.contains("lens") } }
+        try await self.wait("pictures of the device") { isOpen() && output.count >= 10 }
+        var mutes = CameraMutes()
+        mutes.isVideoMuted = true
+        camera.mute(mutes)
+        try await self.wait("no device") { !isOpen() }
+        let before = output.count
+        try await self.wait("pictures of the slate") { output.count >= before + 10 }
+        #expect(!isOpen() && camera.mutes == mutes)
+        // It is opened again with the next order that shows it.
+        #expect(try camera.capture(settings))
+        try await self.wait("the device again") { isOpen() }
+    }
+
     /// Holds everything that a file being repeated leaves behind.
     @Test
     func aRepeatedFileLeavesNothingBehind() async throws {
