@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much counts grow with what is done."""
+"""How much counts grow with what is done, and whether that is too much."""
+
+# What 1000 joins may add, and what a count that is taken once more may differ by.
+LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
+NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
+UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
+# Until then what threads keep fills (malloc's caches, 1024 continuations of dispatch each), the supervisor's ring of 1000
+# events, and each room's memory of what it said itself.
+WARM_UP_JOINS = 800
+# So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
+COUNTS = 4
+# A run goes on until it has so many: two are left out, and what grows shows in three.
+LEAST_COUNTS = 5
 
 
 def growth(series, key):
@@ -23,3 +35,63 @@ def growth(series, key):
     slope = product / spread
     rest = sum((y - slope * x) ** 2 for x, y in centred)
     return slope, (rest / (count - 1) / spread) ** 0.5
+
+
+def judge(samples):
+    """Whether each count stays within its limit, and lines that say so.
+
+    `samples` are the counts of each process in the order in which they were taken, by (kind, number); each holds `joins`.
+    """
+    holds, lines = True, []
+    for kind in sorted({kind for kind, _ in samples}, reverse=True):
+        processes = [values for (one, _), values in samples.items() if one == kind]
+        warm = [values for values in processes if is_warm(values)]
+        for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
+            chosen = warm if warm and name in UNITS else processes
+            series = [values[warm_up(values):] for values in chosen]
+            allowed = LIMITS.get(name)
+            line = f"growth in 1000 joins  {kind:12s} {name:12s} "
+            if not (found := growth(series, name)):
+                if allowed is not None and any(name in sample for values in processes for sample in values):
+                    holds = False
+                    lines.append(f"{line} too few counts to tell: NO")
+                continue
+            slope, error = found
+            line += f"{slope:+9.1f} ± {2 * error:.1f} {UNITS.get(name, '')}"
+            if allowed is not None and name in UNITS and not warm:
+                line += f"  at most {allowed}: the run is too short to tell"
+            elif allowed is not None:
+                grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
+                if name not in UNITS:
+                    grows = min(grows, max((floor_growth(values, name) for values in series), default=0))
+                good = slope - 2 * error <= allowed or grows <= NOISE[name]
+                holds = holds and good
+                line += f"  at most {allowed}: {'yes' if good else 'NO'}"
+            lines.append(line)
+    return holds, lines
+
+
+def floor_growth(samples, name):
+    """By how much the least of the second half of a process's samples is above that of the first.
+
+    What comes and goes, such as connections to a server that was away, is in neither.
+    """
+    values = [sample[name] for sample in samples if sample.get(name) is not None]
+    middle = len(values) // 2
+    return min(values[middle:]) - min(values[:middle]) if middle else 0
+
+
+def filled(samples):
+    """The first sample with which everything that is bounded by a number of joins is full."""
+    return next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
+
+
+def is_warm(samples):
+    """Whether enough was counted of a process after its warm-up."""
+    return len(samples) - filled(samples) >= COUNTS
+
+
+def warm_up(samples):
+    """Samples that are left out: caches, pools and arenas fill."""
+    least = max(2, len(samples) // 5)
+    return max(least, filled(samples)) if is_warm(samples) else least

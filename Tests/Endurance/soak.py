@@ -23,7 +23,7 @@ import threading
 import time
 
 from crowd import Crowd
-from growth import growth
+from growth import LEAST_COUNTS, judge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 for folder in ("EndToEnd", "Benchmarks"):
@@ -32,18 +32,7 @@ import harness  # noqa: E402
 from daemon import Daemon  # noqa: E402
 from process import children, descriptor_targets, holdings, thread_names  # noqa: E402
 
-# What 1000 joins may add, and what a count that is taken once more may differ by.
-LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
-NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
-UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
 RECORDED_WITHIN = 25
-# Until then what threads keep fills (malloc's caches, 1024 continuations of dispatch each), the supervisor's ring of 1000
-# events, and each room's memory of what it said itself.
-WARM_UP_JOINS = 800
-# So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
-COUNTS = 4
-# A run goes on until it has so many: two are left out, and what grows shows in three.
-LEAST_COUNTS = 5
 # A connection of who was killed ends when nothing was heard of it for 20 s; it is about a hundred objects.
 VANISHED_WITHIN = 30
 HALF_A_CONNECTION = 50
@@ -474,33 +463,8 @@ class Soak:
 
     def verdict(self):
         """Prints how much each count grows; whether that is within the limits."""
-        holds = True
-        kinds = sorted({kind for kind, _ in self.samples}, reverse=True)
-        for kind in kinds:
-            processes = [values for (one, _), values in self.samples.items() if one == kind]
-            warm = [values for values in processes if self.is_warm(values)]
-            for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
-                chosen = warm if warm and name in UNITS else processes
-                series = [values[self.warm_up(values):] for values in chosen]
-                allowed = LIMITS.get(name)
-                line = f"growth in 1000 joins  {kind:12s} {name:12s} "
-                if not (found := growth(series, name)):
-                    if allowed is not None and any(name in sample for values in processes for sample in values):
-                        holds = False
-                        print(f"{line} too few counts to tell: NO")
-                    continue
-                slope, error = found
-                line += f"{slope:+9.1f} ± {2 * error:.1f} {UNITS.get(name, '')}"
-                if allowed is not None and name in UNITS and not warm:
-                    line += f"  at most {allowed}: the run is too short to tell"
-                elif allowed is not None:
-                    grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
-                    if name not in UNITS:
-                        grows = min(grows, max((self.floor_growth(values, name) for values in series), default=0))
-                    good = slope - 2 * error <= allowed or grows <= NOISE[name]
-                    holds = holds and good
-                    line += f"  at most {allowed}: {'yes' if good else 'NO'}"
-                print(line)
+        holds, lines = judge(self.samples)
+        print(*lines, sep="\n")
         print("done:", ", ".join(f"{what} {count}" for what, count in sorted(self.tally.items())))
         total = sum(self.joins.values())
         print(f"{total} joins; {len(self.missed)} participants were not recorded within {RECORDED_WITHIN} s",
@@ -509,37 +473,11 @@ class Soak:
             print("complaint:", complaint)
         return holds and not self.complaints and len(self.missed) <= total / 50
 
-    @staticmethod
-    def floor_growth(samples, name):
-        """By how much the least of the second half of a process's samples is above that of the first.
-
-        What comes and goes, such as connections to a server that was away, is in neither.
-        """
-        values = [sample[name] for sample in samples if sample.get(name) is not None]
-        middle = len(values) // 2
-        return min(values[middle:]) - min(values[:middle]) if middle else 0
-
-    @staticmethod
-    def filled(samples):
-        """The first sample with which everything that is bounded by a number of joins is full."""
-        return next((place for place, sample in enumerate(samples) if sample["joins"] >= WARM_UP_JOINS), len(samples))
-
-    @classmethod
-    def is_warm(cls, samples):
-        """Whether enough was counted of a process after its warm-up."""
-        return len(samples) - cls.filled(samples) >= COUNTS
-
-    def warm_up(self, samples):
-        """Samples that are left out: caches, pools and arenas fill."""
-        least = max(2, len(samples) // 5)
-        full = self.filled(samples)
-        return max(least, full) if self.is_warm(samples) else least
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build/release/tapedeck")))
-    parser.add_argument("--seconds", type=int, default=600, help="length of the run, the last count excluded")
+    parser.add_argument("--seconds", type=int, default=600, help=f"length of the run, the last count excluded; a short one goes on until there are {LEAST_COUNTS} counts")
     parser.add_argument("--rooms", type=int, default=8)
     parser.add_argument("--step", type=float, help="seconds of calls between two counts")
     parser.add_argument("--settle", type=float, default=4, help="seconds in which the least is looked for")
