@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tells ThreadSanitizer of GLib's locks, when loaded before GLib (LD_PRELOAD): GLib 2.74 makes them of futexes itself, in a
- * library that was built without the sanitizer, so that everything that they guard would look like a race.
+ * Tells ThreadSanitizer of GLib's locks and of those of Swift that somebody waits for, when loaded before GLib (LD_PRELOAD):
+ * both are made of futexes, in libraries that were built without the sanitizer, so that what they guard would look like a
+ * race. Of Swift's Mutex the sanitizer sees all but the waiting, which is not compiled into who calls it.
  *
  * Calls that GLib makes inside of itself do not come by here, as those of a GAsyncQueue; those of GStreamer and ours do.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Weak: the processes between (env, swift) have no sanitizer. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
@@ -21,9 +24,11 @@ static void release(void *address) {
     if (__tsan_release) __tsan_release(address);
 }
 
-#define REAL(name) \
+#define REAL_NAMED(name, symbol) \
     static __typeof__(&name) real; \
-    if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+    if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, symbol)
+
+#define REAL(name) REAL_NAMED(name, #name)
 
 #define LOCK(name, argument) \
     void name(argument *lock) { \
@@ -85,6 +90,36 @@ void (g_once_init_leave)(volatile void *location, gsize result) {
     REAL(g_once_init_leave);
     release((void *)location);
     real(location, result);
+}
+
+/* Swift's Mutex once it is held by another thread, in libswiftSynchronization: `_MutexHandle` with the lock's word as self. */
+#define SWIFT(name) __attribute__((swiftcall)) name
+#define SELF __attribute__((swift_context)) void *lock
+#define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define TRY_LOCK_SLOW "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF"
+#define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+
+SWIFT(void) lock_slow(uint32_t thread, SELF) __asm__(LOCK_SLOW);
+SWIFT(bool) try_lock_slow(SELF) __asm__(TRY_LOCK_SLOW);
+SWIFT(void) unlock_slow(SELF) __asm__(UNLOCK_SLOW);
+
+SWIFT(void) lock_slow(uint32_t thread, SELF) {
+    REAL_NAMED(lock_slow, LOCK_SLOW);
+    real(thread, lock);
+    acquire(lock);
+}
+
+SWIFT(bool) try_lock_slow(SELF) {
+    REAL_NAMED(try_lock_slow, TRY_LOCK_SLOW);
+    bool is_taken = real(lock);
+    if (is_taken) acquire(lock);
+    return is_taken;
+}
+
+SWIFT(void) unlock_slow(SELF) {
+    REAL_NAMED(unlock_slow, UNLOCK_SLOW);
+    release(lock);
+    real(lock);
 }
 
 /* A source that is attached is run by the context's thread. */
