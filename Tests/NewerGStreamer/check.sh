@@ -21,12 +21,16 @@ if [ ! -f "$stamp" ]; then
     # The packages of `.ci/install-packages demo`, without what only a build needs.
     chroot "$NEWER_DEBIAN" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
         gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly \
-        gstreamer1.0-x gstreamer1.0-nice gstreamer1.0-tools libgstrtspserver-1.0-0 ca-certificates ffmpeg
+        gstreamer1.0-x gstreamer1.0-nice gstreamer1.0-tools libgstrtspserver-1.0-0 libstrophe0 ca-certificates ffmpeg
     touch "$stamp"
 fi
 "$here/run.sh" gst-inspect-1.0 --version >&2
 
 cd "$root"
+if missing="$("$here/run.sh" ldd .build/debug/tapedeck | grep 'not found')"; then
+    echo "check.sh: remove $NEWER_DEBIAN, so that it is made anew; it lacks" "$missing" >&2
+    exit 1
+fi
 tests=("$@")
 [ ${#tests[@]} -gt 0 ] || tests=(test_a_demo.py test_b_browser_recording.py test_c_aiortc_recording.py
     test_d_camera.py test_e_fingerprint.py test_g_crash.py test_served_page.py)
