@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make soak` says of its counts."""
 
+import random
 import sys
 
 import pytest
@@ -10,20 +11,23 @@ sys.path.insert(0, str(ROOT / "Tests" / "Endurance"))
 from growth import judge  # noqa: E402
 
 
-def samples(counts, joins, descriptors=0.0, resident=0.0):
-    """Counts of a worker, with so much more of each after each join, and what comes and goes besides."""
+def samples(counts, joins, descriptors=0.0, resident=0.0, noise=None):
+    """Counts of a worker, with so much more of each after each join, and what has yet to go besides: not in the last."""
+    late = [noise.randrange(11) if noise else number % 2 * 2 for number in range(counts - 1)] + [0]
     return {("worker", 1): [
-        {"joins": joins * number, "descriptors": 20 + round(descriptors * joins * number) + number % 2 * 2,
+        {"joins": joins * number, "descriptors": 20 + round(descriptors * joins * number) + late[number - 1],
          "threads": 20, "resident": 80000 + round(resident * joins * number)}
         for number in range(1, counts + 1)]}
 
 
-@pytest.mark.parametrize(("counts", "joins"), [(5, 50), (20, 100)])
-def test_a_descriptor_of_every_tenth_join_is_found(counts, joins):
-    assert judge(samples(counts, joins))[0]
-    holds, lines = judge(samples(counts, joins, descriptors=0.1))
-    assert not holds
-    assert [line for line in lines if line.endswith("NO")] == [line for line in lines if " descriptors " in line], lines
+@pytest.mark.parametrize(("counts", "joins", "leak"), [(5, 50, 0.2), (20, 100, 0.1)])
+def test_a_leak_of_descriptors_is_found(counts, joins, leak):
+    for seed in range(100):
+        holds, lines = judge(samples(counts, joins, noise=random.Random(seed)))
+        assert holds, (seed, lines)
+        holds, lines = judge(samples(counts, joins, descriptors=leak, noise=random.Random(seed)))
+        assert not holds, (seed, lines)
+        assert [line for line in lines if line.endswith("NO")] == [line for line in lines if " descriptors " in line], lines
 
 
 def test_memory_is_judged_when_it_is_warm():
@@ -37,3 +41,15 @@ def test_too_few_counts_are_no_pass():
     holds, lines = judge(samples(4, 50))
     assert not holds
     assert all("too few counts to tell" in line for line in lines) and len(lines) == 3, lines
+
+
+def test_what_was_not_counted_is_no_pass():
+    assert not judge({}, ["worker"])[0]
+    counted = samples(6, 50)
+    for place in (0, 3, -1):
+        counted["worker", 1][place]["objects"] = 96
+    holds, lines = judge(counted)
+    assert not holds and [line for line in lines if "too few" in line] == [line for line in lines if "objects" in line], lines
+    for sample in counted["worker", 1]:
+        sample["objects"] = None
+    assert not judge(counted)[0]

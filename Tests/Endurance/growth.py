@@ -10,8 +10,10 @@ UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated":
 WARM_UP_JOINS = 800
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
-# A run goes on until it has so many: two are left out, and what grows shows in three.
+# A run goes on until it has so many, of which two are left out.
 LEAST_COUNTS = 5
+# With fewer counts than that a line through them tells nothing: the last, which waits longest for what is to go, is compared.
+LINE_COUNTS = 6
 
 
 def growth(series, key):
@@ -37,18 +39,23 @@ def growth(series, key):
     return slope, (rest / (count - 1) / spread) ** 0.5
 
 
-def judge(samples):
+def judge(samples, kinds=()):
     """Whether each count stays within its limit, and lines that say so.
 
     `samples` are the counts of each process in the order in which they were taken, by (kind, number); each holds `joins`.
+    Of each of the `kinds` there has to be one.
     """
     holds, lines = True, []
-    for kind in sorted({kind for kind, _ in samples}, reverse=True):
+    for kind in sorted({kind for kind, _ in samples}.union(kinds), reverse=True):
         processes = [values for (one, _), values in samples.items() if one == kind]
         warm = [values for values in processes if is_warm(values)]
+        if not processes:
+            holds = False
+            lines.append(f"growth in 1000 joins  {kind:12s} was not counted: NO")
         for name in ("descriptors", "threads", "objects", "resident", "anonymous", "proportional", "allocated"):
             chosen = warm if warm and name in UNITS else processes
-            series = [values[warm_up(values):] for values in chosen]
+            series = [[sample for sample in values[warm_up(values):] if sample.get(name) is not None] for values in chosen]
+            series = [values for values in series if values]
             allowed = LIMITS.get(name)
             line = f"growth in 1000 joins  {kind:12s} {name:12s} "
             if not (found := growth(series, name)):
@@ -61,10 +68,13 @@ def judge(samples):
             if allowed is not None and name in UNITS and not warm:
                 line += f"  at most {allowed}: the run is too short to tell"
             elif allowed is not None:
-                grows = max((values[-1][name] - values[0][name] for values in series if values), default=0)
+                grows = max(values[-1][name] - values[0][name] for values in series)
                 if name not in UNITS:
-                    grows = min(grows, max((floor_growth(values, name) for values in series), default=0))
-                good = slope - 2 * error <= allowed or grows <= NOISE[name]
+                    grows = min(grows, max(floor_growth(values, name) for values in series))
+                if name not in UNITS and sum(len(values) for values in series) < LINE_COUNTS:
+                    good = max(values[-1][name] - min(sample[name] for sample in values) for values in series) <= NOISE[name]
+                else:
+                    good = slope - 2 * error <= allowed or grows <= NOISE[name]
                 holds = holds and good
                 line += f"  at most {allowed}: {'yes' if good else 'NO'}"
             lines.append(line)
@@ -76,7 +86,7 @@ def floor_growth(samples, name):
 
     What comes and goes, such as connections to a server that was away, is in neither.
     """
-    values = [sample[name] for sample in samples if sample.get(name) is not None]
+    values = [sample[name] for sample in samples]
     middle = len(values) // 2
     return min(values[middle:]) - min(values[:middle]) if middle else 0
 

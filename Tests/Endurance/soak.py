@@ -3,10 +3,11 @@
 
 `tapedeck run` records rooms of `tapedeck serve` while participants come, switch what they send, leave and are killed, a
 signalling server restarts, rooms are taken away, added and changed, outputs begin and end, and recordings are exported.
-Every 8 to 30 seconds everything goes home and the rest is counted: descriptors, threads, memory and live GStreamer objects
-of the worker, of the supervisor, of the process that sends, and of a room server. Printed is each of these counts, and
-how much they grow in 1000 joins; a join is a participant of whom sound was recorded. At the end every recording has to
-be finished and exported, nothing unfinished may lie in the storage, and no process may be left.
+After each twentieth of the run, and 8 s at least, everything goes home and the rest is counted: descriptors, threads,
+memory and live GStreamer objects of the worker, of the supervisor, of the process that sends, and of a room server.
+Printed is each of these counts, and how much they grow in 1000 joins; a join is a participant of whom sound was recorded.
+At the end every recording has to be finished and exported, nothing unfinished may lie in the storage, and no process may
+be left.
 
 Exit codes: 0 if nothing grows and everything is there, else 1, also if too little was counted to tell.
 """
@@ -463,7 +464,7 @@ class Soak:
 
     def verdict(self):
         """Prints how much each count grows; whether that is within the limits."""
-        holds, lines = judge(self.samples)
+        holds, lines = judge(self.samples, ("worker", "supervisor", "sender", "room server"))
         print(*lines, sep="\n")
         print("done:", ", ".join(f"{what} {count}" for what, count in sorted(self.tally.items())))
         total = sum(self.joins.values())

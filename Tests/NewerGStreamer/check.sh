@@ -27,7 +27,8 @@ fi
 "$here/run.sh" gst-inspect-1.0 --version >&2
 
 cd "$root"
-if missing="$("$here/run.sh" ldd .build/debug/tapedeck | grep 'not found')"; then
+libraries="$("$here/run.sh" ldd .build/debug/tapedeck)"
+if missing="$(grep 'not found' <<<"$libraries")"; then
     echo "check.sh: remove $NEWER_DEBIAN, so that it is made anew; it lacks" "$missing" >&2
     exit 1
 fi

@@ -154,7 +154,7 @@ public final class CameraSource: Sendable {
 
     /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order.
     ///
-    /// Devices of which everything is muted are closed within a second or two.
+    /// Devices of which everything is muted are closed by the next look, within a second, or when `capture` has returned.
     ///
     /// Any thread, also while `capture` waits; waits for nothing.
     public func mute(_ mutes: CameraMutes) {
@@ -471,7 +471,7 @@ public final class CameraSource: Sendable {
     public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
         let before = self.current.withLock { $0.beginChange() }
         guard settings.suits(callsOf: before) else { return false }
-        let sources = try CaptureSource.opened(settings, from: self.pipelines)
+        let sources = try CaptureSource.all(settings, from: self.pipelines)
         return self.state.withLock { stages in
             guard !stages.isStopped else { return false }
             // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
@@ -494,15 +494,18 @@ public final class CameraSource: Sendable {
     }
 
     /// Ends sources and encoders that other settings do not need, and starts those that they do.
+    ///
+    /// - Parameter all: What there is; slates run in place of devices that are muted, also meanwhile.
     private func exchange(
-        _ sources: [CaptureSource],
+        _ all: [CaptureSource],
         _ settings: SendSpec,
         instead before: SendSpec,
         _ stages: inout Stages
     ) {
         let isOtherPicture = !settings.hasPictures(like: before)
         let kinds = self.neededKinds(stages)
-        let sources = sources.filter { $0.isNeeded(for: kinds) }
+        let wanted = all.filter { $0.isNeeded(for: kinds) }
+        let sources = self.shown(wanted)
         let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
         let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
         self.stopFeeds(ended, &stages)
@@ -515,8 +518,15 @@ public final class CameraSource: Sendable {
             self.replaceEncoder(codec, &stages)
         }
         let base = self.nextBaseNanoseconds
-        let new = sources.filter { source in !kept.contains { $0.source == source } }
-        self.startFeeds(of: new, settings, &stages, from: base)
+        let new = zip(wanted, sources).filter { _, source in !kept.contains { $0.source == source } }.map(\.0)
+        // Encoders may have taken their time.
+        self.startFeeds(of: self.shown(new), settings, &stages, from: base)
+    }
+
+    /// What runs of these sources: slates in place of devices that are muted now.
+    private func shown(_ sources: [CaptureSource]) -> [CaptureSource] {
+        let mutes = self.settings.mutes
+        return sources.map { $0.shown(under: mutes, from: self.pipelines) }
     }
 
     /// Whether a source is away, and its slate is shown.
@@ -637,12 +647,12 @@ public final class CameraSource: Sendable {
         self.closeMuted(&stages)
     }
 
-    /// Ends devices of which everything was muted without a change of what is captured: by an order that failed, or while
-    /// another one waited for a driver.
+    /// Ends devices of which everything was muted without a change of what is captured: by an order that failed, or that
+    /// came while another one waited for a driver.
     private func closeMuted(_ stages: inout Stages) {
         let settings = self.settings
         guard stages.feeds.contains(where: { $0.source.isHidden(by: settings.mutes) }),
-            let sources = try? CaptureSource.opened(settings, from: self.pipelines)
+            let sources = try? CaptureSource.all(settings, from: self.pipelines)
         else { return }
         self.exchange(sources, settings, instead: settings, &stages)
     }

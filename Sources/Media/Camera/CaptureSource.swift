@@ -57,9 +57,12 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         _ settings: SendSpec,
         from pipelines: PipelineCatalogue
     ) throws(CaptureError) -> [CaptureSource] {
-        try Self.all(settings, from: pipelines).map { source in
-            source.isHidden(by: settings.mutes) ? Self.slate(of: source, from: pipelines) ?? source : source
-        }
+        try Self.all(settings, from: pipelines).map { $0.shown(under: settings.mutes, from: pipelines) }
+    }
+
+    /// Itself, or its slate if it is a device of which everything is muted.
+    func shown(under mutes: CameraMutes, from pipelines: PipelineCatalogue) -> CaptureSource {
+        self.isHidden(by: mutes) ? Self.slate(of: self, from: pipelines) ?? self : self
     }
 
     /// Whether it is a device of which everything is muted.

@@ -636,7 +636,7 @@ struct CaptureTests {
         #expect(try opened(.test, microphone, mutes: "video") == ["test", "alsa"])
     }
 
-    /// As an order does that fails, or that waits for another one that hangs in a driver.
+    /// As an order does of which only the mute holds.
     @Test
     func aDeviceThatIsMutedWithoutAChangeIsClosed() async throws {
         var device = Self.capture("device", "videotestsrc name=lens is-live=true ! identity name=out_video")
