@@ -3,6 +3,7 @@
 #include <gst/sdp/sdp.h>
 
 #include "factory.h"
+#include "server.h"
 
 // How long the goodbye may take before a session is ended.
 #define GOODBYE_MILLISECONDS 500
@@ -197,18 +198,19 @@ static GstRTSPFilterResult with_media(GstRTSPClient *client, GstRTSPSession *ses
     return result;
 }
 
-static GstRTSPFilterResult close_watchers(GstRTSPServer *server, GstRTSPClient *client, gpointer user) {
+static GstRTSPFilterResult shut_watchers_out(GstRTSPServer *server, GstRTSPClient *client, gpointer user) {
     (void)server;
     GList *found = gst_rtsp_client_session_filter(client, with_media, user);
     bool is_watching = found != NULL;
     g_list_free_full(found, g_object_unref);
-    return is_watching ? GST_RTSP_FILTER_REMOVE : GST_RTSP_FILTER_KEEP;
+    if (is_watching) rtsp_client_shut_out(client);
+    return GST_RTSP_FILTER_KEEP;
 }
 
 // The server's thread, after the goodbye.
 static gboolean end_sessions(gpointer user) {
     Farewell *farewell = user;
-    gst_rtsp_server_client_filter(farewell->server->server, close_watchers, farewell);
+    gst_rtsp_server_client_filter(farewell->server->server, shut_watchers_out, farewell);
     return G_SOURCE_REMOVE;
 }
 

@@ -48,9 +48,15 @@ static void bound_waiting(GstRTSPClient *client) {
     g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, LONGEST_STALL_MILLISECONDS, NULL);
 }
 
-static gboolean close_client(gpointer client) {
-    gst_rtsp_client_close(client);
-    return G_SOURCE_REMOVE;
+void rtsp_client_shut_out(GstRTSPClient *client) {
+    GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
+    if (connection == NULL) return;
+    // Two of them in a tunnel of HTTP.
+    GSocket *sockets[] = {gst_rtsp_connection_get_read_socket(connection),
+                          gst_rtsp_connection_get_write_socket(connection)};
+    for (unsigned index = 0; index < G_N_ELEMENTS(sockets); index++) {
+        if (sockets[index] != NULL) g_socket_shutdown(sockets[index], TRUE, TRUE, NULL);
+    }
 }
 
 static GstRTSPStatusCode refuse(GstRTSPClient *client, GstRTSPContext *context, gpointer user) {
@@ -66,14 +72,10 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
     if (!is_too_many) return;
-    // It has a thread of its own, which may have its request before it is closed.
+    // A request that came before the end is read yet.
     g_signal_connect(client, "pre-describe-request", G_CALLBACK(refuse), NULL);
     g_signal_connect(client, "pre-setup-request", G_CALLBACK(refuse), NULL);
-    // It is taken into the books after this signal.
-    GSource *source = g_idle_source_new();
-    g_source_set_callback(source, close_client, g_object_ref(client), g_object_unref);
-    g_source_attach(source, server->context);
-    g_source_unref(source);
+    rtsp_client_shut_out(client);
 }
 
 // MARK: Users

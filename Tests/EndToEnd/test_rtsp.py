@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RTSP server: what ffmpeg and GStreamer read of a participant, and who is let in."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -190,8 +191,20 @@ def test_only_so_many_clients_are_let_in(stage):
         client.close()
         return None
 
+    def is_shut_out():
+        """Whether one more is, at once, and whatever is asked just then."""
+        with contextlib.closing(rtp.RTSPClient(url)) as client, contextlib.suppress(rtp.Refused, ConnectionError):
+            client.connection.settimeout(20)
+            client.description()
+            return False
+        return True
+
     with contextlib.closing(service.daemon.wait_for("a place", let_in, LIMIT)) as first:
-        assert let_in() is None
+        with concurrent.futures.ThreadPoolExecutor(4) as crowd:
+            assert all(crowd.map(lambda _: is_shut_out(), range(600)))
+        # Who asks for nothing is, too.
+        with contextlib.closing(rtp.RTSPClient(url)) as silent:
+            assert silent.connection.recv(1) == b""
         assert "m=video" in first.description()
     service.daemon.wait_for("its place", let_in, LIMIT).close()
 
