@@ -72,7 +72,7 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
     if (!is_too_many) return;
-    // A request that came before the end is read yet.
+    // A request that came before the end is still read.
     g_signal_connect(client, "pre-describe-request", G_CALLBACK(refuse), NULL);
     g_signal_connect(client, "pre-setup-request", G_CALLBACK(refuse), NULL);
     rtsp_client_shut_out(client);

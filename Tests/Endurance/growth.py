@@ -68,17 +68,21 @@ def judge(samples, kinds=()):
             if allowed is not None and name in UNITS and not warm:
                 line += f"  at most {allowed}: the run is too short to tell"
             elif allowed is not None:
-                grows = max(values[-1][name] - values[0][name] for values in series)
-                if name not in UNITS:
-                    grows = min(grows, max(floor_growth(values, name) for values in series))
-                if name not in UNITS and sum(len(values) for values in series) < LINE_COUNTS:
-                    good = max(values[-1][name] - min(sample[name] for sample in values) for values in series) <= NOISE[name]
-                else:
-                    good = slope - 2 * error <= allowed or grows <= NOISE[name]
+                good = is_within(series, name, slope, error)
                 holds = holds and good
                 line += f"  at most {allowed}: {'yes' if good else 'NO'}"
             lines.append(line)
     return holds, lines
+
+
+def is_within(series, name, slope, error):
+    """Whether a count that has a limit stays within it."""
+    grows = max(values[-1][name] - values[0][name] for values in series)
+    if name not in UNITS:
+        if sum(len(values) for values in series) < LINE_COUNTS:
+            return max(values[-1][name] - min(sample[name] for sample in values) for values in series) <= NOISE[name]
+        grows = min(grows, max(floor_growth(values, name) for values in series))
+    return slope - 2 * error <= LIMITS[name] or grows <= NOISE[name]
 
 
 def floor_growth(samples, name):

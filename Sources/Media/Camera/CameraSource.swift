@@ -399,7 +399,7 @@ public final class CameraSource: Sendable {
         let missing = self.neededKinds(stages).union(kinds).filter { kind in
             !running.contains { $0.gives(anyOf: [kind]) }
         }
-        let sources = try CaptureSource.opened(settings, from: self.pipelines)
+        let sources = self.shown(try CaptureSource.all(settings, from: self.pipelines))
         // Files begin together, as they stay open together.
         let new = sources.filter { $0.gives(anyOf: missing) || $0.isFile && !running.contains($0) }
         let start = self.nextBaseNanoseconds

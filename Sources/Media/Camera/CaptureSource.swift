@@ -53,14 +53,6 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// What is opened of it: nobody sees or hears a device of which everything is muted, so the slate runs in its place.
-    static func opened(
-        _ settings: SendSpec,
-        from pipelines: PipelineCatalogue
-    ) throws(CaptureError) -> [CaptureSource] {
-        try Self.all(settings, from: pipelines).map { $0.shown(under: settings.mutes, from: pipelines) }
-    }
-
-    /// Itself, or its slate if it is a device of which everything is muted.
     func shown(under mutes: CameraMutes, from pipelines: PipelineCatalogue) -> CaptureSource {
         self.isHidden(by: mutes) ? Self.slate(of: self, from: pipelines) ?? self : self
     }

@@ -16,7 +16,6 @@ final class PipelineOutput: Sendable {
 
     private let plan: PipelineOutputSettings.Plan
     private let thread = ControlThread(name: "output")
-    private let timer = ControlThread(name: "output timer")
     private let onChange: @Sendable (OutputHealth.Change) -> Void
     private let state = Mutex(State())
 
@@ -78,7 +77,7 @@ final class PipelineOutput: Sendable {
             let once = OneShot(continuation)
             self.state.withLock { $0.waiting.append(once) }
             self.end()
-            self.timer.enqueue(after: Self.finishLimit) { once.resume(with: .success(())) }
+            once.resume(with: .success(()), after: Self.finishLimit)
         }
     }
 

@@ -624,7 +624,9 @@ struct CaptureTests {
             (settings.video, settings.audio) = (video, audio)
             settings.isVideoMuted = mutes.contains("video")
             settings.isAudioMuted = mutes.contains("audio")
-            return try CaptureSource.opened(settings, from: try PipelineCatalogue.load()).map(\.plan.file.name)
+            let pipelines = try PipelineCatalogue.load()
+            let sources = try CaptureSource.all(settings, from: pipelines)
+            return sources.map { $0.shown(under: settings.mutes, from: pipelines).plan.file.name }
         }
         let (camera, microphone) = (MediaSource.camera("/dev/video0"), try #require(MediaSource("alsa")))
         #expect(try opened(camera, microphone, mutes: "") == ["v4l2", "alsa"])
