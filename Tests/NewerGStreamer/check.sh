@@ -36,5 +36,5 @@ tests=("$@")
 [ ${#tests[@]} -gt 0 ] || tests=(test_a_demo.py test_b_browser_recording.py test_c_aiortc_recording.py
     test_d_camera.py test_e_fingerprint.py test_g_crash.py test_served_page.py)
 (cd Tests/EndToEnd && TAPEDECK="$here/tapedeck" "$root/.venv/peers/bin/python" -m pytest -q "${tests[@]}")
-"$here/run.sh" .build/debug/tapedeckPackageTests.xctest --testing-library swift-testing \
+"$here/run.sh" .build/debug/tapedeckPackageTests.xctest --testing-library swift-testing --no-parallel \
     --filter '^(GStreamerTests|MediaTests)'
