@@ -66,6 +66,8 @@ let package = Package(
                 .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
                 .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
                 .linkedLibrary("crypto"), .linkedLibrary("srtp2"),
+                // random.c: libnice takes it for GnuTLS's.
+                .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=gnutls_rnd"]),
             ]
         ),
 
