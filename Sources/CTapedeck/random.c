@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <sys/random.h>
 
-// As in gnutls/crypto.h, whose name libnice looks up: the executable's comes before a library's (ld.so(8)).
+// As in gnutls/crypto.h. A library that looks the name up finds the executable's before GnuTLS's (ld.so(8)), since
+// Package.swift has it exported.
 int gnutls_rnd(int level, void *data, size_t size);
 
 enum { GNUTLS_E_RANDOM_FAILED = -206 };
