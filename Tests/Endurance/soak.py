@@ -480,7 +480,7 @@ def main():
     parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build/release/tapedeck")))
     parser.add_argument("--seconds", type=int, default=600, help="length of the run, the last count excluded; "
                         f"a short one goes on until there are {LEAST_COUNTS} counts")
-    parser.add_argument("--rooms", type=int, default=8)
+    parser.add_argument("--rooms", type=int, default=16)
     parser.add_argument("--step", type=float, help="seconds of calls between two counts")
     parser.add_argument("--settle", type=float, default=4, help="seconds in which the least is looked for")
     parser.add_argument("--worker-per-room", action="store_true")
