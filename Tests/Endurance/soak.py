@@ -3,7 +3,7 @@
 
 `tapedeck run` records rooms of `tapedeck serve` while participants come, switch what they send, leave and are killed, a
 signalling server restarts, rooms are taken away, added and changed, outputs begin and end, and recordings are exported.
-After each twentieth of the run, and 8 s at least, everything goes home and the rest is counted: descriptors, threads,
+After each twelfth of the run, and 8 s at least, everything goes home and the rest is counted: descriptors, threads,
 memory and live GStreamer objects of the worker, of the supervisor, of the process that sends, and of a room server.
 Printed is each of these counts, and how much they grow in 1000 joins; a join is a participant of whom sound was recorded.
 At the end every recording has to be finished and exported, nothing unfinished may lie in the storage, and no process may
@@ -415,7 +415,7 @@ class Soak:
             # The count after the last calls is one as well.
             while time.monotonic() < ending or len(self.samples.get(("supervisor", 0), [])) < LEAST_COUNTS - 1:
                 self.is_busy.set()
-                time.sleep(self.options.step or max(8, self.options.seconds / 20))
+                time.sleep(self.options.step or max(8, self.options.seconds / 12))
                 self.sample(self.options.settle)
             self.sample(20)
             if self.options.details:
@@ -480,7 +480,7 @@ def main():
     parser.add_argument("--tapedeck", default=os.environ.get("TAPEDECK", str(ROOT / ".build/release/tapedeck")))
     parser.add_argument("--seconds", type=int, default=600, help="length of the run, the last count excluded; "
                         f"a short one goes on until there are {LEAST_COUNTS} counts")
-    parser.add_argument("--rooms", type=int, default=16)
+    parser.add_argument("--rooms", type=int, default=8)
     parser.add_argument("--step", type=float, help="seconds of calls between two counts")
     parser.add_argument("--settle", type=float, default=4, help="seconds in which the least is looked for")
     parser.add_argument("--worker-per-room", action="store_true")
