@@ -4,11 +4,13 @@
 # What 1000 joins may add, and what a count that is taken once more may differ by.
 LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
 NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
+# Standard deviation of one count of a process that encodes, whose memory grows no more. A line through few counts may by
+# chance lie closer to them.
+COUNT_ERROR = {"resident": 1000}
 UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
 # Until then what threads keep fills (malloc's caches, 1024 continuations of dispatch each), the supervisor's ring of 1000
-# events, and each room's memory of what it said itself. A worker and a process that sends reach their level between the
-# 1200th and the 1700th join (docs/performance.md).
-WARM_UP_JOINS = 1500
+# events, and each room's memory of what it said itself.
+WARM_UP_JOINS = 800
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
 # A run goes on until it has so many, of which two are left out.
@@ -37,7 +39,7 @@ def growth(series, key):
         return None
     slope = product / spread
     rest = sum((y - slope * x) ** 2 for x, y in centred)
-    return slope, (rest / (count - 1) / spread) ** 0.5
+    return slope, (max(rest / (count - 1), COUNT_ERROR.get(key, 0) ** 2) / spread) ** 0.5
 
 
 def judge(samples, kinds=()):
