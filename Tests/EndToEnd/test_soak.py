@@ -30,15 +30,15 @@ def test_a_leak_of_descriptors_is_found(counts, joins, leak):
         assert [line for line in lines if line.endswith("NO")] == [line for line in lines if " descriptors " in line], lines
 
 
-@pytest.mark.parametrize(("counts", "joins", "leak"), [(9, 270, 3), (20, 200, 1.6)])
-def test_memory_is_judged_when_it_is_warm(counts, joins, leak):
-    """Ten and twenty minutes, and what they find in spite of counts that lie close to a line by chance."""
-    assert judge(samples(counts, joins, resident=1))[0]
-    assert not judge(samples(counts, joins, resident=leak))[0]
+def test_memory_is_judged_when_it_is_warm():
+    """What twenty minutes find in spite of counts that lie close to a line by chance."""
+    assert judge(samples(20, 200, resident=1))[0]
+    assert not judge(samples(20, 200, resident=2))[0]
 
 
-def test_memory_of_a_short_run_is_not_judged():
-    holds, lines = judge(samples(5, 50, resident=100))
+@pytest.mark.parametrize(("counts", "joins"), [(5, 50), (9, 270)])
+def test_memory_of_a_short_run_is_not_judged(counts, joins):
+    holds, lines = judge(samples(counts, joins, resident=100))
     assert holds and any("resident" in line and "too short to tell" in line for line in lines), lines
 
 
