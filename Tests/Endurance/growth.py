@@ -9,7 +9,8 @@ NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
 COUNT_ERROR = {"resident": 1000}
 UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated": "kB"}
 # Until then what threads keep fills (malloc's caches, 1024 continuations of dispatch each), the supervisor's ring of 1000
-# events, and each room's memory of what it said itself. Three runs reached the same level between the 1200th and the 2100th.
+# events, and each room's memory of what it said itself. In three runs a worker was at its level between the 1200th and
+# the 2100th.
 WARM_UP_JOINS = 2000
 # So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
 COUNTS = 4
