@@ -424,6 +424,9 @@ let package = Package(
                 "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Timeline",
                 logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),

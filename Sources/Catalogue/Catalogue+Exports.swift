@@ -7,6 +7,9 @@ public import Storage
 extension Catalogue {
     /// The exports of one recording that are remembered; older ones that are over are forgotten.
     static let maximumExportsPerRecording = 200
+    /// `ExportEntry.isOfWhole`, of a row of `exports`.
+    private static let isOfWhole =
+        "NOT lacks_part AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL"
 
     /// Inserts an export or puts what is given in the place of what is known of it.
     ///
@@ -53,15 +56,15 @@ extension Catalogue {
     /// Recordings of which an export that was wanted was not made.
     ///
     /// It failed for good, and none of its layout was made of the whole recording; or nobody has ordered it yet. Exports of
-    /// a part, and those for a player on a page, do not count, and a recording without tracks has nothing to be exported.
+    /// a part, those that were asked for while the recording went on, and those for a player on a page do not count, and a
+    /// recording without tracks has nothing to be exported.
     public func unexportedRecordings() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
                 database,
                 sql: """
                     WITH whole AS NOT MATERIALIZED (
-                        SELECT recording, layout, state FROM exports
-                        WHERE participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL
+                        SELECT recording, layout, state FROM exports WHERE \(Self.isOfWhole)
                     )
                     SELECT recording FROM whole AS failed
                     WHERE state = 'failed' AND layout <> 'browser'
@@ -76,7 +79,7 @@ extension Catalogue {
                         )
                     UNION
                     SELECT recording FROM to_export
-                    WHERE NOT EXISTS (SELECT 1 FROM exports WHERE exports.recording = to_export.recording)
+                    WHERE NOT EXISTS (SELECT 1 FROM whole WHERE whole.recording = to_export.recording)
                     """
             )
             return Set(ids.compactMap { RecordingID(rawValue: $0) })
@@ -113,11 +116,14 @@ extension Catalogue {
         }
     }
 
-    /// Recordings that were taken over as finished and that have no export, oldest first, without participants and tracks.
+    /// Recordings that were taken over as finished and that have no export of the whole, oldest first, without participants and tracks.
     public func recordingsToExport() async throws -> [RecordingEntry] {
         try await self.write { database in
             try database.execute(
-                sql: "DELETE FROM to_export WHERE EXISTS (SELECT 1 FROM exports WHERE recording = to_export.recording)"
+                sql: """
+                    DELETE FROM to_export
+                    WHERE EXISTS (SELECT 1 FROM exports WHERE recording = to_export.recording AND \(Self.isOfWhole))
+                    """
             )
             return try Row.fetchAll(
                 database,
@@ -136,12 +142,12 @@ extension Catalogue {
         }
     }
 
-    /// Notes that a recording, finished by now, has no export yet; nothing happens if it has one.
+    /// Notes that a recording, finished by now, has no export of the whole yet; nothing happens if it has one.
     static func wantExports(of recording: RecordingID, _ database: Database) throws {
         try database.execute(
             sql: """
                 INSERT OR IGNORE INTO to_export (recording)
-                SELECT :id WHERE NOT EXISTS (SELECT 1 FROM exports WHERE recording = :id)
+                SELECT :id WHERE NOT EXISTS (SELECT 1 FROM exports WHERE recording = :id AND \(Self.isOfWhole))
                 """,
             arguments: ["id": recording.rawValue]
         )
@@ -164,6 +170,7 @@ extension Catalogue {
             export.state = .done
             export.progress = 1
             export.file = done.file
+            export.lacksPart = done.isPart == true
             try Self.save(export, database)
         }
         try Self.forgetExports(of: summary.folder.id, database)
@@ -180,16 +187,17 @@ extension Catalogue {
     private static func save(_ export: ExportEntry, _ database: Database) throws {
         try database.execute(
             sql: """
-                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, options, state, progress,
-                    file, error, attempts, due_ns, created_ns, started_ns, finished_ns)
-                VALUES (:id, :recording, :layout, :participant, :from, :to, :options, :state, :progress, :file, :error,
-                    :attempts, :due, :created, :started, :finished)
+                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, lacks_part, options, state,
+                    progress, file, error, attempts, due_ns, created_ns, started_ns, finished_ns)
+                VALUES (:id, :recording, :layout, :participant, :from, :to, :lacksPart, :options, :state, :progress, :file,
+                    :error, :attempts, :due, :created, :started, :finished)
                 ON CONFLICT (id) DO UPDATE SET state = :state, progress = :progress, file = :file, error = :error,
                     attempts = :attempts, due_ns = :due, started_ns = :started, finished_ns = :finished
                 """,
             arguments: [
                 "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
                 "participant": export.participant, "from": export.from, "to": export.to,
+                "lacksPart": export.lacksPart,
                 "options": export.options.isEmpty ? nil : try JSONColumn.text(export.options),
                 "state": export.state.rawValue,
                 "progress": min(max(export.progress, 0), 1), "file": export.file,
@@ -237,6 +245,7 @@ extension ExportEntry {
             to: row["to_seconds"],
             created: UTCTime(nanosecondsSince1970: row["created_ns"])
         )
+        self.lacksPart = row["lacks_part"]
         self.options = JSONColumn.value(row["options"]) ?? [:]
         self.state = state
         self.progress = row["progress"]

@@ -31,6 +31,9 @@ public struct ExportEntry: Sendable, Hashable {
     public var to: Double?
     /// What the layout takes beyond that, by the name of the option.
     public var options: [String: String] = [:]
+    /// Whether it may lack a part of the recording for another reason: it was asked for while the recording went on, or the
+    /// manifest says so.
+    public var lacksPart = false
     /// Where its life is.
     public var state: State
     /// 0 to 1.
@@ -50,6 +53,8 @@ public struct ExportEntry: Sendable, Hashable {
     /// When it was done or failed.
     public var finished: UTCTime?
 
+    /// Whether it stands for the whole recording.
+    public var isOfWhole: Bool { !self.lacksPart && self.participant == nil && self.from == nil && self.to == nil }
     /// Whether it is of every segment of the recording's series.
     public var isOfSeries: Bool { self.options["series"] == "true" }
     /// Whether GStreamer makes its file from another one as large, which is removed then.

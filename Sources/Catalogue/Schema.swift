@@ -37,6 +37,9 @@ enum Schema {
             try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN tags TEXT")
             try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN notes TEXT")
         }
+        migrator.registerMigration("7 exports that lack a part") {
+            try $0.execute(sql: "ALTER TABLE exports ADD COLUMN lacks_part INTEGER NOT NULL DEFAULT 0")
+        }
         return migrator
     }
 

@@ -88,7 +88,7 @@ public struct Daemon: Sendable {
             catalogue: catalogue,
             jobs: JobLauncher(executable: self.executable, environment: environment),
             exportJobs: self.configuration.workers.exportJobs,
-            roomOrders: self.configuration.rooms.filter { $0.value.spec.record != nil }.mapValues(\.exportOrders),
+            roomOrders: self.configuration.rooms.compactMapValues(\.exportOrders),
             shutdownLimit: Self.exportLimit,
             bus: bus,
             metrics: metrics,

@@ -98,6 +98,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var verdict: Certificate.Verdict
     /// Whether something of the recording is not as it was written, beyond that nobody closed it; not in JSON.
     public var isOfDamaged = false
+    /// Whether it holds a part of the recording only, or what there was while the recording went on; not in JSON.
+    public var isPart = false
     /// What happened in the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
     /// What is missing or doubtful, a sentence each.

@@ -117,7 +117,8 @@ extension Manifest {
                 file: file,
                 layout: report.layout,
                 durationNanoseconds: report.durationNanoseconds,
-                bytes: report.bytes
+                bytes: report.bytes,
+                isPart: report.isPart
             )
         )
     }

@@ -45,12 +45,16 @@ struct RecordingContents {
     /// Usable tracks: by participant in order of appearance, video first, then by file.
     var sources: [TrackSource] = []
     var warnings: [String] = []
+    /// Whether a process still recorded when this was read; not told of a series.
+    private(set) var goesOn = false
 
     /// Reads the journal and opens every track file; what cannot be used becomes a warning.
     ///
     /// - Parameter keepsDamaged: whether units that cannot be decoded are read as well.
     init(_ folder: RecordingFolder, keepsDamaged: Bool = true) throws(ExportError) {
         self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
+        // Before the journal: what is let go in between has been read as a whole.
+        let isHeld = folder.isHeld
         var contents = self
         var placed = JournalParts()
         var clocks = TrackClockCollector()
@@ -66,6 +70,7 @@ struct RecordingContents {
         }
         placed.finish(take)
         self = contents
+        self.goesOn = isHeld && !self.facts.isFinished
         self.parts = placed.parts
         if self.journal.skippedLines > 0 {
             self.warnings.append("the journal has \(self.journal.skippedLines) lines that cannot be read")

@@ -16,7 +16,7 @@ public enum RecordingRepair {
     public struct Report: Sendable, Hashable {
         /// Whether the recording had been finished before; then only a missing manifest was written.
         public var wasFinished: Bool
-        /// Whether it was closed by a repair, now or before, and nothing has been exported since.
+        /// Whether it was closed by a repair, now or before, and no export holds all of it.
         public var needsExport = false
         /// Track files that were completed, relative to the folder.
         public var repaired: [String] = []
@@ -29,19 +29,22 @@ public enum RecordingRepair {
     ///
     /// Running it again changes nothing. What cannot be read is left as it is. Blocks.
     ///
+    /// - Parameter onlyUnfinished: whether a recording that whoever recorded it finished stays without a manifest, for which
+    ///   all of it has to be read.
     /// - Throws: `ExportError` with code `busy` while a process records into the folder, or `storage`.
-    public static func finish(_ folder: RecordingFolder) throws(ExportError) -> Report {
+    public static func finish(_ folder: RecordingFolder, onlyUnfinished: Bool = false) throws(ExportError) -> Report {
         do throws(StorageError) {
             // Most of what is kept is in order, and has journals that take minutes to read.
-            if case .recordingFinished = Journal.end(of: folder)?.record,
-                let known = (try? Manifest.read(folder)) ?? nil, !known.exports.isEmpty
-            {
-                return Report(wasFinished: true)
+            if case .recordingFinished(let end) = Journal.end(of: folder)?.record {
+                let known = (try? Manifest.read(folder)) ?? nil
+                if known?.hasWholeExport == true || onlyUnfinished && end.reason != Self.reason {
+                    return Report(wasFinished: true)
+                }
             }
             let journal = try JournalEnd(folder)
             var report = Report(wasFinished: journal.isFinished)
             let earlier = report.wasFinished ? try Manifest.read(folder) : try Manifest.readOrPutAside(folder).manifest
-            report.needsExport = earlier?.exports.isEmpty ?? true
+            report.needsExport = earlier?.hasWholeExport != true
             if report.wasFinished {
                 report.needsExport = report.needsExport && journal.isOurs
                 if let earlier {

@@ -63,12 +63,14 @@ extension Call {
 
     /// Resets the call.
     ///
-    /// A reset ends every call of the room, so in a room with other calls we offer to this one peer instead.
+    /// A reset ends every call of the room, so in a room with other calls we offer to this one peer instead. Of two who do so
+    /// at the same instant one waits longer, or their offers would cross again and again.
     private mutating func beginAnew(reason: String, _ context: inout CallContext) {
         self.countReset(&context)
         context.report(.callReset(self.peer, reason: reason))
         if !self.isPublishPoint, context.hasOtherCalls(than: self.peer) {
-            self.wait(context.configuration.throttledWait, .offer, &context)
+            let isLater = context.ownMessages.ownID.map { $0.rawValue > self.peer.rawValue } ?? false
+            self.wait(context.configuration.throttledWait * (isLater ? 3 : 1), .offer, &context)
         } else {
             self.askForReset(&context)
         }
@@ -105,15 +107,20 @@ extension Call {
         }
     }
 
-    /// The window of a peer's failures ended: whoever offered before offers again, and waits for nobody.
+    /// The window of a peer's failures ended: we begin anew, and wait for nobody.
+    ///
+    /// The other side may wait for us as we for it; a server that refused, or lost, what it sent offers no more.
     private mutating func resetsForgotten(_ context: inout CallContext) {
         let phase = self.phase
         self.forgetResets(&context)
         guard case .givenUp(let role) = phase else { return }
         if self.isPublishPoint { return self.askForReset(&context) }
-        guard role == .offerer, self.isAnnounced else { return }
+        guard self.isAnnounced else { return }
         _ = self.held.takeAll()
-        self.open(.offer, &context)
+        guard role != .offerer else { return self.open(.offer, &context) }
+        // A reset may be one of the whole room: one in each window.
+        self.resets = max(0, context.configuration.maximumResets - 1)
+        self.beginAnew(reason: "it was given up a while ago", &context)
     }
 
     /// A peer did not come back: it is gone, but its failures stay counted.

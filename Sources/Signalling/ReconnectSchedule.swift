@@ -6,12 +6,18 @@ internal import Basics
 ///
 /// Counted policies wait `attemptInterval`, and their attempts are spent at the last one or at the first error that no
 /// retry helps. That ends them if the room was never joined; they go on as endless ones if it was, because calls may go
-/// on. Endless ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s.
+/// on. Endless ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s; a server that took us in
+/// between, and lost us, is asked again within about 5 s.
+///
+/// A server that refuses us is asked no more, unless we were members: what stands before a server that is started anew
+/// refuses everybody for a while.
 public struct ReconnectSchedule: Sendable {
     /// Longest wait of an endless policy.
     public static let maximumDelay = Duration.seconds(30)
     /// A connection that was joined for this long begins the schedule anew.
     public static let stableAfter = Duration.seconds(60)
+    /// As many failures count after one that was joined for less: 1.5 to the fourth times the first wait.
+    private static let mostFailuresBeforeJoining = 4
 
     private let policy: JoinPolicy
     private var failures = 0
@@ -44,17 +50,17 @@ public struct ReconnectSchedule: Sendable {
     ///   - joinedFor: How long the room was joined on that connection; nil if it was not.
     ///   - random: A random number from 0 to 1.
     public mutating func delay(after error: SignallingError, joinedFor: Duration?, random: Double) -> Duration? {
-        let isHopeless = error.code == .invalidURL || error.code == .refused
+        self.hasJoined = self.hasJoined || joinedFor != nil
+        let isHopeless = error.code == .invalidURL || error.code == .refused && !self.hasJoined
         guard let attempts = self.policy.attempts else {
             guard !isHopeless else { return nil }
-            if let joinedFor, joinedFor >= Self.stableAfter { self.failures = 0 }
+            if let joinedFor {
+                self.failures = joinedFor >= Self.stableAfter ? 0 : min(self.failures, Self.mostFailuresBeforeJoining)
+            }
             self.failures += 1
             return self.backoff.delay(failures: self.failures, random: random)
         }
-        if joinedFor != nil {
-            self.hasJoined = true
-            self.failures = 0
-        }
+        if joinedFor != nil { self.failures = 0 }
         self.failures += 1
         self.isSpent = !error.isRetriable || self.failures >= attempts
         guard self.isSpent else { return self.policy.attemptInterval }

@@ -110,17 +110,22 @@ public struct Manifest: Sendable, Hashable, Codable {
         public var durationNanoseconds: Int64
         /// Its size in bytes.
         public var bytes: UInt64
+        /// Whether it holds a part of the recording only: one participant or a range, or what there was while the recording
+        /// went on; `nil` in manifests of older versions, and of the whole.
+        public var isPart: Bool?
 
         /// An export with each part given.
-        public init(file: String, layout: String, durationNanoseconds: Int64, bytes: UInt64) {
+        public init(file: String, layout: String, durationNanoseconds: Int64, bytes: UInt64, isPart: Bool = false) {
             self.file = file
             self.layout = layout
             self.durationNanoseconds = durationNanoseconds
             self.bytes = bytes
+            self.isPart = isPart ? true : nil
         }
 
         private enum CodingKeys: String, CodingKey {
             case file, layout, bytes
+            case isPart = "part"
             case durationNanoseconds = "duration_ns"
         }
     }
@@ -153,6 +158,8 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var tracks: [Track] = []
     /// Exports made so far.
     public var exports: [Export] = []
+    /// Whether one of them holds the whole recording.
+    public var hasWholeExport: Bool { self.exports.contains { $0.isPart != true } }
     /// What it is worth.
     public var verdict: Verdict
     /// The files as they were when the recording was closed, or made; `nil` in manifests of versions that hashed none.

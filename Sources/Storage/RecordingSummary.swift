@@ -34,10 +34,12 @@ public struct RecordingSummary: Sendable, Hashable {
     /// Bytes of all files.
     public var bytes: Int64 = 0
 
-    /// Seconds of media time: of the longest export of one that is over, else from the first to the last instant of the journal.
+    /// Seconds of media time: of the longest export of all of one that is over, else from the first to the last instant of the
+    /// journal.
     public var durationSeconds: Double? {
         // Of one that goes on they have only its beginning.
-        let exported = self.isFinished ? self.exports.map(\.durationNanoseconds).max() ?? 0 : 0
+        let whole = self.isFinished ? self.exports.filter { $0.isPart != true } : []
+        let exported = whole.map(\.durationNanoseconds).max() ?? 0
         if exported > 0 { return Double(exported) / 1e9 }
         guard let end = self.end, end >= self.start else { return nil }
         return Double(end.nanosecondsSince1970 &- self.start.nanosecondsSince1970) / 1e9

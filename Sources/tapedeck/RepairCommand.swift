@@ -84,7 +84,8 @@ struct RepairCommand: AsyncParsableCommand {
                 looked.add(1, ordering: .relaxed)
                 missing.remove(folder.id.rawValue)
                 do throws(ExportError) {
-                    let report = try RecordingRepair.finish(folder)
+                    // What nobody exports wants no manifest, which takes as long as an export.
+                    let report = try RecordingRepair.finish(folder, onlyUnfinished: !self.export)
                     unreadable += report.unreadable.count
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
                     let settings =

@@ -71,8 +71,10 @@ import Timeline
         let sql = """
             ALTER TABLE recordings DROP COLUMN tags;
             ALTER TABLE recordings DROP COLUMN notes;
+            ALTER TABLE exports DROP COLUMN lacks_part;
             DROP INDEX exports_failed;
-            DELETE FROM grdb_migrations WHERE identifier IN ('5 failed exports', '6 tags and notes');
+            DELETE FROM grdb_migrations
+                WHERE identifier IN ('5 failed exports', '6 tags and notes', '7 exports that lack a part');
             """
         try self.storage.execute(sql, at: Catalogue.path(in: self.storage.path))
         let again = try self.storage.open()

@@ -156,6 +156,11 @@ import Testing
         var part = self.export()
         (part.participant, part.state) = ("alice", .done)
         try await self.catalogue.save(part)
+        // Asked for while the recording went on.
+        var beginning = self.export()
+        (beginning.lacksPart, beginning.state) = (true, .done)
+        try await self.catalogue.save(beginning)
+        #expect(try await self.catalogue.export(beginning.id) == beginning)
         #expect(try await self.catalogue.unexportedRecordings() == Set([self.recording.id]))
     }
 

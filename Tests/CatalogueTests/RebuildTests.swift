@@ -120,6 +120,26 @@ import Timeline
         #expect(try await self.catalogue.recordingsToExport().isEmpty)
     }
 
+    @Test func aPartIsNoExportOfTheWhole() async throws {
+        let folder = try self.makeRecording(1)
+        var manifest = try #require(try Manifest.read(folder))
+        manifest.exports = [
+            Manifest.Export(
+                file: "call-alice.mkv",
+                layout: "tracks",
+                durationNanoseconds: 1_000_000_000,
+                bytes: 9,
+                isPart: true
+            )
+        ]
+        try manifest.write(folder)
+        _ = try await self.catalogue.rebuild()
+        #expect(try await self.catalogue.recording(folder.id).durationSeconds == 2)
+        #expect(try await self.catalogue.exports(of: folder.id).map(\.file) == ["call-alice.mkv"])
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
+        #expect(try await self.catalogue.unexportedRecordings() == [folder.id])
+    }
+
     @Test func doesNotTellOfWhatWasOrderedMeanwhile() async throws {
         let folder = try self.makeRecording(3)
         var manifest = try #require(try Manifest.read(folder))

@@ -142,18 +142,22 @@ import Testing
 
     @Test func aRemovedRoomSaysWhatIsExportedUntilItsWorkerIsGone() throws {
         var book = try Self.book(["room": "record: { export: [tracks, audio] }", "other": "record: none"])
-        #expect(book.exports(of: "room").map(\.layout) == ["tracks", "audio"])
+        #expect(book.exports(of: "room")?.map(\.layout) == ["tracks", "audio"])
         book.remove("room")
         #expect(book.entries["room"] == nil)
-        #expect(book.exports(of: "room").map(\.layout) == ["tracks", "audio"])
+        #expect(book.exports(of: "room")?.map(\.layout) == ["tracks", "audio"])
         try Self.set(&book, "room", "record: { export: [grid] }")
-        #expect(book.exports(of: "room").map(\.layout) == ["grid"])
+        #expect(book.exports(of: "room")?.map(\.layout) == ["grid"])
+        try Self.set(&book, "room", "record: { export: [] }")
+        #expect(book.exports(of: "room") == [])
+        try Self.set(&book, "room", "record: none")
+        #expect(book.exports(of: "room") == nil)
         book.remove("room")
         book.forget("room")
-        #expect(book.exports(of: "room").isEmpty)
+        #expect(book.exports(of: "room") == nil)
         book.remove("other")
-        #expect(book.exports(of: "other").isEmpty)
+        #expect(book.exports(of: "other") == nil)
         book.remove("unknown")
-        #expect(book.exports(of: "unknown").isEmpty)
+        #expect(book.exports(of: "unknown") == nil)
     }
 }

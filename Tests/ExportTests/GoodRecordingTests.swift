@@ -150,6 +150,10 @@ import Timeline
         #expect(certificate.verdict == .complete)
         #expect(certificate.findings(.note).contains { $0.kind == .notClosed })
         #expect(try journal.lock(), "it is still ours")
+        // What is exported of it is its beginning.
+        _ = try Exporter.run(folder: recording.folder)
+        let manifest = try #require(try Manifest.read(recording.folder))
+        #expect(manifest.exports.map(\.isPart) == [true] && !manifest.hasWholeExport)
     }
 
     @Test func aJournalOfAnOlderVersion() throws {

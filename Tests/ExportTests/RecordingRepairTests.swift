@@ -95,10 +95,11 @@ import Timeline
         #expect(manifest.tracks.map(\.units) == [120, 201])
     }
 
-    /// The journals of weeks would take minutes to read at each start.
-    @Test func ofWhatWasExportedOnlyTheEndOfTheJournalIsRead() throws {
+    /// The journals of weeks would take minutes to read at each start, and to make a certificate means to read everything.
+    @Test(arguments: [true, false])
+    func ofWhatIsFinishedOnlyTheEndOfTheJournalIsRead(isExported: Bool) throws {
         let recording = try Self.recording(closed: true)
-        _ = try Exporter.run(folder: recording.folder)
+        if isExported { _ = try Exporter.run(folder: recording.folder) }
         let lines = try recording.data("journal.jsonl").split(separator: UInt8(ascii: "\n"))
         // A terabyte of which all but the last line is a hole: whoever reads it does not come back.
         let journal = try FileHandle(forWritingTo: URL(filePath: recording.folder.journalPath))
@@ -106,7 +107,7 @@ import Timeline
         try journal.seek(toOffset: 1 << 40)
         try journal.write(contentsOf: Data("\n".utf8) + (try #require(lines.last)) + Data("\n".utf8))
         try journal.close()
-        let report = try RecordingRepair.finish(recording.folder)
+        let report = try RecordingRepair.finish(recording.folder, onlyUnfinished: !isExported)
         #expect(report.wasFinished && !report.needsExport && report.repaired.isEmpty)
     }
 
@@ -193,6 +194,8 @@ import Timeline
     @Test func asksForAnExportUntilThereIsOne() throws {
         let recording = try Self.recording()
         #expect(try RecordingRepair.finish(recording.folder).needsExport)
+        #expect(try RecordingRepair.finish(recording.folder).needsExport)
+        _ = try Exporter.run(folder: recording.folder, selection: ExportSelection(to: .seconds(1)))
         #expect(try RecordingRepair.finish(recording.folder).needsExport)
         _ = try Exporter.run(folder: recording.folder)
         #expect(try !RecordingRepair.finish(recording.folder).needsExport)

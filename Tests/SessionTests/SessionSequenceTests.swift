@@ -323,8 +323,26 @@ import Testing
         harness.connection(1, .iceFailed)
         harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "12")))
         #expect(harness.connection(2, .iceFailed).hasSuffix("givenUp"))
-        harness.fire(.resets)
+        #expect(harness.fire(.resets) == "start resets, reset, send reset, start returning")
         #expect(harness.room(.offerReceived(from: self.peer, sdp: Harness.sdp(session: "13"))).contains("open 3"))
+        // Once in each window.
+        #expect(harness.connection(3, .iceFailed).hasSuffix("failed, givenUp"))
+        #expect(harness.fire(.resets) == "start resets, reset, send reset, start returning")
+    }
+
+    /// Two recorders, or a recorder and a camera, that lose each other at the same instant.
+    @Test func twoThatBeginAnewDoNotWaitEquallyLong() {
+        let waits = [("a", "b"), ("b", "a")].map { own, other -> Duration? in
+            var harness = Harness(SessionConfiguration(), [.room(.joined(ownID: PeerID(own)))])
+            for peer in [other, "third"] {
+                harness.room(.peerArrived(PeerID(peer)))
+            }
+            let actions = harness.feed(.connection(ConnectionID(1), .iceFailed))
+            return actions.lazy.compactMap { action -> Duration? in
+                if case .startTimer(let timer, let wait) = action, timer.purpose == .backOff { wait } else { nil }
+            }.first
+        }
+        #expect(waits == [.seconds(1), .seconds(3)])
     }
 
     /// What follows when the window ends of a peer who was given up.
@@ -338,7 +356,13 @@ import Testing
 
     @Test(arguments: [
         GivenUp(testDescription: "we offered", weOffered: true, words: "open 6 offerer, start connect, createOffer 6"),
-        GivenUp(testDescription: "it offered", weOffered: false, words: ""),
+        GivenUp(testDescription: "it offered", weOffered: false, words: "start resets, reset, start backOff"),
+        GivenUp(
+            testDescription: "it offered and left",
+            weOffered: false,
+            meanwhile: [.peerLeft(Self.givenUp)],
+            words: ""
+        ),
         GivenUp(
             testDescription: "we are not in the room",
             weOffered: true,
@@ -347,7 +371,7 @@ import Testing
         ),
         GivenUp(testDescription: "it left", weOffered: true, meanwhile: [.peerLeft(Self.givenUp)], words: ""),
     ])
-    func whoOfferedToAPeerGivenUpOffersAgainWhenTheWindowEnds(_ row: GivenUp) {
+    func aPeerGivenUpIsCalledAgainWhenTheWindowEnds(_ row: GivenUp) {
         var harness = self.connected()
         let peer = Self.givenUp
         harness.room(.peerArrived(peer))

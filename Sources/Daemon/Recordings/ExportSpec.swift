@@ -26,6 +26,6 @@ extension ExportConfiguration {
 }
 
 extension RoomConfiguration {
-    /// The exports of each of its recordings, in this order; none where nothing is recorded.
-    var exportOrders: [ExportSpec] { self.spec.record == nil ? [] : self.export.orders }
+    /// The exports of each of its recordings, in this order; `nil` where nothing is recorded.
+    var exportOrders: [ExportSpec]? { self.spec.record == nil ? nil : self.export.orders }
 }

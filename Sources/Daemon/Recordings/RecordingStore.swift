@@ -154,8 +154,10 @@ actor RecordingStore: Service {
         await self.refresh(reference.folder, as: .recording)
     }
 
-    func finished(room: String, _ reference: RecordingReference, exports: [ExportSpec]) async {
+    /// - Parameter exports: those that it gets; `nil` for those that were ordered when it began.
+    func finished(room: String, _ reference: RecordingReference, exports: [ExportSpec]?) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
+        let exports = exports ?? self.orders[id] ?? []
         self.active[id] = nil
         self.orders[id] = nil
         // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
@@ -520,7 +522,7 @@ actor RecordingStore: Service {
                     if folder.isHeld { held.append(folder) }
                     return
                 }
-                guard try await self.catalogue.exports(of: folder.id).isEmpty else { return }
+                guard try await !self.catalogue.exports(of: folder.id).contains(where: \.isOfWhole) else { return }
                 let room = try await self.catalogue.recording(folder.id).room
                 await self.order(self.orders(of: folder.id, in: room), of: folder.id)
             }
@@ -583,7 +585,11 @@ actor RecordingStore: Service {
     }
 
     func enqueue(_ export: ExportEntry) async -> Bool {
-        guard await self.attempt("queue an export", { try await self.catalogue.save(export) }) else { return false }
+        var export = export
+        // What of it is recorded until then may be its beginning only.
+        export.lacksPart = export.lacksPart || self.active[export.recording] != nil
+        let isQueued = await self.attempt("queue an export") { [export] in try await self.catalogue.save(export) }
+        guard isQueued else { return false }
         self.shared.withLock { $0.figures.pendingExports += 1 }
         self.wake.yield()
         return true

@@ -53,8 +53,10 @@ struct RoomRegistry: Sendable {
     mutating func forget(_ name: String) { self.removed[name] = nil }
 
     /// What is exported of a room's recordings when they are finished; that of a removed room, too.
-    func exports(of name: String) -> [ExportSpec] {
-        (self.entries[name]?.definition ?? self.removed[name])?.exportOrders ?? []
+    ///
+    /// `nil` where nothing is recorded any more, which says nothing of a recording that went on.
+    func exports(of name: String) -> [ExportSpec]? {
+        (self.entries[name]?.definition ?? self.removed[name])?.exportOrders
     }
 
     /// Somebody wants us there, or does not any more.

@@ -62,7 +62,7 @@ actor Supervisor: Service {
 
     private enum StoreNote {
         case started(room: String, RecordingReference, exports: [ExportSpec])
-        case finished(room: String, RecordingReference, exports: [ExportSpec])
+        case finished(room: String, RecordingReference, exports: [ExportSpec]?)
     }
 
     /// A supervisor that has not started anything.
@@ -249,7 +249,7 @@ actor Supervisor: Service {
             self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
-            self.storeFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room)))
+            self.storeFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room) ?? []))
         case .recordingFinished(let room, let reference, let reason):
             self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
             self.storeFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))

@@ -48,7 +48,7 @@ extension RenderInput {
         warnings: [String]
     ) -> ExportReport {
         let only = self.participants.count == 1 ? self.participants.first : nil
-        return ExportReport(
+        var report = ExportReport(
             output: output.path,
             layout: layout,
             start: self.start,
@@ -75,5 +75,7 @@ extension RenderInput {
             verdict: warnings.isEmpty ? .complete : .damaged,
             warnings: warnings
         )
+        report.isPart = self.isPart
+        return report
     }
 }

@@ -40,6 +40,8 @@ public struct RenderInput {
 
     private let folder: RecordingFolder
     private let contents: RecordingContents
+    /// Whether something of the recording is left out, or may still come.
+    let isPart: Bool
 
     /// Opens a recording.
     public init(folder: RecordingFolder, selection: ExportSelection = ExportSelection()) throws(ExportError) {
@@ -85,6 +87,7 @@ public struct RenderInput {
             return ranges.isEmpty ? nil : Participant(id: known.id, name: known.name ?? known.id, presence: ranges)
         }
         contents.rest()
+        self.isPart = contents.goesOn || !selection.isWhole
         self.contents = contents
     }
 

@@ -41,15 +41,23 @@ final class TLSTunnel: Sendable {
 
     /// Starts to listen.
     ///
+    /// - Parameters:
+    ///   - tls: whom to trust.
+    ///   - resolver: what finds the server's addresses; the system if left out.
     /// - Throws: if neither loopback address can be listened on, or the system's authorities cannot be read.
-    static func open(to server: ICEServerURL, logger: Logger) async throws -> TLSTunnel {
-        let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+    static func open(
+        to server: ICEServerURL,
+        logger: Logger,
+        tls: TLSConfiguration = .makeClientConfiguration(),
+        resolver: (any Resolver & Sendable)? = nil
+    ) async throws -> TLSTunnel {
+        let context = try NIOSSLContext(configuration: tls)
         let state = State()
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 16)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { near in
-                Self.connect(near, to: server, context, state, logger)
+                Self.connect(near, to: server, resolver, context, state, logger)
             }
         var listeners = [try await bootstrap.bind(host: "127.0.0.1", port: 0).get()]
         if let six = try? await bootstrap.bind(host: "::1", port: 0).get() { listeners.append(six) }
@@ -64,6 +72,7 @@ final class TLSTunnel: Sendable {
     private static func connect(
         _ near: any Channel,
         to server: ICEServerURL,
+        _ resolver: (any Resolver & Sendable)?,
         _ context: NIOSSLContext,
         _ state: State,
         _ logger: Logger
@@ -77,6 +86,7 @@ final class TLSTunnel: Sendable {
         near.closeFuture.whenComplete { _ in state.connections.withLock { $0 -= 1 } }
         let isAddress = IPAddress(server.host) != nil
         let connected = ClientBootstrap(group: near.eventLoop)
+            .resolver(resolver)
             .connectTimeout(.seconds(5))
             .channelOption(.autoRead, value: false)
             .channelInitializer { far in
@@ -89,13 +99,19 @@ final class TLSTunnel: Sendable {
                         tls,
                         TunnelEnd(partner: near) { Self.report($0, server, state, logger) }
                     )
-                    try near.pipeline.syncOperations.addHandler(TunnelEnd(partner: far))
                 }
             }
             .connect(host: server.host, port: server.port)
         connected.whenComplete { result in
             switch result {
             case .success(let far):
+                do {
+                    // Not before: each of the server's addresses is tried with a channel of its own.
+                    try near.pipeline.syncOperations.addHandler(TunnelEnd(partner: far))
+                } catch {
+                    // The agent has hung up meanwhile.
+                    return far.close(promise: nil)
+                }
                 far.setOption(.autoRead, value: true).whenFailure { _ in near.close(promise: nil) }
                 near.setOption(.autoRead, value: true).whenFailure { _ in far.close(promise: nil) }
             case .failure(let error):

@@ -26,6 +26,8 @@ struct JanusFeed: Sendable, Hashable {
     let id: JanusID
     /// The m-lines of sound and pictures; empty if the server does not list them.
     var mids: Set<String>
+    /// The m-lines that the server offered us, where it does not list them.
+    var offeredMids: Set<String> = []
     var phase = Phase.attaching
     /// Counts the tries, so that answers to earlier ones are known.
     var serial = 0
@@ -49,7 +51,7 @@ struct JanusFeed: Sendable, Hashable {
 /// A publisher as the server lists it.
 struct JanusPublisher: Sendable, Hashable {
     /// Most streams of one publisher that are looked at.
-    private static let maximumStreams = 64
+    static let maximumStreams = 64
 
     let id: JanusID
     let name: String?

@@ -96,8 +96,9 @@ extension JanusRoomStateMachine {
             self.feeds[peer]?.mids = mids
             return
         }
-        let new = feed.mids.isEmpty ? [] : mids.subtracting(feed.mids)
-        self.feeds[peer]?.mids = feed.mids.isEmpty ? feed.mids : mids
+        let known = feed.mids.isEmpty ? feed.offeredMids : feed.mids
+        let new = known.isEmpty ? [] : mids.subtracting(known)
+        if feed.mids.isEmpty { self.feeds[peer]?.offeredMids.formUnion(new) } else { self.feeds[peer]?.mids = mids }
         guard !new.isEmpty else { return }
         self.ask(["request": "subscribe", "streams": .array(Self.streams(of: feed.id, new))], handle: handle)
     }
@@ -113,6 +114,9 @@ extension JanusRoomStateMachine {
         if let description {
             guard description.isOffer else { return self.ignore("answer on a subscription", peer.rawValue) }
             self.feeds[peer]?.phase = .offered(handle: handle)
+            if let streams = data["streams"]?.array.prefix(JanusPublisher.maximumStreams) {
+                self.feeds[peer]?.offeredMids = Set(streams.compactMap { $0["feed_mid"]?.string })
+            }
             return self.emit(.offerReceived(from: peer, sdp: description.sdp))
         }
         if data["started"]?.string == "ok" { self.feeds[peer]?.phase = .started(handle: handle) }

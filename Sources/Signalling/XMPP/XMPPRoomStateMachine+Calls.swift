@@ -98,7 +98,12 @@ extension XMPPRoomStateMachine {
         self.calls[peer]?.isAnswered = true
         self.calls[peer]?.isPresent = true
         var actions: [SignallingAction] = [.cancelTimer(Self.absenceTimer(peer))]
-        if call.isOutgoing, !call.isAnswered { actions.append(.cancelTimer(Self.ringTimer)) }
+        if call.isOutgoing, !call.isAnswered {
+            actions.append(.cancelTimer(Self.ringTimer))
+            // That was the call that we wanted.
+            self.wantsCall = false
+            self.hasSeenPeerLeave = false
+        }
         return actions
     }
 
@@ -122,6 +127,8 @@ extension XMPPRoomStateMachine {
             !self.calls.values.contains(where: { $0.jid.bare == account.bare }), self.calls.count < Self.maximumCalls
         else { return [] }
         self.wantsCall = false
+        // Our call may wait on the server: whoever comes after it has ended is called as one who came back.
+        if self.clients.isEmpty { self.hasSeenPeerLeave = true }
         let client = self.clients.min { "\($0)" < "\($1)" } ?? account
         let peer = PeerID("\(client)")
         self.calls[peer] = XMPPCall(jid: client, isOutgoing: true, isAnswered: false)
@@ -170,7 +177,8 @@ extension XMPPRoomStateMachine {
         guard let (peer, call) = self.calls.first(where: { $0.value.isOutgoing && !$0.value.isAnswered }) else {
             return []
         }
-        return [.ignored("Nobody took our call: we hung up", "\(call.jid)")] + self.hangUp(peer)
+        // A client may have come while it rang elsewhere.
+        return [.ignored("Nobody took our call: we hung up", "\(call.jid)")] + self.hangUp(peer) + self.callIfWanted()
     }
 
     /// Ends a call without a word.

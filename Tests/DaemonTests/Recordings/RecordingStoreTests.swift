@@ -462,6 +462,26 @@ import Timeline
         #expect(entry.durationSeconds != nil && RecordingResource(entry).durationSeconds == nil)
     }
 
+    /// The daemon and its worker die after somebody exported what there was.
+    @Test func whatWasExportedMeanwhileIsExportedInTheEnd() async throws {
+        let folder = try self.bench.makeRecording()
+        let early = try self.bench.store()
+        await early.started(room: "standup", Self.reference(folder), exports: [])
+        _ = try #require(await early.enqueue(folder.id, ExportSpec(layout: "audio")))
+        try await early.running { _ = try #require(await self.bench.next(.exportFinished)) }
+        try await self.bench.store().running { _ = try #require(await self.bench.next(.exportFinished)) }
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio", "tracks"])
+    }
+
+    /// Its room records nothing any more.
+    @Test func whatARecordingWasBegunWithIsExported() async throws {
+        let folder = try self.bench.makeRecording()
+        let store = try self.bench.store()
+        await store.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        await store.finished(room: "standup", Self.reference(folder), exports: nil)
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio"])
+    }
+
     /// Each changes the same manifest.
     @Test func exportsOfOneRecordingRunOneAfterTheOther() async throws {
         let folder = try self.bench.makeRecording()

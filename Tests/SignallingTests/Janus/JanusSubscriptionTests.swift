@@ -127,6 +127,28 @@ import Testing
         #expect(bench.call.openings == 1)
     }
 
+    /// Of who came while our WebSocket was away no m-lines are listed.
+    @Test func newMediaOfAPublisherWithoutAListAreSubscribedTo() throws {
+        var bench = try Self.joined()
+        bench.event(21, #"{"videoroom":"event","room":1234,"publishers":[{"id":7}]}"#)
+        try bench.answer("attach", #""janus":"success","session_id":11,"data":{"id":31}"#)
+        bench.event(
+            31,
+            #"{"videoroom":"attached","room":1234,"streams":[{"type":"audio","mid":"0","feed_mid":"a"}]}"#,
+            jsep: JanusBench.jsep("offer", JanusBench.sdp())
+        )
+        _ = bench.news()
+        let streams = #"[{"type":"audio","mid":"a"},{"type":"video","mid":"1"}]"#
+        for news in [["subscribe 31"], []] {
+            bench.event(21, #"{"videoroom":"event","publishers":[{"id":7,"streams":\#(streams)}]}"#)
+            #expect(bench.news() == news)
+        }
+        #expect(
+            try bench.last("subscribe")["body"]?["streams"]
+                == .array([.object(["feed": .integer(7), "mid": "1"])])
+        )
+    }
+
     @Test func aHangUpIsTriedAgainWithLongerWaits() throws {
         var bench = try Self.joined()
         try bench.offer()

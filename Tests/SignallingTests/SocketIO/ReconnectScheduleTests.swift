@@ -6,6 +6,7 @@ import Testing
 @Suite struct ReconnectScheduleTests {
     static let down = SignallingError(.unreachable, "down", blame: .network)
     static let refused = SignallingError(.refused, "no", blame: .peer)
+    static let invalid = SignallingError(.invalidURL, "no room", blame: .configuration)
     static let tls = SignallingError(.tlsFailed, "expired", blame: .configuration)
 
     @Test func waitsAreSpreadByAFifth() {
@@ -41,10 +42,11 @@ import Testing
         #expect(later[11] == .seconds(30))
         #expect(schedule.delay(after: Self.down, joinedFor: .zero, random: 0.5) == .seconds(1))
         #expect(!schedule.isSpent)
-        // A certificate may be renewed, a refusal is meant.
+        // A certificate may be renewed, and what stands before the server may refuse everybody while that is started.
         #expect(schedule.delay(after: Self.tls, joinedFor: nil, random: 0.5) == .seconds(1))
         #expect(schedule.isSpent)
-        #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == nil)
+        #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == .seconds(1))
+        #expect(schedule.delay(after: Self.invalid, joinedFor: nil, random: 0.5) == nil)
     }
 
     @Test func countedPolicyEndsAtHopelessErrors() {
@@ -54,13 +56,31 @@ import Testing
 
     @Test func endlessPolicyGrowsAndStartsAnew() {
         var schedule = ReconnectSchedule(policy: .persistent)
-        let delays = (0..<12).map { _ in schedule.delay(after: Self.tls, joinedFor: .seconds(59), random: 0.5) }
+        let delays = (0..<12).map { _ in schedule.delay(after: Self.tls, joinedFor: nil, random: 0.5) }
         #expect(delays[0] == .seconds(1))
         #expect(delays[1] == .milliseconds(1500))
         #expect(delays[2] == .milliseconds(2250))
         #expect(delays[11] == .seconds(30))
         #expect(schedule.delay(after: Self.down, joinedFor: .seconds(60), random: 0) == .milliseconds(500))
         #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 1) == .milliseconds(2250))
-        #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 1) == nil)
+    }
+
+    @Test func whoWasAMemberIsNotRefusedForGood() {
+        for policy in [JoinPolicy.persistent, .oneShot] {
+            var schedule = ReconnectSchedule(policy: policy)
+            #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == nil)
+            _ = schedule.delay(after: Self.down, joinedFor: .seconds(1), random: 0.5)
+            #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) != nil)
+        }
+    }
+
+    /// Each second out of the room is lost.
+    @Test func aServerThatTookUsInBetweenIsAskedAgainSoon() {
+        var schedule = ReconnectSchedule(policy: .persistent)
+        for _ in 0..<12 { _ = schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) }
+        for _ in 0..<3 {
+            #expect(schedule.delay(after: Self.down, joinedFor: .seconds(10), random: 0.5) == .microseconds(5_062_500))
+        }
+        #expect(schedule.delay(after: Self.down, joinedFor: nil, random: 0.5) == .microseconds(7_593_750))
     }
 }

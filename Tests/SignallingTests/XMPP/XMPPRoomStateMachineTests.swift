@@ -95,6 +95,28 @@ import Testing
         #expect(XMPPBench.said(bench.sent).last?.to == XMPPBench.alice)
     }
 
+    /// The server kept our call for whoever comes, or told nobody that it did not.
+    @Test(arguments: [true, false])
+    func whoWasNotThereIsCalledWhenItComes(isRinging: Bool) throws {
+        var bench = try #require(XMPPBench.online("peer=alice@example.org&call"))
+        bench.feed(.timerFired(Machine.callTimer))
+        if isRinging { bench.feed(XMPPBench.presence()) }
+        bench.feed(.timerFired(Machine.ringTimer))
+        if !isRinging { bench.feed(XMPPBench.presence()) }
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer", "bye", "roomId", "offer"])
+        #expect(XMPPBench.said(bench.sent).last?.to == XMPPBench.alice)
+    }
+
+    @Test func whoComesAndTakesOurCallIsNotCalledAgain() throws {
+        var bench = try #require(XMPPBench.online("peer=alice@example.org&call"))
+        bench.feed(.timerFired(Machine.callTimer))
+        bench.feed(XMPPBench.presence())
+        bench.feed(XMPPBench.answer)
+        bench.feed(XMPPBench.bye)
+        bench.feed(XMPPBench.presence())
+        #expect(XMPPBench.kinds(bench) == ["roomId", "offer", "bye"])
+    }
+
     @Test func nobodyAnswers() throws {
         var bench = try #require(XMPPBench.calling())
         bench.feed(.timerFired(Machine.ringTimer))
