@@ -114,7 +114,7 @@ extension JanusRoomStateMachine {
         if let description {
             guard description.isOffer else { return self.ignore("answer on a subscription", peer.rawValue) }
             self.feeds[peer]?.phase = .offered(handle: handle)
-            if let streams = data["streams"]?.array.prefix(JanusPublisher.maximumStreams) {
+            if let streams = data["streams"]?.array?.prefix(JanusPublisher.maximumStreams) {
                 self.feeds[peer]?.offeredMids = Set(streams.compactMap { $0["feed_mid"]?.string })
             }
             return self.emit(.offerReceived(from: peer, sdp: description.sdp))
