@@ -3,7 +3,7 @@
 /// Who is in the room with us, as far as the events tell.
 struct SocketIORoomPeers: Equatable {
     /// How many calls a session has place for (`SessionConfiguration.maximumPeers`).
-    static let maximumCalls = 40
+    private static let maximumCalls = 40
 
     /// Whether the server keeps many members and names every sender (our extension).
     var isMesh = false

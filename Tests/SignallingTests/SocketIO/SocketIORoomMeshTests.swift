@@ -165,7 +165,7 @@ import Testing
         for index in 0..<10 { #expect(meet("a\(index)") == 0) }
         #expect(rejoin() == 0)
         // There is place for as many calls as a session has.
-        let most = SocketIORoomPeers.maximumCalls
+        let most = 40
         for index in 0..<most { #expect(meet("b\(index)") == (index < most - 10 ? 0 : 1)) }
         #expect(rejoin() == 0)
         for index in 0..<(most + 4) { #expect(meet("c\(index)") == (index < most ? 1 : 0)) }
