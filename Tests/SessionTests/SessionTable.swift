@@ -408,6 +408,7 @@ let sessionTable = """
        ignored: ignored signalling
        signallerEnded: cancel burst, cancel resets, peerLeft, lost, start stop
        stop: cancel burst, cancel resets, peerLeft, send leave, start stop
+       timer-resets: start resets, reset, send reset, start returning
     detached
        joined: joined
        peerArrived: close 1, rebuilt, open 2 offerer, start connect, createOffer 2
