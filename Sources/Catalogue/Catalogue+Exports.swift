@@ -161,7 +161,15 @@ extension Catalogue {
                 sql: "SELECT EXISTS (SELECT 1 FROM exports WHERE recording = ? AND file = ? AND state = 'done')",
                 arguments: [summary.folder.id.rawValue, done.file]
             )
-            guard isKnown != true else { continue }
+            guard isKnown != true else {
+                guard done.isPart != true else { continue }
+                // Its file may have been made again since.
+                try database.execute(
+                    sql: "UPDATE exports SET lacks_part = 0 WHERE recording = ? AND file = ? AND state = 'done'",
+                    arguments: [summary.folder.id.rawValue, done.file]
+                )
+                continue
+            }
             var export = ExportEntry(
                 recording: summary.folder.id,
                 layout: done.layout,

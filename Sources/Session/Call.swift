@@ -14,7 +14,7 @@ import Signalling
 ///    ▲  ▲              │ │ ▲                                 │
 ///    │  └── call reset ┘ │ └──────────── timer, open ────────┘
 ///    │                   ▼ resets used up
-///    └── timer, return ─ givenUp ── timer, where we offered: open
+///    └── timer, return ─ givenUp ── timer: open, reset or wait
 /// ```
 struct Call {
     /// How long a peer without a connection is waited for.
@@ -32,7 +32,7 @@ struct Call {
         case waiting(TimerID, Plan)
         /// One connection.
         case live(Connection)
-        /// No connection, and offers are ignored; who offered last offers again after that.
+        /// No connection, and offers are ignored; after that we begin anew.
         case givenUp(CallRole)
     }
 
@@ -128,6 +128,11 @@ struct Call {
 
     /// Whether media may flow.
     var isConnected: Bool { self.connection?.isConnected == true }
+
+    /// Whether the peer was given up, and is there.
+    var isGivenUp: Bool {
+        if case .givenUp = self.phase { self.isAnnounced && !self.isPublishPoint } else { false }
+    }
 
     /// Whether the call may make room for another peer: the peer vanished, or sent nothing but candidates.
     var isReplaceable: Bool {

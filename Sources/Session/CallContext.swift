@@ -17,6 +17,8 @@ struct CallContext {
     var isTakenByAnswer = false
     /// Whether the server of this room takes our media at a place of its own: whoever offers there takes none.
     var hasPublishPoint = false
+    /// Whether another peer of the room was given up: it is there all the same.
+    var hasOthersGivenUp = false
     /// What we said ourselves.
     var ownMessages = OwnMessages()
 
@@ -88,9 +90,10 @@ struct CallContext {
         self.closing.remove(id)
     }
 
-    /// Whether anybody else is in a call with us.
+    /// Whether anybody else is in a call with us, or was before we gave up.
     func hasOtherCalls(than peer: PeerID) -> Bool {
-        self.owners.contains { $0.value != peer && !self.standing.contains($0.key) }
+        self.hasOthersGivenUp
+            || self.owners.contains { $0.value != peer && !self.standing.contains($0.key) }
     }
 
     // Refusals

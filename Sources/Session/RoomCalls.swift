@@ -41,6 +41,7 @@ struct RoomCalls {
     /// Gives something to the call with the peer, if there is one.
     mutating func withCall(_ peer: PeerID, _ body: (inout Call, inout CallContext) -> Void) {
         guard var call = self.calls.removeValue(forKey: peer) else { return }
+        self.context.hasOthersGivenUp = self.calls.values.contains(where: \.isGivenUp)
         body(&call, &self.context)
         self.calls[peer] = call
     }

@@ -10,10 +10,12 @@ internal import Basics
 /// between, and lost us, is asked again within about 5 s.
 ///
 /// A server that refuses us is asked no more, unless we were members: what stands before a server that is started anew
-/// refuses everybody for a while.
+/// refuses everybody for a while. Its waits grow up to five minutes, because a secret that was changed is wrong for good.
 public struct ReconnectSchedule: Sendable {
     /// Longest wait of an endless policy.
     public static let maximumDelay = Duration.seconds(30)
+    /// Longest wait after a refusal.
+    static let maximumRefusedDelay = Duration.seconds(300)
     /// A connection that was joined for this long begins the schedule anew.
     public static let stableAfter = Duration.seconds(60)
     /// As many failures count after one that was joined for less: 1.5 to the fourth times the first wait.
@@ -28,10 +30,10 @@ public struct ReconnectSchedule: Sendable {
         self.policy = policy
     }
 
-    private var backoff: Backoff {
+    private func backoff(after error: SignallingError) -> Backoff {
         Backoff(
             first: self.policy.attemptInterval,
-            longest: Self.maximumDelay,
+            longest: error.code == .refused ? Self.maximumRefusedDelay : Self.maximumDelay,
             growth: 1500,
             variation: 500...1500,
             bound: .varied
@@ -58,13 +60,13 @@ public struct ReconnectSchedule: Sendable {
                 self.failures = joinedFor >= Self.stableAfter ? 0 : min(self.failures, Self.mostFailuresBeforeJoining)
             }
             self.failures += 1
-            return self.backoff.delay(failures: self.failures, random: random)
+            return self.backoff(after: error).delay(failures: self.failures, random: random)
         }
         if joinedFor != nil { self.failures = 0 }
         self.failures += 1
         self.isSpent = !error.isRetriable || self.failures >= attempts
         guard self.isSpent else { return self.policy.attemptInterval }
         guard self.hasJoined, !isHopeless else { return nil }
-        return self.backoff.delay(failures: max(self.failures - attempts, 0) + 1, random: random)
+        return self.backoff(after: error).delay(failures: max(self.failures - attempts, 0) + 1, random: random)
     }
 }

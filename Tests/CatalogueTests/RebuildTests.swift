@@ -138,6 +138,12 @@ import Timeline
         #expect(try await self.catalogue.exports(of: folder.id).map(\.file) == ["call-alice.mkv"])
         #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
         #expect(try await self.catalogue.unexportedRecordings() == [folder.id])
+        // Made again by hand, as a whole and under that name.
+        manifest.exports[0].isPart = nil
+        try manifest.write(folder)
+        _ = try await self.catalogue.rebuild(.everything)
+        #expect(try await self.catalogue.exports(of: folder.id).map(\.lacksPart) == [false])
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
     }
 
     @Test func doesNotTellOfWhatWasOrderedMeanwhile() async throws {

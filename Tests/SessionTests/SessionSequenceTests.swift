@@ -330,6 +330,25 @@ import Testing
         #expect(harness.fire(.resets) == "start resets, reset, send reset, start returning")
     }
 
+    /// A reset would be dropped in a room of many, and nobody would call them again.
+    @Test func whereAllAreGivenUpEachIsOffered() {
+        var configuration = SessionConfiguration()
+        configuration.maximumResets = 1
+        var harness = self.joined(configuration)
+        var number: UInt64 = 0
+        for peer in [self.peer, Self.givenUp] {
+            for isLast in [false, true] {
+                number += 1
+                harness.room(.offerReceived(from: peer, sdp: Harness.sdp(session: "\(number)")))
+                // After the first failure of the second peer we wait.
+                if isLast { harness.fire(.backOff) }
+                let words = harness.connection(number, .iceFailed)
+                #expect(words.hasSuffix("givenUp") == isLast, "\(words)")
+            }
+        }
+        #expect(harness.fire(.resets) == "start resets, reset, start backOff")
+    }
+
     /// Two recorders, or a recorder and a camera, that lose each other at the same instant.
     @Test func twoThatBeginAnewDoNotWaitEquallyLong() {
         let waits = [("a", "b"), ("b", "a")].map { own, other -> Duration? in

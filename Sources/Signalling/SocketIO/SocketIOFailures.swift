@@ -114,6 +114,12 @@ struct SocketIOFailures: Sendable {
             )
         case .disconnectedByServer:
             SignallingError(.unreachable, "The server at \(self.address) disconnected us.", blame: .peer)
+        case .refused(let reason):
+            SignallingError(
+                .refused,
+                "The server at \(self.address) refused the connection: \(reason).",
+                blame: .peer
+            )
         }
     }
 
@@ -126,12 +132,6 @@ struct SocketIOFailures: Sendable {
             SignallingError(
                 .full,
                 "The room on \(self.address) is full.",
-                blame: .peer
-            )
-        case .refused(let reason):
-            SignallingError(
-                .refused,
-                "The server at \(self.address) refused the connection: \(reason).",
                 blame: .peer
             )
         case .removed:

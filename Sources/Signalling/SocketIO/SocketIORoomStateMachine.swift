@@ -39,8 +39,6 @@ public struct SocketIORoomStateMachine: Sendable {
         case left
         /// The room is full and the policy does not wait.
         case full
-        /// The server refused the namespace; its reason, shortened.
-        case refused(String)
         /// The server put us out, or answered `join` by disconnecting us.
         case removed
     }
@@ -51,6 +49,8 @@ public struct SocketIORoomStateMachine: Sendable {
         case joinUnanswered
         /// The server disconnected us from the namespace while we were no member.
         case disconnectedByServer
+        /// The server refused the namespace; its reason, shortened.
+        case refused(String)
     }
 
     /// What the driver does; in order.
@@ -285,8 +285,7 @@ extension SocketIORoomStateMachine {
         guard case .connecting = self.state else {
             return [Self.ignored("An error packet outside of connecting was ignored", reason)]
         }
-        self.state = .left
-        return Self.cancelTimers + [.finish(.refused(reason))]
+        return [.reconnect(.refused(reason))]
     }
 
     /// An event with an id is answered exactly once; we never have anything to say.

@@ -128,7 +128,7 @@ extension XMPPRoomStateMachine {
         else { return [] }
         self.wantsCall = false
         // Our call may wait on the server: whoever comes after it has ended is called as one who came back.
-        if self.clients.isEmpty { self.hasSeenPeerLeave = true }
+        self.hasSeenPeerLeave = self.clients.isEmpty
         let client = self.clients.min { "\($0)" < "\($1)" } ?? account
         let peer = PeerID("\(client)")
         self.calls[peer] = XMPPCall(jid: client, isOutgoing: true, isAnswered: false)

@@ -70,7 +70,9 @@ import Testing
             var schedule = ReconnectSchedule(policy: policy)
             #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == nil)
             _ = schedule.delay(after: Self.down, joinedFor: .seconds(1), random: 0.5)
-            #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) != nil)
+            let waits = (0..<20).map { _ in schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) }
+            // A proxy takes us after some seconds, or the secret is wrong for good.
+            #expect(waits[3] ?? .zero < .seconds(10) && waits.last == .seconds(300), "\(waits)")
         }
     }
 

@@ -102,7 +102,7 @@ import Testing
         .connecting: [
             .connect: (.joining, joins),
             .disconnect: (.connecting, [.reconnect(.disconnectedByServer)]),
-            .namespaceError: (.left, cancels + [.finish(.refused("no"))]),
+            .namespaceError: (.connecting, [.reconnect(.refused("no"))]),
             .closed: (.offline, []),
             .leave: (.left, finishedSilently),
         ],
