@@ -21,8 +21,7 @@
 #   make bench-compare  whether results in docs/benchmarks say what the committed ones say, within 20 %;
 #                BENCH_ARGUMENTS="/tmp/results.json --within 30" changes it
 #   make soak    what the daemon holds after many calls, ten minutes, too short for memory; SOAK_SECONDS=1260,
-#                SOAK_ARGUMENTS="--step 30" and
-#                TAPEDECK=.build/debug/tapedeck change it
+#                SOAK_ARGUMENTS="--step 30" and TAPEDECK=.build/debug/tapedeck change it
 #   make overload  what the daemon does with half of the CPU time that it needs, in three minutes; OVERLOAD_ARGUMENTS="--factor 4"
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb

@@ -156,20 +156,14 @@ extension Catalogue {
     /// Notes the exports that a manifest knows and the catalogue does not.
     static func saveExports(of summary: RecordingSummary, _ database: Database) throws {
         for done in summary.exports.suffix(Self.maximumExportsPerRecording) {
-            let isKnown = try Bool.fetchOne(
-                database,
-                sql: "SELECT EXISTS (SELECT 1 FROM exports WHERE recording = ? AND file = ? AND state = 'done')",
-                arguments: [summary.folder.id.rawValue, done.file]
+            // Its file may have been made again since it was noted.
+            try database.execute(
+                sql: """
+                    UPDATE exports SET lacks_part = lacks_part AND ? WHERE recording = ? AND file = ? AND state = 'done'
+                    """,
+                arguments: [!done.isOfWhole, summary.folder.id.rawValue, done.file]
             )
-            guard isKnown != true else {
-                guard done.isPart != true else { continue }
-                // Its file may have been made again since.
-                try database.execute(
-                    sql: "UPDATE exports SET lacks_part = 0 WHERE recording = ? AND file = ? AND state = 'done'",
-                    arguments: [summary.folder.id.rawValue, done.file]
-                )
-                continue
-            }
+            guard database.changesCount == 0 else { continue }
             var export = ExportEntry(
                 recording: summary.folder.id,
                 layout: done.layout,
@@ -178,7 +172,7 @@ extension Catalogue {
             export.state = .done
             export.progress = 1
             export.file = done.file
-            export.lacksPart = done.isPart == true
+            export.lacksPart = !done.isOfWhole
             try Self.save(export, database)
         }
         try Self.forgetExports(of: summary.folder.id, database)

@@ -139,7 +139,7 @@ public enum Exporter {
 
         var report = Self.report(contents, merge, layout: layout, start: start, file: file)
         report.warnings = input.warnings + report.warnings + warnings
-        report.isPart = contents.goesOn || !selection.isWhole
+        report.isPart = contents.isPart(selection)
         report.events = Array((events?.events ?? []).prefix(ExportReport.maximumEvents))
         if let warning = events?.warning { report.warnings.append(warning) }
         guard isNoted else { return report }

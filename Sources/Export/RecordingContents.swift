@@ -113,6 +113,9 @@ struct RecordingContents {
         self.sort()
     }
 
+    /// Whether an export of this selection lacks something of the recording, or of what may still come.
+    func isPart(_ selection: ExportSelection) -> Bool { self.goesOn || !selection.isWhole }
+
     /// Closes all files, until they are woken.
     mutating func rest() {
         for index in self.sources.indices { self.sources[index].rest() }

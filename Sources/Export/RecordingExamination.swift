@@ -10,8 +10,6 @@ public struct RecordingExamination {
     private let folder: RecordingFolder
     private let contents: RecordingContents
     private let earlier: Manifest?
-    /// Whether a process still records.
-    private let isRunning: Bool
     private let digests: [String: Certificate.FileDigest]
     private var certificate: Certificate
     /// Track files that are not, or may not be, what was recorded.
@@ -48,12 +46,10 @@ public struct RecordingExamination {
         finding: Certificate.Finding? = nil,
         export: Certificate.FileDigest? = nil
     ) -> Certificate {
-        let isRunning = folder.isHeld && !contents.facts.isFinished
         var examination = RecordingExamination(
             folder: folder,
             contents: contents,
             earlier: earlier,
-            isRunning: isRunning,
             digests: Dictionary((earlier?.files ?? []).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }),
             certificate: Certificate(
                 recording: folder.id.rawValue,
@@ -180,7 +176,7 @@ extension RecordingExamination {
 
     /// How the recording and its parts ended.
     private mutating func lookAtEnds() {
-        if self.isRunning {
+        if self.contents.goesOn {
             self.note(.note, .notClosed, "the recording goes on")
         } else if !self.contents.facts.isFinished {
             self.note(.damage, .notClosed, "the recording was cut off, and nobody closed it: tapedeck repair does")
@@ -227,7 +223,7 @@ extension RecordingExamination {
             let setting = TrackExamination.Setting(
                 folder: self.folder,
                 contents: self.contents,
-                isRunning: self.isRunning,
+                isRunning: self.contents.goesOn,
                 earlier: self.digests[source.file]
             )
             let examination = TrackExamination(source, setting)
@@ -315,7 +311,7 @@ extension RecordingExamination {
         {
             exports.append((ExportExamination.defaultName, Exporter.Layout.tracks.rawValue))
         }
-        let expected = self.isRunning ? nil : self.expectedExport()
+        let expected = self.contents.goesOn ? nil : self.expectedExport()
         var seen: Set<String> = []
         for export in exports.prefix(Certificate.maximumFindings) where export.file != fresh?.name {
             guard seen.insert(export.file).inserted else { continue }

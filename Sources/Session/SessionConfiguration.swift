@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Signalling
+
 /// Limits and times of one room session.
 public struct SessionConfiguration: Equatable, Sendable {
     /// Whether we send anything; if not, a peer that is a recorder like us is not called.
@@ -7,7 +9,7 @@ public struct SessionConfiguration: Equatable, Sendable {
     /// Peers served at the same time, 1 and up; more are ignored and reported.
     ///
     /// With two tracks of each there is room in a recording for those who come again: it has 125 at most.
-    public var maximumPeers = 40
+    public var maximumPeers = SignallingOptions.maximumPeers
     /// Candidates held or handed over for one description of one peer, 0 and up.
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.

@@ -113,6 +113,8 @@ public struct Manifest: Sendable, Hashable, Codable {
         /// Whether it holds a part of the recording only: one participant or a range, or what there was while the recording
         /// went on; `nil` in manifests of older versions, and of the whole.
         public var isPart: Bool?
+        /// Whether it stands for the whole recording.
+        public var isOfWhole: Bool { self.isPart != true }
 
         /// An export with each part given.
         public init(file: String, layout: String, durationNanoseconds: Int64, bytes: UInt64, isPart: Bool = false) {
@@ -159,7 +161,7 @@ public struct Manifest: Sendable, Hashable, Codable {
     /// Exports made so far.
     public var exports: [Export] = []
     /// Whether one of them holds the whole recording.
-    public var hasWholeExport: Bool { self.exports.contains { $0.isPart != true } }
+    public var hasWholeExport: Bool { self.exports.contains(where: \.isOfWhole) }
     /// What it is worth.
     public var verdict: Verdict
     /// The files as they were when the recording was closed, or made; `nil` in manifests of versions that hashed none.

@@ -38,7 +38,7 @@ public struct RecordingSummary: Sendable, Hashable {
     /// journal.
     public var durationSeconds: Double? {
         // Of one that goes on they have only its beginning.
-        let whole = self.isFinished ? self.exports.filter { $0.isPart != true } : []
+        let whole = self.isFinished ? self.exports.filter(\.isOfWhole) : []
         let exported = whole.map(\.durationNanoseconds).max() ?? 0
         if exported > 0 { return Double(exported) / 1e9 }
         guard let end = self.end, end >= self.start else { return nil }

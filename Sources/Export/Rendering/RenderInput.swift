@@ -87,7 +87,7 @@ public struct RenderInput {
             return ranges.isEmpty ? nil : Participant(id: known.id, name: known.name ?? known.id, presence: ranges)
         }
         contents.rest()
-        self.isPart = contents.goesOn || !selection.isWhole
+        self.isPart = contents.isPart(selection)
         self.contents = contents
     }
 

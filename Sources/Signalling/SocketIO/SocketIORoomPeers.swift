@@ -2,9 +2,6 @@
 
 /// Who is in the room with us, as far as the events tell.
 struct SocketIORoomPeers: Equatable {
-    /// How many calls a session has place for (`SessionConfiguration.maximumPeers`).
-    private static let maximumCalls = 40
-
     /// Whether the server keeps many members and names every sender (our extension).
     var isMesh = false
     /// The members that the session knows of, in order of arrival; at most one unless `isMesh`.
@@ -99,7 +96,8 @@ struct SocketIORoomPeers: Equatable {
     /// Members come before those who may be back already: a session has so many calls only.
     /// - Returns: The oldest of those whom the server does not list, as far as they are too many.
     private mutating func makeRoom() -> [PeerID] {
-        let excess = min(max(0, self.known.count + self.unlisted.count - Self.maximumCalls), self.unlisted.count)
+        let count = self.known.count + self.unlisted.count
+        let excess = min(max(0, count - SignallingOptions.maximumPeers), self.unlisted.count)
         defer { self.unlisted.removeFirst(excess) }
         return Array(self.unlisted.prefix(excess))
     }

@@ -84,6 +84,9 @@ public struct SignallingTimer: Hashable, Sendable, RawRepresentable {
 
 /// What a machine has to know of us.
 public struct SignallingOptions: Sendable, Hashable {
+    /// Peers that a session serves at the same time, unless it is configured otherwise.
+    public static let maximumPeers = 40
+
     /// How long the signaller keeps trying; machines use its limits for their own waits.
     public var policy: JoinPolicy
     /// The name under which others see us, where the protocol has names.

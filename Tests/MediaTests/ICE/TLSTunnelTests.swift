@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Signalling
-import Synchronization
 import Testing
 
+@testable import GStreamer
 @testable import Media
 
 /// What goes through the tunnel to a TURN server over TLS: here to one that sends everything back.
@@ -60,22 +59,12 @@ import Testing
         }
     }
 
-    private static func echoServer(_ folder: URL) async throws -> any Channel {
-        let (certificate, key) = (folder.appending(path: "c.pem").path, folder.appending(path: "k.pem").path)
-        let openssl = Process()
-        openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-        openssl.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=turn.example.org", "-keyout", key, "-out", certificate,
-        ]
-        openssl.standardError = FileHandle.nullDevice
-        try openssl.run()
-        openssl.waitUntilExit()
-        try #require(openssl.terminationStatus == 0)
+    private static func echoServer() async throws -> any Channel {
+        let pem = Array(try Certificate.generate().pem.utf8)
         let context = try NIOSSLContext(
             configuration: .makeServerConfiguration(
-                certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-                privateKey: .privateKey(NIOSSLPrivateKey(file: key, format: .pem))
+                certificateChain: NIOSSLCertificate.fromPEMBytes(pem).map { .certificate($0) },
+                privateKey: .privateKey(NIOSSLPrivateKey(bytes: pem, format: .pem))
             )
         )
         return try await ServerBootstrap(group: Self.loop)
@@ -89,10 +78,7 @@ import Testing
     }
 
     @Test func bytesGoToTheAddressThatAnswers() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "tunnel-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let server = try await Self.echoServer(folder)
+        let server = try await Self.echoServer()
         let port = try #require(server.localAddress?.port)
         var trust = TLSConfiguration.makeClientConfiguration()
         trust.certificateVerification = .none
