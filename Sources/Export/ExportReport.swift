@@ -98,6 +98,10 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var verdict: Certificate.Verdict
     /// Whether something of the recording is not as it was written, beyond that nobody closed it; not in JSON.
     public var isOfDamaged = false
+    /// Whether media came that are in no file of the recording, and were wanted; not in JSON.
+    public var losesMedia = false
+    /// What became of the packets of each source; `nil` where no journal counts them.
+    public var sources: [SourceCounted]?
     /// Whether it holds a part of the recording only, or what there was while the recording went on; not in JSON.
     public var isPart = false
     /// What happened in the call, in order of time; at most `maximumEvents`.
@@ -106,16 +110,26 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var warnings: [String]
 
     private enum CodingKeys: String, CodingKey {
-        case output, layout, start, bytes, tracks, verdict, events, warnings
+        case output, layout, start, bytes, tracks, verdict, events, warnings, sources
         case durationNanoseconds = "duration_ns"
     }
 
-    /// Whether every file is as it was written; what never came is missing all the same.
-    public var isComplete: Bool { self.verdict != .damaged }
+    /// Whether every file is as it was written, and all that came and was wanted is in one; what never came is missing all the
+    /// same.
+    public var isComplete: Bool { self.verdict != .damaged && !self.losesMedia }
+
+    /// Packets that came for a track and are in no file; a source with several tracks has them once.
+    private func refused(_ track: Track) -> String {
+        guard let number = track.sourceTrack, let source = self.sources?.first(where: { $0.tracks.contains(number) })
+        else { return "-" }
+        return source.tracks.first == number ? String(source.refusedPackets) : "0"
+    }
 
     /// The tracks as a table for people, a line each, with a head line.
     public func table() -> String {
-        var rows = [["#", "participant", "kind", "codec", "size", "start", "duration", "units", "keyframes", "gaps"]]
+        var rows = [
+            ["#", "participant", "kind", "codec", "size", "start", "duration", "units", "keyframes", "refused", "gaps"]
+        ]
         for track in self.tracks {
             rows.append([
                 String(track.number),
@@ -127,6 +141,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
                 seconds(track.durationNanoseconds),
                 String(track.units),
                 track.media == .video ? String(track.keyframes) : "-",
+                self.refused(track),
                 track.gapCount == 0 ? "0" : "\(track.gapCount) (\(seconds(track.gapNanoseconds)))",
             ])
         }

@@ -62,6 +62,8 @@ extension Exporter {
                 if !damaged.isDisjoint(with: files) { report.tracks[index].isComplete = false }
             }
             report.verdict = report.verdict.worse(certificate.verdict)
+            report.losesMedia = report.losesMedia || certificate.sources?.contains(where: \.losesMedia) ?? false
+            if index == 0 { report.sources = certificate.sources }
             if certificate.findings(.damage).contains(where: { $0.kind != .notClosed }) { report.isOfDamaged = true }
             warnings += certificate.warnings.map { subject.sentence($0, index) }
             guard index == 0 else { continue }

@@ -70,9 +70,22 @@ struct JournalFacts {
     private(set) var stalls: [Stall] = []
     /// Per track, in RTP time: from the first unit that cannot be decoded up to the keyframe that mends it.
     private(set) var damage: [Int: [Range<Int64>]] = [:]
+    /// The accounts of the sources, the newest of each, in the order of the journal.
+    private(set) var accounts: [SourceCounted] = []
+    private var accountIndex: [AccountKey: Int] = [:]
+    /// Packets of the units in each track's file.
+    private(set) var filePackets: [Int: UInt64] = [:]
     /// The entry, from 1, whose time goes back too far.
     private(set) var backwardsEntry: Int?
 
+    /// Connections are numbered anew by each process.
+    private struct AccountKey: Hashable {
+        var part: Int
+        var connection: UInt64
+        var ssrc: UInt32
+    }
+
+    private var part = 1
     private var count = 0
     private var latestNanoseconds = Int64.min
 
@@ -83,6 +96,7 @@ struct JournalFacts {
     private static let greatestStepBack: UInt64 = 600_000_000_000
     private static let maximumPauses = 10_000
     private static let maximumStalls = 1_000
+    private static let maximumAccounts = 10_000
     /// How many stretches of a track that cannot be decoded are known: those of days on a bad link.
     ///
     /// Later ones count as whole.
@@ -99,6 +113,7 @@ struct JournalFacts {
             self.isFinished = false
         case .partStarted:
             self.isFinished = false
+            self.part &+= 1
         case .recordingFinished(let record):
             self.isFinished = true
             self.isRepaired = self.isRepaired || record.reason == RecordingRepair.reason
@@ -107,7 +122,10 @@ struct JournalFacts {
             self.written.insert(record.track)
             let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: now)
             Self.add(sample, to: &self.anchors[record.track, default: []])
-        case .trackClosed(let record): if record.units > 0 { self.written.insert(record.track) }
+        case .trackClosed(let record):
+            if record.units > 0 { self.written.insert(record.track) }
+            self.filePackets[record.track] = record.packets
+        case .sourceCounted(let record): self.counted(record)
         case .trackDamaged(let record): self.damaged(record)
         case .trackMended(let record): self.mended(record)
         case .marker(let record): self.marked(record, now)
@@ -153,6 +171,16 @@ struct JournalFacts {
             self.pauses.append(
                 Pause(kind: kind, track: record.track, participant: record.participant, startNanoseconds: now)
             )
+        }
+    }
+
+    private mutating func counted(_ record: SourceCounted) {
+        let key = AccountKey(part: self.part, connection: record.connection, ssrc: record.ssrc)
+        if let index = self.accountIndex[key] {
+            self.accounts[index] = record
+        } else if self.accounts.count < Self.maximumAccounts {
+            self.accountIndex[key] = self.accounts.count
+            self.accounts.append(record)
         }
     }
 

@@ -195,8 +195,8 @@ struct RecordingContents {
         case .packetsCounted(let record): self.packets[record.track] = record
         case .formatChanged(let record): self.noteSize(record)
         case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
-        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .trackDamaged, .trackMended, .chatMessage,
-            .marker, .recordingFinished:
+        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .sourceCounted, .trackDamaged, .trackMended,
+            .chatMessage, .marker, .recordingFinished:
             break
         }
         return nil

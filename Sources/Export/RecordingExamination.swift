@@ -61,6 +61,7 @@ public struct RecordingExamination {
         examination.lookAtJournal()
         examination.lookAtEnds()
         examination.lookAtTracks()
+        examination.lookAtAccounts()
         examination.lookAtFiles()
         examination.align()
         examination.lookAtExports(fresh: export)
@@ -236,6 +237,49 @@ extension RecordingExamination {
             end = max(end, examination.endNanoseconds)
         }
         self.certificate.durationNanoseconds = end
+    }
+
+    /// What became of all packets that came.
+    private mutating func lookAtAccounts() {
+        let facts = self.contents.facts
+        guard !facts.accounts.isEmpty else { return }
+        self.certificate.sources = Array(facts.accounts.prefix(Certificate.maximumFindings))
+        for account in facts.accounts {
+            let source = "source \(account.ssrc) of \(printableName(account.participant))"
+            if account.imbalance != 0 {
+                self.note(
+                    .damage,
+                    .unbalanced,
+                    "\(source): \(account.received) packets came, and \(account.imbalance.magnitude) of them are "
+                        + (account.imbalance > 0 ? "in no account" : "in two accounts")
+                )
+            }
+            self.compareFiles(of: account, source)
+            let refused = account.refusedText
+            if account.isUnrecorded {
+                let waiting = refused.isEmpty ? "their frames never ended" : refused
+                let kind = account.media ?? "media"
+                self.note(.gap, .mediaRefused, "\(source): \(kind) came, and none of it is recorded; \(waiting)")
+            } else if account.losesMedia {
+                self.note(.gap, .mediaRefused, "\(source): not everything that came is recorded; \(refused)")
+            } else if !refused.isEmpty {
+                self.note(.note, .mediaRefused, "\(source): \(refused)")
+            }
+        }
+    }
+
+    /// The packets in the files of a source, as each file's end says, are those of its account.
+    private mutating func compareFiles(of account: SourceCounted, _ source: String) {
+        let packets = account.tracks.map { self.contents.facts.filePackets[$0] }
+        // A file that nobody closed has no figure.
+        guard account.isFinal, packets.allSatisfy({ $0 != nil }) else { return }
+        let written = packets.reduce(0) { $0 &+ ($1 ?? 0) }
+        guard written != account.recorded else { return }
+        self.note(
+            .damage,
+            .unbalanced,
+            "\(source): its files hold \(written) packets, its account says \(account.recorded)"
+        )
     }
 
     /// A track whose file cannot be used.

@@ -177,8 +177,8 @@ struct ActiveRecording: Sendable {
             case .trackOpened(let record): self.highest = max(self.highest, record.track)
             case .participantJoined(let record): self.joined.insert(record.participant)
             case .participantLeft(let record): self.joined.remove(record.participant)
-            case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackClosed,
-                .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker:
+            case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
+                .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker:
                 break
             }
         }

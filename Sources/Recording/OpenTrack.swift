@@ -3,6 +3,7 @@
 internal import Codecs
 internal import Matroska
 internal import Storage
+internal import Timeline
 
 /// A track that is received at present, and the file that it goes to.
 ///
@@ -22,8 +23,10 @@ final class OpenTrack {
     var damage = TrackDamage()
     /// What of that is journalled.
     var damageLines = DamageLines()
-    /// After a failed write: when to go on in a new file, on the clock of arrivals.
+    /// After a failed write, or too many files: when the track continues in a new file, on the clock of arrivals, and why not
+    /// before.
     var resumesAt: Int64?
+    var pauseReason = RefusalReason.disk
     /// How often its clock may start anew.
     var restarts = RestartLimit()
     /// Its file, or the next one, is among those that its participant may begin.
@@ -41,8 +44,21 @@ final class OpenTrack {
     private var requestedBefore: UInt64 = 0
     /// How many units it has.
     var rate: UnitRate
-    /// The newest keyframe, kept while somebody wants stills.
+    /// The newest keyframe, kept while stills are wanted.
     var lastKeyframe: [UInt8]?
+    /// The parameter sets of H.264 that its sender has sent, or its description stated.
+    private(set) var sets = H264KnownSets()
+    /// Keyframes of H.264 came whole and without parameter sets: the sender sends these elsewhere.
+    private var sendsBareKeyframes = false
+    /// Packets of all units that the session got.
+    private var taken: UInt64 = 0
+    /// Packets of those that came while nothing was recorded, or that are in recordings that are over.
+    private var elsewhere: UInt64 = 0
+    /// What became of the rest, in the present recording and in the segment before it.
+    private var share = TrackShare()
+    private var olderShare: TrackShare?
+    /// What had been counted when the present recording began.
+    private var outcomesBefore = PacketOutcomes()
 
     init(_ id: UInt64, _ received: ReceivedTrack, source: any PacketSource, now: Int64) {
         self.id = id
@@ -50,6 +66,7 @@ final class OpenTrack {
         self.source = source
         self.rate = UnitRate(at: now, source.counters)
         self.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
+        if let sets = received.parameterSets { self.sets.note(sets) }
     }
 
     var isVideo: Bool { self.received.isVideo }
@@ -57,9 +74,97 @@ final class OpenTrack {
     /// Whether a decoder can begin with a unit of pictures, and knows by it all that it has to.
     func isWholeKeyframe(_ unit: InspectedUnit) -> Bool {
         guard self.isVideo, !unit.unit.isTruncated, unit.isKeyframe else { return false }
-        // The depayloaders of VP8 and VP9 give out a picture only if they have its beginning. That of H.264 does not look,
-        // but what is lost at the beginning of a keyframe are its parameter sets.
-        return self.received.codec != .h264 || unit.unit.lostPackets == 0 || unit.inspection?.parameterSets != nil
+        // The depayloaders of VP8 and VP9 give out a frame only if they have its beginning.
+        guard self.received.codec == .h264, let inspection = unit.inspection else { return true }
+        guard !inspection.isHeadless, unit.knowsSets(.h264) else { return false }
+        // New parameter sets may have been lost in front of it.
+        return unit.unit.lostPackets == 0 || inspection.parameterSets != nil || self.sendsBareKeyframes
+    }
+
+    /// Keeps what a unit says about those after it, whether it is recorded or not.
+    func learn(_ inspection: UnitInspection?, lostPackets: Int) {
+        guard self.received.codec == .h264, let inspection else { return }
+        if let sets = inspection.parameterSets {
+            self.sets.note(sets)
+        } else if inspection.isKeyframe, !inspection.isHeadless, lostPackets == 0 {
+            self.sendsBareKeyframes = true
+        }
+    }
+
+    /// A keyframe with all that a decoder needs to show it.
+    func still(of unit: InspectedUnit) -> [UInt8] {
+        guard self.received.codec == .h264, let inspection = unit.inspection, inspection.parameterSets == nil,
+            let sets = unit.sets.needed(pictureSetID: inspection.pictureSetID)
+        else { return Array(unit.bytes) }
+        return (sets.sequence + sets.picture).flatMap { [0, 0, 0, 1] + $0 } + Array(unit.bytes)
+    }
+
+    // MARK: What became of its packets
+
+    /// The session got a unit.
+    func noteTaken(_ packets: Int) {
+        self.taken &+= UInt64(clamping: packets)
+    }
+
+    /// A unit came while nothing was recorded.
+    func noteElsewhere(_ packets: Int) {
+        self.elsewhere &+= UInt64(clamping: packets)
+    }
+
+    /// A unit that came while nothing was recorded becomes part of a recording after all.
+    func takeBack(_ packets: Int) {
+        self.elsewhere &-= min(self.elsewhere, UInt64(clamping: packets))
+    }
+
+    /// A unit is in a file, or goes into it with the next one.
+    func noteRecorded(_ packets: Int, in file: Int, ofOlder: Bool) {
+        if ofOlder, self.olderShare != nil {
+            self.olderShare?.account.recorded(packets, in: file)
+        } else {
+            self.share.account.recorded(packets, in: file)
+        }
+    }
+
+    /// A unit is in no file of the present recording.
+    func noteRefused(_ packets: Int, _ reason: RefusalReason, at now: Int64) {
+        self.share.account.refused(packets, reason, at: now)
+    }
+
+    /// Another recording begins, as the next segment of the present one or after it.
+    func recordingBegins(asSegment: Bool) {
+        let outcomes = self.counters.outcomes
+        if asSegment {
+            self.share.outcomes = outcomes.settled(since: self.outcomesBefore)
+            self.olderShare = self.share
+        } else {
+            self.elsewhere &+= self.share.account.noted
+        }
+        self.share = TrackShare()
+        self.outcomesBefore = outcomes
+    }
+
+    /// The segment before the present one is over.
+    func olderEnds() {
+        self.elsewhere &+= self.olderShare?.account.noted ?? 0
+        self.olderShare = nil
+    }
+
+    /// Its part of the account of its source, in the present recording or in the segment before it.
+    func ledgerPart(ofOlder: Bool) -> SourceLedger.Part? {
+        let counters = self.counters
+        var (share, other) = (self.share, self.olderShare)
+        share.outcomes = counters.outcomes.settled(since: self.outcomesBefore)
+        if ofOlder {
+            guard let older = self.olderShare else { return nil }
+            (share, other) = (older, share)
+        }
+        return SourceLedger.Part(
+            isVideo: self.isVideo,
+            counters: counters,
+            taken: self.taken,
+            elsewhere: self.elsewhere &+ (other?.account.noted ?? 0),
+            share: share
+        )
     }
 
     /// Another PLI is sent.

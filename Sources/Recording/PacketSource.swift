@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Timeline
+
 /// What the packets of a received track have come to so far.
 public struct PacketCounters: Sendable, Hashable {
     /// RTP packets that came in time.
@@ -14,6 +16,8 @@ public struct PacketCounters: Sendable, Hashable {
     public var units: UInt64
     /// Units that were not, or that made place for those of others, because the session was too slow.
     public var droppedUnits: UInt64
+    /// What became of the packets before the session.
+    public var outcomes: PacketOutcomes
 
     /// Counters with each part given.
     public init(
@@ -22,7 +26,8 @@ public struct PacketCounters: Sendable, Hashable {
         repaired: UInt64 = 0,
         lastPacketNanoseconds: Int64? = nil,
         units: UInt64 = 0,
-        droppedUnits: UInt64 = 0
+        droppedUnits: UInt64 = 0,
+        outcomes: PacketOutcomes = PacketOutcomes()
     ) {
         self.received = received
         self.lost = lost
@@ -30,11 +35,98 @@ public struct PacketCounters: Sendable, Hashable {
         self.lastPacketNanoseconds = lastPacketNanoseconds
         self.units = units
         self.droppedUnits = droppedUnits
+        self.outcomes = outcomes
     }
+}
+
+/// What became of the RTP packets of a track between its reorder buffer and the session: of all `received`, each is counted
+/// once here, in a unit that the session got, or in one that is on its way to it.
+public struct PacketOutcomes: Sendable, Hashable {
+    /// Without a payload.
+    public var empty: UInt64 = 0
+    /// Out of order behind the reorder buffer.
+    public var late: UInt64 = 0
+    /// Of frames that came before the first keyframe.
+    public var beforeKeyframe: UInt64 = 0
+    /// Of frames of which other packets never came.
+    public var incomplete: UInt64 = 0
+    /// Of frames that are none of their codec.
+    public var undecodable: UInt64 = 0
+    /// Of units that a bounded queue had no room for.
+    public var queueFull: UInt64 = 0
+    /// Of units that went into the queue to the session and were not dropped there.
+    public var inUnits: UInt64 = 0
+    /// Of a frame that has begun.
+    public var waiting: UInt64 = 0
+
+    /// No packets.
+    public init() {}
 }
 
 /// Where the units of a track come from, as far as its packets are counted there.
 public protocol PacketSource: Sendable {
     /// The counters now; read on the session's thread, now and then.
     var counters: PacketCounters { get }
+}
+
+/// What became of the authenticated RTP packets of one source (SSRC) of a peer connection before they reached its tracks.
+///
+/// Each packet is counted once here or at one of the tracks of the source.
+public struct SourceCounts: Sendable, Hashable {
+    /// What the descriptions say of a payload type.
+    public enum Use: Sendable, Hashable {
+        /// Media that are recorded.
+        case media
+        /// Retransmissions (RFC 4588), which are restored to packets of another source.
+        case repair
+        /// The offer listed it, the answer did not.
+        case refused
+        /// No description names it.
+        case unknown
+    }
+
+    /// Synchronisation source.
+    public var ssrc: UInt32
+    /// Authenticated packets by payload type, and what that stands for.
+    public var packets: [UInt8: UInt64]
+    /// The use of each of these payload types.
+    public var uses: [UInt8: Use]
+    /// Packets that were restored from retransmissions.
+    public var restored: UInt64 = 0
+    /// Packets that came late or twice, or out of sequence.
+    public var late: UInt64 = 0
+    /// Packets of payload types that no track takes, and of more types than a source may have.
+    public var notAccepted: UInt64 = 0
+    /// Packets that a bounded queue had no room for.
+    public var queueFull: UInt64 = 0
+    /// Packets that wait for others.
+    public var waiting: UInt64 = 0
+
+    /// A source with its packets, and nothing that became of them.
+    public init(ssrc: UInt32, packets: [UInt8: UInt64] = [:], uses: [UInt8: Use] = [:]) {
+        self.ssrc = ssrc
+        self.packets = packets
+        self.uses = uses
+    }
+
+    /// All packets that came, by themselves or by retransmission.
+    var received: UInt64 { self.packets.values.reduce(self.restored, &+) }
+
+    /// Whether all that came of it repairs other sources.
+    var isRepair: Bool {
+        let types = self.packets.filter { $0.value > 0 }.keys
+        return !types.isEmpty && types.allSatisfy { self.uses[$0] == .repair }
+    }
+
+    /// Why packets of it are not accepted.
+    var refusal: RefusalReason {
+        let isRefused = self.packets.keys.contains { self.uses[$0] == .refused }
+        return isRefused ? .codecRefused : .payloadTypeNotAccepted
+    }
+}
+
+/// The sources of one peer connection.
+public protocol ReceivedSources: Sendable {
+    /// The counts now, also when the connection is closed; read on the session's thread, now and then.
+    var counts: [SourceCounts] { get }
 }

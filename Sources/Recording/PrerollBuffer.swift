@@ -27,6 +27,10 @@ public struct PrerollBuffer: Sendable {
         public var bytes: [UInt8]
         /// What a look into the bytes told; nil if they are no unit of the track's codec.
         public var inspection: UnitInspection?
+        /// The parameter sets of H.264 that were known with it.
+        public var sets: H264KnownSets
+        /// RTP packets that it came in.
+        public var unitPackets: Int
 
         /// A unit with each part given.
         public init(
@@ -38,7 +42,9 @@ public struct PrerollBuffer: Sendable {
             packets: UInt64,
             repairedPackets: UInt64 = 0,
             bytes: [UInt8],
-            inspection: UnitInspection? = nil
+            inspection: UnitInspection? = nil,
+            sets: H264KnownSets = H264KnownSets(),
+            unitPackets: Int = 1
         ) {
             self.track = track
             self.rtpTime = rtpTime
@@ -49,6 +55,8 @@ public struct PrerollBuffer: Sendable {
             self.repairedPackets = repairedPackets
             self.bytes = bytes
             self.inspection = inspection
+            self.sets = sets
+            self.unitPackets = unitPackets
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Codecs
-internal import Matroska
+public import Matroska
 
 /// What identifies a received track to those who take it.
 public struct ReceivedTrack: Sendable, Hashable {
@@ -23,6 +23,8 @@ public struct ReceivedTrack: Sendable, Hashable {
     public var connection: UInt64
     /// When the first offer of the connection was there, on `CLOCK_MONOTONIC`; nil if nobody noted that.
     public var offerNanoseconds: Int64?
+    /// The parameter sets of H.264 that the description states (`sprop-parameter-sets`, RFC 6184 section 8.1).
+    public var parameterSets: H264ParameterSets?
 
     /// A track with each part given.
     public init(
@@ -34,7 +36,8 @@ public struct ReceivedTrack: Sendable, Hashable {
         payloadType: Int,
         mid: String? = nil,
         connection: UInt64,
-        offerNanoseconds: Int64? = nil
+        offerNanoseconds: Int64? = nil,
+        parameterSets: H264ParameterSets? = nil
     ) {
         self.participant = participant
         self.codec = codec
@@ -45,6 +48,7 @@ public struct ReceivedTrack: Sendable, Hashable {
         self.mid = mid
         self.connection = connection
         self.offerNanoseconds = offerNanoseconds
+        self.parameterSets = parameterSets
     }
 
     /// Whether it carries pictures.

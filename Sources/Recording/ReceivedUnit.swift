@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Matroska
 
 /// One unit that came, a frame, an access unit, or an audio packet; its bytes are handed over beside it.
@@ -14,6 +15,8 @@ public struct ReceivedUnit: Sendable, Hashable {
     public var lostPackets: Int
     /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
     public var isTruncated: Bool
+    /// RTP packets that it came in.
+    public var packets: Int
 
     /// A unit with each part given.
     public init(
@@ -21,13 +24,15 @@ public struct ReceivedUnit: Sendable, Hashable {
         rtpTime: Int64,
         arrivalNanoseconds: Int64,
         lostPackets: Int = 0,
-        isTruncated: Bool = false
+        isTruncated: Bool = false,
+        packets: Int = 1
     ) {
         self.track = track
         self.rtpTime = rtpTime
         self.arrivalNanoseconds = arrivalNanoseconds
         self.lostPackets = lostPackets
         self.isTruncated = isTruncated
+        self.packets = packets
     }
 }
 
@@ -61,7 +66,14 @@ struct InspectedUnit {
     let bytes: UnsafeRawBufferPointer
     /// nil if the bytes are no unit of the track's codec.
     let inspection: UnitInspection?
+    /// The parameter sets of H.264 that its sender has sent so far, its own among them.
+    let sets: H264KnownSets
 
     /// Whether a decoder can begin with it, as far as its bytes tell that.
     var isKeyframe: Bool { self.inspection?.isKeyframe == true }
+
+    /// Whether the parameter sets that it uses are known, if it is a keyframe of H.264; true for other codecs.
+    func knowsSets(_ codec: MediaCodec) -> Bool {
+        codec != .h264 || self.inspection.map { self.sets.needed(pictureSetID: $0.pictureSetID) != nil } ?? false
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Storage
+public import Timeline
 
 /// What a recording session wants done; in the order in which it was decided.
 public enum RecordingAction: Sendable {
@@ -22,6 +23,8 @@ public enum RecordingAction: Sendable {
     case tellNotContinued(RecordingError)
     /// Log that a recording is incomplete; nil for the present one, or none.
     case logIncomplete(RecordingError, RecordingFolder?)
+    /// Log that media of a source are in no file, and why; once for each source and recording.
+    case logRefused(SourceCounted)
     /// Log that a recording goes on after a failure.
     case logGoesOn(RecordingFolder)
 }

@@ -34,7 +34,9 @@ extension RecordingSession {
                 packets: track.countedBefore.received,
                 repairedPackets: track.countedBefore.repaired,
                 bytes: Array(unit.bytes),
-                inspection: unit.inspection
+                inspection: unit.inspection,
+                sets: unit.sets,
+                unitPackets: unit.unit.packets
             ),
             isVideo: track.isVideo,
             isWholeKeyframe: track.isWholeKeyframe(unit)
@@ -75,11 +77,17 @@ extension RecordingSession {
                 rtpTime: unit.rtpTime,
                 arrivalNanoseconds: unit.arrivalNanoseconds,
                 lostPackets: unit.lostPackets,
-                isTruncated: unit.isTruncated
+                isTruncated: unit.isTruncated,
+                packets: unit.unitPackets
             )
-            unit.bytes.withUnsafeBytes { bytes in
-                _ = self.write(InspectedUnit(unit: received, bytes: bytes, inspection: unit.inspection), track)
+            track.takeBack(unit.unitPackets)
+            let outcome = unit.bytes.withUnsafeBytes { bytes in
+                self.write(
+                    InspectedUnit(unit: received, bytes: bytes, inspection: unit.inspection, sets: unit.sets),
+                    track
+                )
             }
+            self.note(outcome, unit.unitPackets, unit.arrivalNanoseconds, track)
         }
     }
 

@@ -23,6 +23,7 @@ extension RecordingSession {
 
     /// Makes a recording the present one.
     mutating func took(_ recording: ActiveRecording) {
+        self.accountsBegin(asSegment: self.recording != nil)
         self.recording = recording
         self.flooders = []
         self.segments.segmentBegan(at: UInt64(clamping: recording.beganAt))
@@ -39,6 +40,7 @@ extension RecordingSession {
         self.segments.recordingEnded()
         self.finishOlderSegment(now)
         guard let recording = self.recording else { return }
+        self.closeAccounts(of: recording, ofOlder: false, now)
         self.finish(recording, reason: reason, now)
         self.recording = nil
         if !self.isEnding { self.failure = nil }

@@ -45,7 +45,6 @@ extension RecordingSession {
         self.endFile(track, reason: "segment", now)
         track.writer = nil
         self.startFile(track, now)
-        if let before { track.writer?.knowSets(of: before) }
         guard decision == .crossesDamaged, let before, before.statistics.units > 0 else { return false }
         track.writer?.go(on: before)
         return true
@@ -75,6 +74,7 @@ extension RecordingSession {
     /// Ends the older segment, whose files are closed.
     mutating func finishOlderSegment(_ now: Int64) {
         guard let older = self.older else { return }
+        self.closeAccounts(of: older, ofOlder: true, now)
         self.older = nil
         self.finish(older, reason: "segment", now)
     }

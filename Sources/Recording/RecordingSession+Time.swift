@@ -34,6 +34,7 @@ extension RecordingSession {
                 self.recording(of: track)?.count(track, now)
                 track.rate.count(at: now, track.counters)
             }
+            self.noteGrowingAccounts(now)
         }
     }
 

@@ -4,6 +4,7 @@ internal import Basics
 internal import Codecs
 internal import Matroska
 internal import Storage
+internal import Timeline
 
 /// Units and the files that they go to.
 extension RecordingSession {
@@ -21,63 +22,111 @@ extension RecordingSession {
         case picture(WrittenPicture)
     }
 
+    /// What became of a unit in the recording.
+    enum UnitOutcome: Hashable {
+        /// It is in the file of that number, or goes into it with the next unit.
+        case recorded(file: Int, isFrame: Bool)
+        /// It is in no file.
+        case refused(RefusalReason)
+        /// Nothing is recorded.
+        case notRecorded
+    }
+
     /// A unit came; its bytes are read during the call only, and are looked into at most once.
     public mutating func unitCame(_ unit: ReceivedUnit, _ bytes: UnsafeRawBufferPointer) -> OnUnit {
         guard let track = self.tracks[unit.track] else { return .leftOut }
-        let isWanted = self.isWanted(track)
-        let decision = isWanted ? self.machine.mediaCame(now: UInt64(clamping: unit.arrivalNanoseconds)) : .leaveOut
-        let isForStills = track.isVideo && unit.arrivalNanoseconds < self.stillsWantedUntil
-        if !isForStills { track.lastKeyframe = nil }
-        guard decision != .leaveOut || isForStills || isWanted && self.keepsWhatIsLeftOut else {
-            if isWanted { self.passOver(track) }
-            return .leftOut
-        }
-        let inspection = Bitstream.inspect(track.received.codec, bytes)
-        let inspected = InspectedUnit(unit: unit, bytes: bytes, inspection: inspection)
-        if isForStills, !unit.isTruncated, inspected.isKeyframe { track.lastKeyframe = Array(bytes) }
-        guard isWanted else { return .leftOut }
-        switch decision {
-        case .leaveOut:
-            self.leaveOut(inspected, track)
-            return .leftOut
-        case .begin:
-            guard self.beginRecording(self.preroll?.start ?? unit.arrivalNanoseconds) else {
-                self.machine.beginningFailed()
-                self.leaveOut(inspected, track)
-                return .leftOut
-            }
-            self.writePreroll()
-        case .write:
-            break
-        }
-        guard let number = self.write(inspected, track) else { return .leftOut }
+        track.noteTaken(unit.packets)
+        let outcome = self.take(unit, bytes, track)
+        self.note(outcome, unit.packets, unit.arrivalNanoseconds, track)
+        guard case .recorded(let number, true) = outcome else { return .leftOut }
         let now = self.now
         self.lag.written(arrival: unit.arrivalNanoseconds, now: now)
         guard track.isVideo else { return .sound }
         return .picture(WrittenPicture(track: number, rtpTime: unit.rtpTime, nanoseconds: now))
     }
 
-    /// Writes a unit of an open track to the track's file; returns the number of the file's track if it is in it.
-    @discardableResult
-    mutating func write(_ unit: InspectedUnit, _ track: OpenTrack) -> Int? {
+    private mutating func take(
+        _ unit: ReceivedUnit,
+        _ bytes: UnsafeRawBufferPointer,
+        _ track: OpenTrack
+    ) -> UnitOutcome {
+        let isWanted = self.isWanted(track)
+        let decision = isWanted ? self.machine.mediaCame(now: UInt64(clamping: unit.arrivalNanoseconds)) : .leaveOut
+        let isForStills = track.isVideo && unit.arrivalNanoseconds < self.stillsWantedUntil
+        if !isForStills { track.lastKeyframe = nil }
+        // What H.264 is decoded with may come once, long before it is recorded.
+        let isLookedAt = isForStills || isWanted && self.keepsWhatIsLeftOut || track.received.codec == .h264
+        guard decision != .leaveOut || isLookedAt else {
+            if isWanted { self.passOver(track) }
+            return self.outcomeOfLeavingOut(track)
+        }
+        let inspection = Bitstream.inspect(track.received.codec, bytes)
+        track.learn(inspection, lostPackets: unit.lostPackets)
+        let inspected = InspectedUnit(unit: unit, bytes: bytes, inspection: inspection, sets: track.sets)
+        if isForStills, !unit.isTruncated, inspected.isKeyframe { track.lastKeyframe = track.still(of: inspected) }
+        guard isWanted else { return self.outcomeOfLeavingOut(track) }
+        switch decision {
+        case .leaveOut:
+            self.leaveOut(inspected, track)
+            return self.outcomeOfLeavingOut(track)
+        case .begin:
+            guard self.beginRecording(self.preroll?.start ?? unit.arrivalNanoseconds) else {
+                self.machine.beginningFailed()
+                self.leaveOut(inspected, track)
+                return .notRecorded
+            }
+            self.writePreroll()
+        case .write:
+            break
+        }
+        return self.write(inspected, track)
+    }
+
+    /// Why a unit is left out for what the room wants.
+    private func outcomeOfLeavingOut(_ track: OpenTrack) -> UnitOutcome {
+        switch self.machine.phase {
+        case .off, .waiting: .notRecorded
+        case .paused: .refused(.paused)
+        case .recording: .refused(track.isVideo ? .videoOff : .audioOff)
+        }
+    }
+
+    /// Counts the packets of a unit where they went.
+    func note(_ outcome: UnitOutcome, _ packets: Int, _ now: Int64, _ track: OpenTrack) {
+        switch outcome {
+        case .recorded(let file, _):
+            let ofOlder = self.older != nil && self.older?.folder.id == track.recording
+            track.noteRecorded(packets, in: file, ofOlder: ofOlder)
+        case .refused(let reason):
+            guard self.recording != nil else { return track.noteElsewhere(packets) }
+            track.noteRefused(packets, reason, at: now)
+        case .notRecorded:
+            track.noteElsewhere(packets)
+        }
+    }
+
+    /// Writes a unit of an open track to the track's file.
+    mutating func write(_ unit: InspectedUnit, _ track: OpenTrack) -> UnitOutcome {
         let lostPackets = unit.unit.lostPackets
         let now = unit.unit.arrivalNanoseconds
-        guard self.hasResumed(track, now) else { return nil }
+        guard self.hasResumed(track, now) else { return .refused(track.pauseReason) }
         let isBehind = self.segments.isBehind(track.id)
         let isWholeKeyframe = track.isWholeKeyframe(unit)
         if track.isVideo, lostPackets > 0, !isWholeKeyframe, track.keyframes.lossDetected(at: UInt64(clamping: now)) {
             self.requestKeyframe(track)
         }
         if track.awaitsKeyframe {
-            guard isWholeKeyframe else { return nil }
+            guard isWholeKeyframe else { return .refused(self.reasonToWait(unit, track)) }
             track.awaitsKeyframe = false
         }
         let isCutOff = isBehind && self.cross(unit.unit, startsFile: isWholeKeyframe || !track.isVideo, track)
         if track.writer == nil, self.admits(track, now) { self.startFile(track, now) }
-        guard let writer = track.writer else { return nil }
+        guard let writer = track.writer else {
+            return .refused(track.resumesAt == nil ? .disk : track.pauseReason)
+        }
         let isFirst = writer.statistics.units == 0
-        // A file does not begin with a part of a picture.
-        if isFirst, track.isVideo, unit.unit.isTruncated, !isCutOff { return nil }
+        // A file does not begin with a part of a frame.
+        if isFirst, track.isVideo, unit.unit.isTruncated, !isCutOff { return .refused(self.reasonToWait(unit, track)) }
         var damage = TrackDamage.OnUnit.unchanged
         if isCutOff {
             damage = track.damage.beginsDamaged(lostPackets: lostPackets)
@@ -85,40 +134,55 @@ extension RecordingSession {
             damage = track.damage.unitCame(lostPackets: lostPackets, isWholeKeyframe: isWholeKeyframe)
             self.note(damage, unit.unit, track)
         }
+        writer.know(unit.sets)
         do throws(RecordingError) {
             let result = try writer.write(
                 unit.bytes,
                 unit.inspection,
                 rtpTime: unit.unit.rtpTime,
-                arrivalNanoseconds: now
+                arrivalNanoseconds: now,
+                packets: unit.unit.packets
             )
             switch result {
             case .written(let isKeyframe):
                 if track.isVideo, isKeyframe, !track.damage.isDamaged { track.keyframes.keyframeArrived() }
                 if isCutOff { self.note(damage, unit.unit, track) }
                 self.written(unit, track)
-                return writer.track.number
-            case .needsKeyframe, .malformed:
-                return nil
+                return .recorded(file: writer.track.number, isFrame: true)
+            case .kept:
+                return .recorded(file: writer.track.number, isFrame: false)
+            case .needsKeyframe:
+                return .refused(.noKeyframe)
+            case .needsParameterSets:
+                return .refused(.noParameterSets)
+            case .malformed:
+                return .refused(.undecodable)
             case .discontinuity:
                 track.isAdmitted = false
                 track.lastReport = nil
                 if let pause = track.restarts.restarted(at: now) {
                     self.pause(track, for: pause, now)
-                    return nil
+                    return .refused(.impossibleClock)
                 }
-                guard self.admits(track, now) else { return nil }
+                guard self.admits(track, now) else { return .refused(track.pauseReason) }
                 // The unit begins the next file: only there its time makes sense.
                 self.startNextFile(track, now, reason: "RTP time jumped")
-                return track.writer?.statistics.units == 0 ? self.write(unit, track) : nil
+                return track.writer?.statistics.units == 0 ? self.write(unit, track) : .refused(.disk)
             }
         } catch {
             // A failed file takes no more: the track goes on in the next one when the disk may have recovered.
             track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
+            track.pauseReason = .disk
             track.hasFailed = true
             self.failed(error)
-            return nil
+            return .refused(.disk)
         }
+    }
+
+    /// Why a file does not begin with a unit of video.
+    private func reasonToWait(_ unit: InspectedUnit, _ track: OpenTrack) -> RefusalReason {
+        guard let inspection = unit.inspection else { return .undecodable }
+        return inspection.isKeyframe && !unit.knowsSets(track.received.codec) ? .noParameterSets : .noKeyframe
     }
 
     /// Whether a track is not, or not any more, in the pause that follows a failure.
@@ -174,6 +238,7 @@ extension RecordingSession {
             self.finishRecording(reason: "as many tracks as a recording may have")
             guard self.beginRecording(now, after: recording) else {
                 track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
+                track.pauseReason = .disk
                 return self.machine.beginningFailed()
             }
         }
@@ -208,6 +273,7 @@ extension RecordingSession {
         case .waits(let resumesAt, let pause):
             self.closeFile(track.id, reason: "too many files of its participant", now)
             track.resumesAt = resumesAt
+            track.pauseReason = .tooManyTracks
             guard let pause else { return false }
             let reason = """
                 \(participant) begins too many files: new tracks are left out for \(pause.components.seconds) s
@@ -227,6 +293,7 @@ extension RecordingSession {
     private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
         track.resumesAt = now + pause.nanoseconds
+        track.pauseReason = .impossibleClock
         let reason = """
             the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
             left out for \(pause.components.seconds) s

@@ -26,6 +26,12 @@ public struct RecordingSession: ~Copyable {
     /// The folder of the present recording, or of the last one.
     var folder: RecordingFolder?
     var tracks: [UInt64: OpenTrack] = [:]
+    /// Peer connections whose packets are counted.
+    var connections: [UInt64: OpenConnection] = [:]
+    /// Packets that are in no file, over all recordings of the session, by participant.
+    var unrecorded = UnrecordedPackets()
+    /// What was journalled of the present recording's accounts.
+    var accountSchedules: [SourceKey: AccountSchedule] = [:]
     /// How many files each participant may begin.
     var files = ParticipantFiles()
     var names = ParticipantNames()
@@ -86,6 +92,7 @@ public struct RecordingSession: ~Copyable {
             folder: self.folder,
             current: self.recording.map { RecordingStatus.Current(folder: $0.folder, part: $0.part) },
             failure: self.failure,
+            unrecorded: self.unrecorded.totals,
             open: self.tracks.values.map { TrackStatus($0, isOpen: true) },
             closed: self.closed
         )
@@ -121,6 +128,7 @@ public struct RecordingSession: ~Copyable {
     /// A peer connection went away, with every track of it.
     public mutating func connectionClosed(_ connection: UInt64, reason: String) {
         let now = self.now
+        self.closeAccounts(of: connection, now)
         for (id, track) in self.tracks where track.received.connection == connection {
             self.closeFile(id, reason: reason, now)
             self.preroll?.remove(track: id)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Storage
+public import Timeline
 
 /// What is going on in a recording session.
 public struct RecordingStatus: Sendable {
@@ -20,6 +21,9 @@ public struct RecordingStatus: Sendable {
     public var current: Current?
     /// The first error of the recording, if there was one: it is incomplete.
     public var failure: RecordingError?
+    /// Packets that came while a recording was made and are in no file of it, over all recordings of the session, by
+    /// participant and reason; counted every 5 s and at the end of each recording.
+    public var unrecorded: [String: [RefusalReason: UInt64]]
     /// Tracks that are open, in no order.
     var open: [TrackStatus]
     /// Those of the recording that are not any more; the session's own array, so that a status costs no copy of it.
@@ -38,6 +42,7 @@ public struct RecordingStatus: Sendable {
         folder: RecordingFolder? = nil,
         current: Current? = nil,
         failure: RecordingError? = nil,
+        unrecorded: [String: [RefusalReason: UInt64]] = [:],
         open: [TrackStatus],
         closed: [TrackStatus]
     ) {
@@ -45,6 +50,7 @@ public struct RecordingStatus: Sendable {
         self.folder = folder
         self.current = current
         self.failure = failure
+        self.unrecorded = unrecorded
         self.open = open
         self.closed = closed
     }

@@ -17,8 +17,12 @@ public final class TrackFileWriter {
     public enum WriteResult: Sendable, Hashable {
         /// It is in the file.
         case written(isKeyframe: Bool)
+        /// It has parameter sets and nothing of a frame: they go into the file with the next frame.
+        case kept
         /// Nothing can be shown before a keyframe: ask the sender for one. Not written.
         case needsKeyframe
+        /// It is a keyframe of H.264 whose parameter sets are not known. Not written.
+        case needsParameterSets
         /// The bytes are no unit of the track's codec. Not written.
         case malformed
         /// The RTP time steps back, or ahead of the time that passed: a new timeline; or the file spans 100 days. Not
@@ -68,13 +72,17 @@ public final class TrackFileWriter {
     private var state = State.waiting
     private var sampler: ClockAnchorSampler
     private var formats = FormatLines()
+    /// Those of the newest keyframe.
     private var parameterSets: H264ParameterSets?
+    /// All that the sender has sent of H.264, and what a decoder of the file knows.
+    private var sets = H264KnownSets()
+    private var fileSets = H264KnownSets()
+    /// What `sets.changes` was when the two were compared last.
+    private var comparedChanges: UInt64 = 0
     /// Whether they say that pictures may be shown in another order than they are sent.
     private var mayReorder = false
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
-    /// The newest H.264 parameter sets of any unit, and the size that they say: what a file can begin with.
-    private var newestSets: UnitInspection?
     /// How many units there were at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
@@ -113,11 +121,11 @@ public final class TrackFileWriter {
         self.mayReorder = other.mayReorder
     }
 
-    /// Begins the file with a keyframe of H.264 whose parameter sets came before it, in the file of the same track before it.
+    /// Takes the parameter sets of H.264 that the track's sender has sent so far, in this file or before it.
     ///
-    /// Before the first `write`, and only if no unit of the track was left out between the two files.
-    public func knowSets(of other: TrackFileWriter) {
-        self.newestSets = other.newestSets
+    /// Those that the file lacks go into it with the next unit.
+    public func know(_ sets: H264KnownSets) {
+        if self.sets.changes != sets.changes { self.sets = sets }
     }
 
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
@@ -130,30 +138,46 @@ public final class TrackFileWriter {
     ///   - inspection: what `Bitstream.inspect` said of them for the track's codec; nil if they are no unit of it.
     ///   - rtpTime: the sender's unwrapped RTP time.
     ///   - arrivalNanoseconds: when it came, on this host's monotonic clock.
+    ///   - packets: how many RTP packets it came in.
     public func write(
+        _ unit: UnsafeRawBufferPointer,
+        _ inspection: UnitInspection?,
+        rtpTime: Int64,
+        arrivalNanoseconds: Int64,
+        packets: Int = 1
+    ) throws(RecordingError) -> WriteResult {
+        let result = try self.write(unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        switch result {
+        case .written, .kept: self.statistics.packets += UInt64(clamping: packets)
+        case .needsKeyframe, .needsParameterSets, .malformed, .discontinuity: break
+        }
+        return result
+    }
+
+    private func write(
         _ unit: UnsafeRawBufferPointer,
         _ inspection: UnitInspection?,
         rtpTime: Int64,
         arrivalNanoseconds: Int64
     ) throws(RecordingError) -> WriteResult {
-        guard unit.count > 0, unit.count <= Self.maximumUnitSize, let inspection else {
-            self.statistics.refused += 1
-            return .malformed
-        }
+        guard unit.count > 0, unit.count <= Self.maximumUnitSize, let inspection else { return .malformed }
         guard self.track.codec == .h264 else {
             return try self.write(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         }
-        let whole = self.withNewestSets(inspection)
+        if let sets = inspection.parameterSets { self.sets.note(sets) }
+        guard inspection.hasFrame else {
+            if case .waiting = self.state { return .needsKeyframe }
+            return .kept
+        }
+        let whole = self.withKnownSets(inspection)
         // Taken out of self for the call, so that it is not accessed twice; it comes back for the next unit.
         var payload = self.converted
         self.converted = []
         defer { if payload.capacity <= Self.longestReused { self.converted = payload } }
         payload.removeAll(keepingCapacity: true)
-        guard H264.appendLengthPrefixed(unit, to: &payload) else {
-            self.statistics.refused += 1
-            return .malformed
-        }
-        return try payload.withUnsafeBufferPointer { payload throws(RecordingError) in
+        let fileSets = self.appendSets(of: inspection, whole, to: &payload)
+        guard H264.appendLengthPrefixed(unit, to: &payload) else { return .malformed }
+        let result = try payload.withUnsafeBufferPointer { payload throws(RecordingError) in
             try self.write(
                 payload: UnsafeRawBufferPointer(payload),
                 whole,
@@ -161,21 +185,56 @@ public final class TrackFileWriter {
                 arrivalNanoseconds: arrivalNanoseconds
             )
         }
+        if case .written = result, let fileSets {
+            self.fileSets = fileSets
+            self.comparedChanges = self.sets.changes
+        }
+        return result
     }
 
-    /// What a file can begin with: some senders end an access unit behind the parameter sets, before the picture.
-    private func withNewestSets(_ inspection: UnitInspection) -> UnitInspection {
-        if let sets = inspection.parameterSets {
-            var known = self.newestSets ?? UnitInspection(isKeyframe: true, parameterSets: H264ParameterSets())
-            if !sets.sequence.isEmpty {
-                known.parameterSets?.sequence = sets.sequence
-                (known.width, known.height) = (inspection.width, inspection.height)
-            }
-            if !sets.picture.isEmpty { known.parameterSets?.picture = sets.picture }
-            self.newestSets = known
+    /// Appends what a decoder of the file has to be told before the unit, because its sender said it elsewhere: in the
+    /// description, in an access unit of its own, or while nothing was recorded.
+    ///
+    /// - Returns: what a decoder knows behind the unit; nil if that is what it knew before.
+    private func appendSets(
+        of unit: UnitInspection,
+        _ whole: UnitInspection,
+        to payload: inout [UInt8]
+    ) -> H264KnownSets? {
+        if case .writing = self.state, self.sets.changes == self.comparedChanges { return nil }
+        var behind = self.fileSets
+        if case .waiting = self.state, let first = self.first(whole).flatMap({ self.configurationSets($0) }) {
+            behind.note(first)
         }
-        guard case .waiting = self.state, inspection.isKeyframe, let newest = self.newestSets else { return inspection }
-        return newest
+        // What the unit has itself comes behind these.
+        if let sets = unit.parameterSets { behind.note(sets) }
+        let lacking = self.sets.lacking(in: behind)
+        for set in lacking.sequence + lacking.picture {
+            H264.appendLengthPrefixed(unit: set, to: &payload)
+        }
+        behind.note(lacking)
+        return behind
+    }
+
+    /// A keyframe with the parameter sets that it uses and the size that they say, whenever they came.
+    private func withKnownSets(_ inspection: UnitInspection) -> UnitInspection {
+        guard inspection.isKeyframe, let needed = self.sets.needed(pictureSetID: inspection.pictureSetID) else {
+            return inspection
+        }
+        var whole = inspection
+        whole.parameterSets = needed
+        if let size = needed.size { (whole.width, whole.height) = size }
+        return whole
+    }
+
+    /// What the file begins with: a keyframe, or what frames before it looked like.
+    private func first(_ inspection: UnitInspection) -> UnitInspection? {
+        inspection.isKeyframe ? inspection : self.inherited
+    }
+
+    /// The parameter sets that stand in the head of a file that begins so.
+    private func configurationSets(_ first: UnitInspection) -> H264ParameterSets? {
+        self.sets.all(pictureSetID: first.pictureSetID) ?? first.parameterSets
     }
 
     /// Writes the payload as it goes into the file.
@@ -190,8 +249,7 @@ public final class TrackFileWriter {
             throw self.error(StorageError(.closed, "\(self.relativePath) is closed", path: self.absolutePath))
         case .waiting:
             guard let header = self.matroskaTrack(inspection) else {
-                self.statistics.refused += 1
-                return .needsKeyframe
+                return inspection.isKeyframe && self.track.codec == .h264 ? .needsParameterSets : .needsKeyframe
             }
             try self.open(header, room: payload.count, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         case .writing(let open):
@@ -258,11 +316,12 @@ public final class TrackFileWriter {
         case .pcmu, .pcma:
             return .g711(uid: uid, codec: self.track.codec, channels: self.track.channels, name: name)
         case .vp8, .vp9, .h264:
-            let first = first.isKeyframe ? first : self.inherited ?? first
-            guard first.isKeyframe, let width = first.width, let height = first.height else { return nil }
+            guard let first = self.first(first), let width = first.width, let height = first.height else { return nil }
             var codecPrivate: [UInt8] = []
             if self.track.codec == .h264 {
-                guard let configuration = first.parameterSets.flatMap(H264.decoderConfiguration) else { return nil }
+                guard let configuration = self.configurationSets(first).flatMap(H264.decoderConfiguration) else {
+                    return nil
+                }
                 codecPrivate = configuration
             }
             return .video(
@@ -441,7 +500,8 @@ public final class TrackFileWriter {
             bytes: self.statistics.bytes,
             keyframes: self.statistics.keyframes,
             lastRTPTime: self.statistics.lastRTPTime ?? 0,
-            reason: reason
+            reason: reason,
+            packets: self.statistics.packets
         )
     }
 }

@@ -8,8 +8,8 @@ public struct TrackStatistics: Sendable, Hashable {
     public var bytes: UInt64 = 0
     /// Keyframes among the units; every unit of an audio track counts.
     public var keyframes: UInt64 = 0
-    /// Units not written: before the first keyframe, or malformed.
-    public var refused: UInt64 = 0
+    /// RTP packets that the units came in, and those of parameter sets that go into the file with a unit.
+    public var packets: UInt64 = 0
     /// Width of the newest keyframe in pixels.
     public var width: Int?
     /// Height of the newest keyframe in pixels.

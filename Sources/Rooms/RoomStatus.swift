@@ -20,6 +20,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var droppedReports: UInt64
         /// Units that were not written, because the disk was too slow or there are too many of them.
         public var droppedUnits: UInt64
+        /// Packets that came while a recording was made and are in no file of it, by reason (docs/verifying.md).
+        public var unrecordedPackets: [String: UInt64]
 
         /// A participant with each part given.
         public init(
@@ -30,7 +32,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             roundTripMilliseconds: Double? = nil,
             refusedPackets: UInt64 = 0,
             droppedReports: UInt64 = 0,
-            droppedUnits: UInt64 = 0
+            droppedUnits: UInt64 = 0,
+            unrecordedPackets: [String: UInt64] = [:]
         ) {
             self.id = id
             self.name = name
@@ -40,11 +43,12 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             self.refusedPackets = refusedPackets
             self.droppedReports = droppedReports
             self.droppedUnits = droppedUnits
+            self.unrecordedPackets = unrecordedPackets
         }
 
         private enum CodingKeys: String, CodingKey {
             case id, name, isConnected = "connected", path, roundTripMilliseconds
-            case refusedPackets, droppedReports, droppedUnits
+            case refusedPackets, droppedReports, droppedUnits, unrecordedPackets
         }
 
         /// Counts may be missing: a command of this version asks a daemon of an earlier one until it is restarted.
@@ -59,7 +63,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
                 roundTripMilliseconds: try values.decodeIfPresent(Double.self, forKey: .roundTripMilliseconds),
                 refusedPackets: try count(.refusedPackets),
                 droppedReports: try count(.droppedReports),
-                droppedUnits: try count(.droppedUnits)
+                droppedUnits: try count(.droppedUnits),
+                unrecordedPackets: try values.decodeIfPresent([String: UInt64].self, forKey: .unrecordedPackets) ?? [:]
             )
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import Codecs
 
 /// The one codec that was settled for an m-line.
@@ -27,6 +28,24 @@ public struct NegotiatedCodec: Sendable, Hashable {
 
     /// The RTP clock in Hz.
     public var clockRate: Int { self.codec.clockRateHz }
+
+    /// The parameter sets of H.264 that the peer states in its description, each a NAL unit (`sprop-parameter-sets`, RFC 6184
+    /// section 8.1); those that are no Base64 are left out.
+    public var parameterSets: [[UInt8]] {
+        guard self.codec == .h264 else { return [] }
+        let format = RTPFormat(payloadType: self.payloadType, map: "", parameters: self.parameters, feedback: [])
+        let sets = format.parameter("sprop-parameter-sets")?.split(separator: ",") ?? []
+        return sets.prefix(Self.mostParameterSets).compactMap { Base64.decode(Self.padded($0.trimmed)) }
+            .filter { !$0.isEmpty }
+    }
+
+    private static let mostParameterSets = 64
+
+    /// Some senders leave the padding out.
+    private static func padded(_ text: some StringProtocol) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        return bytes + Array(repeating: UInt8(ascii: "="), count: (4 - bytes.count % 4) % 4)
+    }
 }
 
 /// One m-line that is in use, as settled by the last offer and answer.

@@ -186,8 +186,8 @@ private struct JournalEvents: Sendable {
             self.tracks[index].keyframes = record.keyframes
         case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
         case .recordingFinished: self.isFinished = true
-        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .trackDamaged,
-            .trackMended, .chatMessage, .marker:
+        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
+            .trackDamaged, .trackMended, .chatMessage, .marker:
             break
         }
         if let anchor = self.anchor {

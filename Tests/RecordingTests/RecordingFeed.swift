@@ -76,6 +76,7 @@ final class RecordingFeed {
         ssrc: UInt32 = 7,
         connection: UInt64 = 1,
         offered milliseconds: Int64? = nil,
+        parameterSets: H264ParameterSets? = nil,
         counters: Counters? = nil
     ) -> UInt64 {
         self.tracks += 1
@@ -87,7 +88,8 @@ final class RecordingFeed {
             ssrc: ssrc,
             payloadType: 96,
             connection: connection,
-            offerNanoseconds: milliseconds.map { self.start + $0 * 1_000_000 }
+            offerNanoseconds: milliseconds.map { self.start + $0 * 1_000_000 },
+            parameterSets: parameterSets
         )
         self.session.trackAppeared(self.tracks, track, source: counters ?? self.counters)
         self.perform()
@@ -103,7 +105,8 @@ final class RecordingFeed {
         rateHz: Int64 = 90_000,
         rtpTime: Int64? = nil,
         lost: Int = 0,
-        truncated: Bool = false
+        truncated: Bool = false,
+        packets: Int = 1
     ) -> RecordingSession.OnUnit {
         self.go(to: milliseconds)
         let unit = ReceivedUnit(
@@ -111,7 +114,8 @@ final class RecordingFeed {
             rtpTime: rtpTime ?? milliseconds * rateHz / 1000,
             arrivalNanoseconds: self.start + milliseconds * 1_000_000,
             lostPackets: lost,
-            isTruncated: truncated
+            isTruncated: truncated,
+            packets: packets
         )
         let result = bytes.withUnsafeBytes { self.session.unitCame(unit, $0) }
         self.perform()
@@ -151,7 +155,7 @@ final class RecordingFeed {
             case .synchronise(let round):
                 self.session.synchronised(failures: round.perform() + [self.failsWith].compactMap { $0 })
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
-                .logIncomplete, .logGoesOn:
+                .logIncomplete, .logRefused, .logGoesOn:
                 break
             }
             self.perform()
@@ -239,6 +243,7 @@ final class RecordingFeed {
             case .tellDegraded: "degraded"
             case .tellFirstUnit: "first"
             case .logIncomplete: "incomplete"
+            case .logRefused: "refused"
             case .logGoesOn: "goes on"
             }
         }

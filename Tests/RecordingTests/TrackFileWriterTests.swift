@@ -51,7 +51,7 @@ import Timeline
         #expect(blocks.map(\.timeNanoseconds) == [0, 33_300_000])
         #expect(blocks.map(\.isKeyframe) == [true, false])
         #expect(blocks.map(\.payload) == [TestUnits.vp8Keyframe(), TestUnits.vp8Frame()])
-        #expect(writer.statistics.refused == 1)
+        #expect(writer.statistics.packets == 2)
         #expect(writer.statistics.firstRTPTime == 3000)
     }
 
@@ -171,7 +171,59 @@ import Timeline
     @Test func needsParameterSetsToBegin() throws {
         let writer = self.makeWriter(.h264)
         let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
-        #expect(try writer.write(bare, rtpTime: 0) == .needsKeyframe)
+        #expect(try writer.write(bare, rtpTime: 0) == .needsParameterSets)
+        // They come for another picture parameter set than the keyframe uses.
+        let strange = TestUnits.startCode + TestUnits.sequenceParameters + TestUnits.startCode + [0x68, 0x5B, 0x83]
+        #expect(try writer.write(strange, rtpTime: 0) == .needsKeyframe)
+        #expect(try writer.write(bare, rtpTime: 3000) == .needsParameterSets)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.tracksPath).isEmpty)
+    }
+
+    /// A description may state them, and they may come while nothing is recorded (RFC 6184 section 8.4).
+    @Test func beginsWithParameterSetsThatItIsTold() throws {
+        let writer = self.makeWriter(.h264)
+        var known = H264KnownSets()
+        let sets = H264ParameterSets(
+            sequence: [TestUnits.sequenceParameters],
+            picture: [TestUnits.pictureParameters]
+        )
+        known.note(sets)
+        writer.know(known)
+        let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
+        #expect(try writer.write(bare, rtpTime: 0) == .written(isKeyframe: true))
+        let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
+        #expect(reader.tracks.first?.codecPrivate == H264.decoderConfiguration(sets))
+        #expect(reader.tracks.first?.video == VideoTrack(width: 64, height: 48))
+        #expect(try self.blocks(writer).map(\.payload) == [[0, 0, 0, 5, 0x65, 0x88, 0x84, 0x3A, 0xFF]])
+    }
+
+    /// Parameter sets that come by themselves are no frame: the next one brings them, once.
+    @Test func putsParameterSetsIntoTheFileWithTheNextFrame() throws {
+        let writer = self.makeWriter(.h264)
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
+        let changed: [UInt8] = [0x68, 0xCE, 0x3C, 0x80]
+        #expect(try writer.write(TestUnits.startCode + changed, rtpTime: 3000) == .kept)
+        let slice = TestUnits.startCode + TestUnits.h264Slice
+        for time in [3000, 6000] as [Int64] {
+            #expect(try writer.write(slice, rtpTime: time) == .written(isKeyframe: false))
+        }
+        let frame = [0, 0, 0, UInt8(TestUnits.h264Slice.count)] + TestUnits.h264Slice
+        #expect(try self.blocks(writer).dropFirst().map(\.payload) == [[0, 0, 0, 4] + changed + frame, frame])
+        #expect(writer.statistics.units == 3)
+        #expect(writer.statistics.packets == 4)
+    }
+
+    /// A recovery point is where a decoder may begin as well (H.264 section D.2.8), and the index says so.
+    @Test func beginsAtARecoveryPoint() throws {
+        let writer = self.makeWriter(.h264)
+        let sets = [TestUnits.sequenceParameters, TestUnits.pictureParameters].flatMap { TestUnits.startCode + $0 }
+        let slice = TestUnits.startCode + TestUnits.h264Slice
+        let recovery = sets + TestUnits.startCode + [6, 6, 1, 0x84, 0x80] + slice
+        #expect(try writer.write(slice, rtpTime: 0) == .needsKeyframe)
+        #expect(try writer.write(recovery, rtpTime: 3000) == .written(isKeyframe: true))
+        #expect(try writer.write(slice, rtpTime: 6000) == .written(isKeyframe: false))
+        #expect(try writer.write(recovery, rtpTime: 9000) == .written(isKeyframe: true))
+        #expect(try self.blocks(writer).map(\.isKeyframe) == [true, false, true])
     }
 
     /// Some senders set the marker behind the parameter sets: they are access units of their own then.
@@ -360,7 +412,7 @@ import Timeline
     func refusesMalformedUnits(codec: MediaCodec, unit: [UInt8]) throws {
         let writer = self.makeWriter(codec)
         #expect(try writer.write(unit, rtpTime: 0) == .malformed)
-        #expect(writer.statistics.refused == 1)
+        #expect(writer.statistics.packets == 2)
     }
 
     @Test func namesHostileParticipantsSafely() throws {

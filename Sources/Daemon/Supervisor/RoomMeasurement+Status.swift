@@ -2,6 +2,7 @@
 
 import Observability
 import Rooms
+import Timeline
 
 extension RoomMeasurement {
     /// The figures of a worker's status.
@@ -22,6 +23,13 @@ extension RoomMeasurement {
             droppedUnits: Dictionary(
                 status.participants.map { ($0.id, $0.droppedUnits) },
                 uniquingKeysWith: max
+            ),
+            unrecordedPackets: Dictionary(
+                // Reasons are labels: only those that there are.
+                status.participants.map {
+                    ($0.id, $0.unrecordedPackets.filter { RefusalReason(rawValue: $0.key) != nil })
+                },
+                uniquingKeysWith: { first, _ in first }
             ),
             cameraSound: status.camera?.sound.map(Sound.init),
             cameraBitsPerSecond: status.cameraBitsPerSecond,

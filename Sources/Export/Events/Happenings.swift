@@ -86,7 +86,7 @@ struct Happenings {
             }
             self.messages.append(Message(nanoseconds: at, participant: record.participant, text: record.text))
         case .trackOpened, .senderReport, .clockAnchor, .formatChanged, .packetsCounted,
-            .trackClosed, .trackDamaged, .trackMended, .detailsChanged, .recordingFinished:
+            .sourceCounted, .trackClosed, .trackDamaged, .trackMended, .detailsChanged, .recordingFinished:
             break
         }
     }

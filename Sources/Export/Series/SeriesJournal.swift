@@ -137,6 +137,9 @@ private struct Renumbering {
         case .packetsCounted(var record):
             record.track = self.number(record.track)
             entry.record = .packetsCounted(record)
+        case .sourceCounted(var record):
+            record.tracks = record.tracks.map { self.number($0) }
+            entry.record = .sourceCounted(record)
         case .trackClosed(var record):
             record.track = self.number(record.track)
             entry.record = .trackClosed(record)

@@ -4,7 +4,7 @@ public import Codecs
 
 /// What one coded unit (a frame, an access unit, a packet) tells about itself.
 public struct UnitInspection: Sendable, Hashable {
-    /// Whether a decoder can start here; always true for sound.
+    /// Whether a decoder can start here; always true for audio.
     public var isKeyframe: Bool
     /// Picture width in pixels, where the unit says it.
     public var width: Int?
@@ -12,8 +12,14 @@ public struct UnitInspection: Sendable, Hashable {
     public var height: Int?
     /// The H.264 parameter sets in the unit, if there are any.
     public var parameterSets: H264ParameterSets?
-    /// How long the unit sounds, in nanoseconds, for sound.
+    /// How long the unit sounds, in nanoseconds, for audio.
     public var durationNanoseconds: Int64?
+    /// Whether there is anything of a frame in it: an H.264 access unit may hold parameter sets and nothing else.
+    public var hasFrame = true
+    /// Whether the first slice of an H.264 frame is missing (`first_mb_in_slice`, H.264 section 7.4.3).
+    public var isHeadless = false
+    /// The picture parameter set that an H.264 keyframe uses, 0 to 255.
+    public var pictureSetID: Int?
 
     /// An inspection with each part given.
     public init(

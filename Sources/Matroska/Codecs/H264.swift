@@ -13,6 +13,22 @@ public struct H264ParameterSets: Sendable, Hashable {
         self.picture = picture
     }
 
+    /// Sets out of NAL units of any types.
+    public init(units: [[UInt8]]) {
+        self.init(
+            sequence: units.filter { $0.first.map { $0 & 0x1F == 7 } ?? false },
+            picture: units.filter { $0.first.map { $0 & 0x1F == 8 } ?? false }
+        )
+    }
+
+    /// Width and height in pixels that the first readable sequence parameter set says; nil if none does.
+    public var size: (width: Int, height: Int)? {
+        for set in self.sequence {
+            if let found = set.withUnsafeBytes({ H264SequenceParameters($0) }) { return (found.width, found.height) }
+        }
+        return nil
+    }
+
     /// Whether pictures may be shown in another order than that in which they are sent.
     public var mayReorder: Bool {
         self.sequence.contains { set in set.withUnsafeBytes { H264SequenceParameters($0)?.mayReorder == true } }
@@ -45,6 +61,12 @@ public enum H264 {
             output.append(contentsOf: unit)
         }
         return found
+    }
+
+    /// Appends one NAL unit, which has no start code, behind its length.
+    public static func appendLengthPrefixed(unit: [UInt8], to output: inout [UInt8]) {
+        output.appendBigEndian(UInt64(unit.count), count: 4)
+        output.append(contentsOf: unit)
     }
 
     /// Calls `body` with each NAL unit that is not empty, header byte first.
@@ -96,14 +118,19 @@ public enum H264 {
         return nil
     }
 
-    /// Looks for an IDR slice and parameter sets; the size is that of the last sequence parameter set in the unit.
+    /// Looks for parameter sets and for what a decoder can start with; the size is that of the last sequence parameter set.
     ///
-    /// Nil if there is no NAL unit, or one has its forbidden bit set (H.264 section 7.4.1).
+    /// A decoder can start at an IDR picture, and at a recovery point (H.264 section D.2.8): a frame of an open group of
+    /// pictures, or the first of some that refresh the picture little by little. Nil if there is no NAL unit, or one has its
+    /// forbidden bit set (H.264 section 7.4.1).
     static func inspect(_ accessUnit: UnsafeRawBufferPointer, framing: Framing) -> UnitInspection? {
         var inspection = UnitInspection(isKeyframe: false)
         var sets = H264ParameterSets()
         var isValid = false
         var isForbidden = false
+        var isRecoveryPoint = false
+        var slice: SliceHead?
+        inspection.hasFrame = false
         Self.forEachUnit(accessUnit, framing: framing) { unit in
             guard let header = unit.first, header & 0x80 == 0 else {
                 isForbidden = true
@@ -111,7 +138,12 @@ public enum H264 {
             }
             isValid = true
             switch header & 0x1F {
-            case 5: inspection.isKeyframe = true
+            case 1...5:
+                // A partition of slice data (types 3 and 4) has another head.
+                if !inspection.hasFrame, ![3, 4].contains(header & 0x1F) { slice = SliceHead(unit) }
+                inspection.hasFrame = true
+                if header & 0x1F == 5 { inspection.isKeyframe = true }
+            case 6: isRecoveryPoint = isRecoveryPoint || Self.isRecoveryPoint(unit)
             case 7 where sets.sequence.count < Self.maximumParameterSets:
                 sets.sequence.append(Array(unit))
                 if let parameters = H264SequenceParameters(unit) {
@@ -123,8 +155,53 @@ public enum H264 {
             }
         }
         guard isValid, !isForbidden else { return nil }
+        if isRecoveryPoint, inspection.hasFrame { inspection.isKeyframe = true }
+        inspection.isHeadless = slice.map { $0.firstMacroblock != 0 } ?? false
+        if inspection.isKeyframe { inspection.pictureSetID = slice?.pictureSetID }
         if !sets.sequence.isEmpty || !sets.picture.isEmpty { inspection.parameterSets = sets }
         return inspection
+    }
+
+    /// How a slice begins (H.264 section 7.3.3).
+    private struct SliceHead {
+        var firstMacroblock: UInt32
+        var pictureSetID: Int
+
+        init?(_ unit: UnsafeRawBufferPointer) {
+            // So short that it has no emulation prevention where the first macroblock is 0, which is what matters.
+            var bits = BitReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst().prefix(16)))
+            guard let macroblock = bits.readUnsignedExpGolomb(), bits.readUnsignedExpGolomb() != nil,
+                let set = bits.readUnsignedExpGolomb(), set <= 255
+            else { return nil }
+            self.firstMacroblock = macroblock
+            self.pictureSetID = Int(set)
+        }
+    }
+
+    /// Supplemental information is looked at so far: a recovery point stands before what a camera adds.
+    private static let mostInformation = 4_096
+
+    /// Whether a NAL unit of type 6 has a recovery point among its messages (H.264 sections 7.3.2.3.1 and D.1.8).
+    private static func isRecoveryPoint(_ unit: UnsafeRawBufferPointer) -> Bool {
+        var position = 1
+        let end = min(unit.count, Self.mostInformation)
+        func number() -> Int? {
+            var value = 0
+            while position < end {
+                let byte = unit[position]
+                position += 1
+                value += Int(byte)
+                if byte != 0xFF { return value }
+            }
+            return nil
+        }
+        // The last byte ends the data (rbsp_trailing_bits).
+        while position + 1 < end, let type = number(), let size = number() {
+            if type == 6 { return true }
+            guard size <= end - position else { return false }
+            position += size
+        }
+        return false
     }
 
     /// The AVCDecoderConfigurationRecord ("avcC", ISO/IEC 14496-15 section 5.3.3) with 4-byte lengths.

@@ -3,6 +3,7 @@
 public import Codecs
 public import GStreamer
 public import Logging
+internal import Matroska
 internal import Observability
 internal import Recording
 public import SDP
@@ -508,6 +509,8 @@ public final class PeerConnection: Sendable {
         let media = self.state.withLock {
             $0.negotiation.media(forSSRC: ssrc, payloadType: UInt8(clamping: format.payloadType))
         }
+        // Those of another payload type of the m-line are of another encoder.
+        let stated = media.flatMap { Int($0.codec.payloadType) == format.payloadType ? $0.codec.parameterSets : nil }
         var setup = self.state.withLock { $0.setup }
         setup.packet = stream.appearedNanoseconds
         let track = ReceivedTrack(
@@ -518,7 +521,8 @@ public final class PeerConnection: Sendable {
             ssrc: ssrc,
             payloadType: format.payloadType,
             mid: media?.mid,
-            connection: self.id.rawValue
+            connection: self.id.rawValue,
+            parameterSets: stated.map { H264ParameterSets(units: $0) }
         )
         let source = TrackSource(
             track,

@@ -10,6 +10,7 @@ internal import Observability
 internal import Recording
 internal import Storage
 internal import Synchronization
+internal import Timeline
 
 /// What a recorder's thread does: it has the session, tells it one thing after the other, and performs what that wants.
 struct RecorderLoop: ~Copyable {
@@ -207,6 +208,13 @@ struct RecorderLoop: ~Copyable {
             var metadata: [LogKey: Logger.MetadataValue] = [.errorMessage: "\(error)"]
             if let folder { metadata[.recordingPath] = "\(folder.path)" }
             self.logger.error("recording is incomplete", metadata: .tagged(metadata))
+        case .logRefused(let account):
+            self.logger.warning(
+                account.isUnrecorded ? "media came and none of them are recorded" : "media came that are not recorded",
+                metadata: .tagged([
+                    .peerID: "\(account.participant)", .trackSSRC: "\(account.ssrc)", .detail: "\(account.refusedText)",
+                ])
+            )
         case .logGoesOn(let folder):
             self.logger.notice("recording goes on", metadata: .tagged([.recordingPath: "\(folder.path)"]))
         }

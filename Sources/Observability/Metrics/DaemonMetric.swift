@@ -61,6 +61,11 @@ public enum DaemonMetric {
         help: "Units that were not written: the disk was too slow, or their participant sends too many.",
         [.room]
     )
+    static let unrecordedPackets = counter(
+        "room_unrecorded_packets_total",
+        help: "Packets that came while a recording was made and are in no file of it.",
+        [.room, .reason]
+    )
     static let cameraTarget = gauge(
         "room_camera_target_bytes_per_second",
         .bytesPerSecond,
@@ -246,7 +251,8 @@ public enum DaemonMetric {
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
-        refusedPackets, droppedReports, droppedUnits, cameraTarget, cameraReductions, cameraFailures, cameraDropped,
+        refusedPackets, droppedReports, droppedUnits, unrecordedPackets, cameraTarget, cameraReductions, cameraFailures,
+        cameraDropped,
         keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration,

@@ -13,6 +13,8 @@ public final class DaemonMetrics: Sendable {
         var refusals = RefusalGrowth()
         var droppedReports = RefusalGrowth()
         var droppedUnits = RefusalGrowth()
+        /// By reason.
+        var unrecorded: [String: RefusalGrowth] = [:]
         var cameraReductions = CountGrowth()
         var cameraFailures = CountGrowth()
         var cameraDropped = CountGrowth()
@@ -28,9 +30,25 @@ public final class DaemonMetrics: Sendable {
                 refusedPackets: self.refusals.advance(to: measurement.refusedPackets),
                 droppedReports: self.droppedReports.advance(to: measurement.droppedReports),
                 droppedUnits: self.droppedUnits.advance(to: measurement.droppedUnits),
+                unrecordedPackets: self.advance(unrecorded: measurement.unrecordedPackets),
                 cameraReductions: self.cameraReductions.advance(to: measurement.cameraReductions),
                 cameraFailures: self.cameraFailures.advance(to: measurement.cameraFailures),
                 cameraDropped: self.cameraDropped.advance(to: measurement.cameraDropped)
+            )
+        }
+
+        /// How many packets there are more, by reason.
+        private mutating func advance(unrecorded: [String: [String: UInt64]]) -> [String: UInt64] {
+            let reasons = Set(self.unrecorded.keys).union(unrecorded.values.flatMap(\.keys))
+            return Dictionary(
+                uniqueKeysWithValues: reasons.map { reason in
+                    (
+                        reason,
+                        self.unrecorded[reason, default: RefusalGrowth()].advance(
+                            to: unrecorded.compactMapValues { $0[reason] }
+                        )
+                    )
+                }
             )
         }
     }
@@ -42,6 +60,7 @@ public final class DaemonMetrics: Sendable {
         var refusedPackets: UInt64
         var droppedReports: UInt64
         var droppedUnits: UInt64
+        var unrecordedPackets: [String: UInt64]
         var cameraReductions: UInt64?
         var cameraFailures: UInt64?
         var cameraDropped: UInt64?
@@ -72,6 +91,7 @@ public final class DaemonMetrics: Sendable {
     private let refusedPackets: CounterFamily
     private let droppedReports: CounterFamily
     private let droppedUnits: CounterFamily
+    private let unrecordedPackets: CounterFamily
     private let jitter: GaugeFamily
     private let roundTrip: GaugeFamily
     private let cameraTarget: GaugeFamily
@@ -135,6 +155,7 @@ public final class DaemonMetrics: Sendable {
         self.refusedPackets = registry.counter(DaemonMetric.refusedPackets)
         self.droppedReports = registry.counter(DaemonMetric.droppedReports)
         self.droppedUnits = registry.counter(DaemonMetric.droppedUnits)
+        self.unrecordedPackets = registry.counter(DaemonMetric.unrecordedPackets)
         self.jitter = registry.gauge(DaemonMetric.jitter)
         self.roundTrip = registry.gauge(DaemonMetric.roundTrip)
         self.cameraTarget = registry.gauge(DaemonMetric.cameraTarget)
@@ -229,6 +250,9 @@ public final class DaemonMetrics: Sendable {
         self.refusedPackets.add(Double(grown.refusedPackets), room)
         self.droppedReports.add(Double(grown.droppedReports), room)
         self.droppedUnits.add(Double(grown.droppedUnits), room)
+        for (reason, packets) in grown.unrecordedPackets {
+            self.unrecordedPackets.add(Double(packets), room, reason)
+        }
         // Rooms without a camera show none.
         if let count = grown.cameraReductions { self.cameraReductions.add(Double(count), room) }
         if let count = grown.cameraFailures { self.cameraFailures.add(Double(count), room) }

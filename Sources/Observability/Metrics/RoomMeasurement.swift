@@ -102,6 +102,8 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var droppedReports: [String: UInt64]
     /// Units that were not written because the disk was too slow or there were too many, by participant.
     public var droppedUnits: [String: UInt64]
+    /// Packets that came while a recording was made and are in no file of it, by participant and reason.
+    public var unrecordedPackets: [String: [String: UInt64]]
     /// What we send ourselves; `nil` while nobody takes it.
     public var cameraSound: Sound?
     /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
@@ -126,6 +128,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         refusedPackets: [String: UInt64] = [:],
         droppedReports: [String: UInt64] = [:],
         droppedUnits: [String: UInt64] = [:],
+        unrecordedPackets: [String: [String: UInt64]] = [:],
         cameraSound: Sound? = nil,
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
@@ -141,6 +144,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.refusedPackets = refusedPackets
         self.droppedReports = droppedReports
         self.droppedUnits = droppedUnits
+        self.unrecordedPackets = unrecordedPackets
         self.cameraSound = cameraSound
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions

@@ -33,6 +33,7 @@ extension Certificate {
             lines += ["", "\(title):"] + found.map { "  \($0.file.map { "\($0): " } ?? "")\(printableText($0.text))" }
         }
         if !self.tracks.isEmpty { lines += ["", "tracks:"] + self.trackTable }
+        if let sources, !sources.isEmpty { lines += ["", "packets:"] + Self.table(Self.rows(of: sources)) }
         if !self.alignments.isEmpty {
             lines += ["", "video against audio:"]
             lines += self.alignments.map { alignment in
@@ -47,6 +48,25 @@ extension Certificate {
             lines += ["", "SHA-256:"] + self.files.map { "\($0.sha256)  \(printableName($0.name))" }
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// `received` is what came for the recording; it is the sum of the columns behind it.
+    private static func rows(of sources: [SourceCounted]) -> [[String]] {
+        [["source", "participant", "kind", "tracks", "received", "recorded", "empty", "waiting", "refused", "why"]]
+            + sources.map { source in
+                [
+                    String(source.ssrc),
+                    printableName(source.participant, limit: 32),
+                    source.media ?? "-",
+                    source.tracks.isEmpty ? "-" : source.tracks.prefix(8).map(String.init).joined(separator: ","),
+                    String(source.ofRecording),
+                    String(source.recorded),
+                    String(source.empty),
+                    String(source.waiting),
+                    String(source.refusedPackets),
+                    source.refusedText,
+                ]
+            }
     }
 
     private var trackTable: [String] {
@@ -74,6 +94,10 @@ extension Certificate {
                 track.skewPartsPerMillion.map { "\(tenths($0)) ppm" } ?? "-",
             ])
         }
+        return Self.table(rows)
+    }
+
+    private static func table(_ rows: [[String]]) -> [String] {
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
@@ -118,7 +142,7 @@ extension Certificate.Journal {
 }
 
 /// The beginning of a name that may come from anybody, without what could steer a terminal or break a line.
-func printableName(_ name: String, limit: Int = 200) -> String {
+public func printableName(_ name: String, limit: Int = 200) -> String {
     let scalars = name.unicodeScalars.prefix(limit).map { $0.isUnfitForNames ? "?" : $0 }
     return String(String.UnicodeScalarView(scalars))
 }

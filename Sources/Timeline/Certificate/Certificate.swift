@@ -27,6 +27,8 @@ public struct Certificate: Sendable, Hashable, Codable {
     public var journal: Journal?
     /// All tracks, in the order of the journal.
     public var tracks: [Track] = []
+    /// What became of the packets of each source; `nil` for journals of versions that did not count them.
+    public var sources: [SourceCounted]?
     /// Per participant, how far pictures were moved against the sound.
     public var alignments: [Alignment] = []
     /// The exported files that were looked at.
@@ -68,7 +70,8 @@ public struct Certificate: Sendable, Hashable, Codable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, recording, room, start, journal, tracks, alignments, exports, files, decoder, findings, verdict
+        case version, recording, room, start, journal, tracks, sources, alignments, exports, files, decoder, findings,
+            verdict
         case durationNanoseconds = "duration_ns"
         case wallClockNanoseconds = "wall_clock_ns"
     }
@@ -283,6 +286,10 @@ extension Certificate.Finding.Kind {
     public static let wallClock = Self(rawValue: "wall-clock")
     /// A stretch of a track in which nothing came.
     public static let gap = Self(rawValue: "gap")
+    /// Media came and are in no file.
+    public static let mediaRefused = Self(rawValue: "media-refused")
+    /// The account of a source's packets does not balance.
+    public static let unbalanced = Self(rawValue: "unbalanced")
     /// Packets that never came.
     public static let packetsLost = Self(rawValue: "packets-lost")
     /// Pictures that refer to some that are not in the file: lost, or in the segment before.

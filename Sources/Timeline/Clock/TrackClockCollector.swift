@@ -54,8 +54,8 @@ public struct TrackClockCollector: Sendable {
         case .clockAnchor(let record):
             let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: entry.monotonicNanoseconds)
             self.gathered[record.track, default: Gathered()].samples.add(sample, self.limit)
-        case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .trackClosed,
-            .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
+        case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .sourceCounted,
+            .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
             break
         }
     }

@@ -22,6 +22,8 @@ public enum JournalRecord: Sendable, Hashable {
     indirect case formatChanged(FormatChanged)
     /// Packets received and lost so far.
     case packetsCounted(PacketsCounted)
+    /// What became of the packets of a source so far.
+    indirect case sourceCounted(SourceCounted)
     /// A track's file was finished.
     indirect case trackClosed(TrackClosed)
     /// Packets of a video track never came: its units cannot be decoded from here on.
@@ -75,6 +77,7 @@ extension JournalEntry: Codable {
         case clockAnchor = "clock-anchor"
         case formatChanged = "format-changed"
         case packetsCounted = "packets-counted"
+        case sourceCounted = "source-counted"
         case trackClosed = "track-closed"
         case trackDamaged = "track-damaged"
         case trackMended = "track-mended"
@@ -107,6 +110,7 @@ extension JournalEntry: Codable {
             case .clockAnchor: .clockAnchor(try ClockAnchor(from: decoder))
             case .formatChanged: .formatChanged(try FormatChanged(from: decoder))
             case .packetsCounted: .packetsCounted(try PacketsCounted(from: decoder))
+            case .sourceCounted: .sourceCounted(try SourceCounted(from: decoder))
             case .trackClosed: .trackClosed(try TrackClosed(from: decoder))
             case .trackDamaged: .trackDamaged(try TrackDamaged(from: decoder))
             case .trackMended: .trackMended(try TrackMended(from: decoder))
@@ -133,6 +137,7 @@ extension JournalEntry: Codable {
             case .clockAnchor(let payload): (.clockAnchor, payload)
             case .formatChanged(let payload): (.formatChanged, payload)
             case .packetsCounted(let payload): (.packetsCounted, payload)
+            case .sourceCounted(let payload): (.sourceCounted, payload)
             case .trackClosed(let payload): (.trackClosed, payload)
             case .trackDamaged(let payload): (.trackDamaged, payload)
             case .trackMended(let payload): (.trackMended, payload)

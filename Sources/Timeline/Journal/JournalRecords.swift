@@ -286,19 +286,30 @@ public struct TrackClosed: Sendable, Hashable, Codable {
     public var lastRTPTime: Int64
     /// Why, in a word or two.
     public var reason: String
+    /// RTP packets that the units came in; `nil` in journals of versions that did not count them.
+    public var packets: UInt64?
 
     /// A record with each part given.
-    public init(track: Int, units: UInt64, bytes: UInt64, keyframes: UInt64, lastRTPTime: Int64, reason: String) {
+    public init(
+        track: Int,
+        units: UInt64,
+        bytes: UInt64,
+        keyframes: UInt64,
+        lastRTPTime: Int64,
+        reason: String,
+        packets: UInt64? = nil
+    ) {
         self.track = track
         self.units = units
         self.bytes = bytes
         self.keyframes = keyframes
         self.lastRTPTime = lastRTPTime
         self.reason = reason
+        self.packets = packets
     }
 
     private enum CodingKeys: String, CodingKey {
-        case track, units, bytes, keyframes, reason
+        case track, units, bytes, keyframes, reason, packets
         case lastRTPTime = "last_rtp"
     }
 }

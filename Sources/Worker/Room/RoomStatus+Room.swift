@@ -9,6 +9,7 @@ internal import Rooms
 internal import Session
 internal import Signalling
 internal import Storage
+internal import Timeline
 
 extension RoomStatus {
     /// Tracks that one status lists at most: a line has to hold them.
@@ -51,7 +52,11 @@ extension RoomStatus {
                 roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
                 refusedPackets: refusedPackets(peer),
                 droppedReports: droppedReports(peer),
-                droppedUnits: recorder.droppedUnits(of: peer.rawValue)
+                droppedUnits: recorder.droppedUnits(of: peer.rawValue),
+                unrecordedPackets: Dictionary(
+                    (recorded.unrecorded[peer.rawValue] ?? [:]).map { ($0.key.rawValue, $0.value) },
+                    uniquingKeysWith: &+
+                )
             )
         }
         let isRecording = self.recording != nil

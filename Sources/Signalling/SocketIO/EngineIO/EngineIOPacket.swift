@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// One Engine.IO packet, independent of its transport.
 public struct EngineIOPacket: Sendable, Hashable {
     /// The packet types of both revisions; the raw value is the digit on the wire.

@@ -2,15 +2,15 @@
 
 internal import FoundationEssentials
 
-/// Base64 of RFC 4648 section 4, as binary packets use it in text payloads.
-enum Base64 {
+/// Base64 of RFC 4648 section 4.
+public enum Base64 {
     /// Encodes with padding.
-    static func encode(_ bytes: [UInt8]) -> String {
+    public static func encode(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
     }
 
     /// Decodes; nil if the text is not Base64.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         Data(base64Encoded: Data(text)).map { [UInt8]($0) }
     }
 }

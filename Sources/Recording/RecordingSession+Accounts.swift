@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Basics
+internal import Codecs
+internal import Storage
+public import Timeline
+
+/// A peer connection, as far as its packets are counted.
+struct OpenConnection {
+    let participant: String
+    let sources: any ReceivedSources
+    /// What had been counted when the present recording, or the segment before it, began.
+    var base: [UInt32: SourceCounts] = [:]
+    var olderBase: [UInt32: SourceCounts] = [:]
+}
+
+/// When the account of a source is journalled before it ends, so that a crash does not lose it: soon after the first packet
+/// that is refused, then less and less often.
+struct AccountSchedule: Sendable, Hashable {
+    private static let longestWait = Duration.seconds(600)
+
+    private var due: Int64 = .min
+    private var wait = Duration.seconds(5)
+    private var refused: UInt64 = 0
+    /// Whether a line in the log was due for it.
+    var isLogged = false
+
+    /// Whether an account that says so many refused packets is journalled now.
+    mutating func isDue(refused: UInt64, at now: Int64) -> Bool {
+        guard refused != self.refused, now >= self.due else { return false }
+        self.refused = refused
+        self.due = now &+ self.wait.nanoseconds
+        self.wait = min(self.wait * 2, Self.longestWait)
+        return true
+    }
+}
+
+/// The accounts of all packets that came for a recording.
+extension RecordingSession {
+    /// Sources of one connection that have no track, and an account of their own; what comes of more is in one account.
+    private static let mostStrangers = 16
+
+    struct SourceKey: Hashable, Sendable {
+        var connection: UInt64
+        var ssrc: UInt32
+    }
+
+    /// A peer connection came, whose packets are counted there.
+    public mutating func connectionOpened(_ id: UInt64, participant: String, sources: any ReceivedSources) {
+        self.connections[id] = OpenConnection(participant: participant, sources: sources)
+    }
+
+    /// The recording that begins now counts from here on.
+    mutating func accountsBegin(asSegment: Bool) {
+        for track in self.tracks.values { track.recordingBegins(asSegment: asSegment) }
+        for (id, connection) in self.connections {
+            var connection = connection
+            connection.olderBase = connection.base
+            connection.base = Dictionary(
+                connection.sources.counts.map { ($0.ssrc, $0) },
+                uniquingKeysWith: { first, _ in first }
+            )
+            self.connections[id] = connection
+        }
+        self.accountSchedules = [:]
+    }
+
+    /// The accounts of a connection's sources from which anything came for the recording; a connection that nobody told of has
+    /// those of its tracks.
+    func accounts(of connection: UInt64, ofOlder: Bool = false, isFinal: Bool = false) -> [SourceCounted] {
+        let opened = self.connections[connection]
+        let base = (ofOlder ? opened?.olderBase : opened?.base) ?? [:]
+        let tracks = self.tracks.values.filter { $0.received.connection == connection }.sorted { $0.id < $1.id }
+        let counts = Dictionary(
+            (opened?.sources.counts ?? []).map { ($0.ssrc, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var known: [SourceCounted] = []
+        var strangers: [SourceCounted] = []
+        for ssrc in Set(counts.keys).union(tracks.map(\.received.ssrc)).sorted() {
+            let own = tracks.filter { $0.received.ssrc == ssrc }
+            if own.isEmpty, counts[ssrc]?.isRepair == true { continue }
+            let record = SourceLedger(
+                connection: connection,
+                ssrc: ssrc,
+                participant: opened?.participant ?? own.first?.received.participant ?? "",
+                counts: counts[ssrc],
+                base: base[ssrc],
+                parts: own.compactMap { $0.ledgerPart(ofOlder: ofOlder) },
+                isFinal: isFinal
+            ).record()
+            guard record.ofRecording > 0 else { continue }
+            if own.isEmpty { strangers.append(record) } else { known.append(record) }
+        }
+        return known + Self.bounded(strangers)
+    }
+
+    /// The first so many, and one account of the rest.
+    private static func bounded(_ records: [SourceCounted]) -> [SourceCounted] {
+        let largest = records.sorted { ($1.ofRecording, $0.ssrc) < ($0.ofRecording, $1.ssrc) }
+        guard var rest = largest.dropFirst(Self.mostStrangers).first else { return largest }
+        for record in largest.dropFirst(Self.mostStrangers + 1) { rest.add(record) }
+        rest.ssrc = 0
+        return largest.prefix(Self.mostStrangers) + [rest]
+    }
+
+    /// A connection is over: the accounts of its sources are complete.
+    mutating func closeAccounts(of connection: UInt64, _ now: Int64) {
+        if let older = self.older {
+            self.close(self.accounts(of: connection, ofOlder: true, isFinal: true), older, now)
+        }
+        if let recording = self.recording {
+            self.close(self.accounts(of: connection, isFinal: true), recording, now)
+        }
+        self.unrecorded.forget(connection)
+        self.connections[connection] = nil
+    }
+
+    /// A recording, or the segment before it, is over: what came for it until now.
+    mutating func closeAccounts(of recording: ActiveRecording, ofOlder: Bool, _ now: Int64) {
+        for id in self.countedConnections {
+            self.close(self.accounts(of: id, ofOlder: ofOlder), recording, now)
+            self.unrecorded.forget(id)
+        }
+        if ofOlder { for track in self.tracks.values { track.olderEnds() } }
+    }
+
+    /// Journals the accounts in which packets are refused, soon and then seldom.
+    mutating func noteGrowingAccounts(_ now: Int64) {
+        guard let recording = self.recording else { return }
+        for id in self.countedConnections {
+            let accounts = self.accounts(of: id)
+            self.unrecorded.note(accounts + (self.older == nil ? [] : self.accounts(of: id, ofOlder: true)), of: id)
+            for account in accounts where account.refusedPackets > 0 {
+                let key = SourceKey(connection: account.connection, ssrc: account.ssrc)
+                var schedule = self.accountSchedules[key] ?? AccountSchedule()
+                if schedule.isDue(refused: account.refusedPackets, at: now) {
+                    recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
+                }
+                self.logOnce(account, &schedule)
+                self.accountSchedules[key] = schedule
+            }
+        }
+    }
+
+    private var countedConnections: [UInt64] {
+        Set(self.connections.keys).union(self.tracks.values.map(\.received.connection)).sorted()
+    }
+
+    private mutating func close(_ accounts: [SourceCounted], _ recording: ActiveRecording, _ now: Int64) {
+        self.unrecorded.close(accounts)
+        for account in accounts {
+            recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
+            let key = SourceKey(connection: account.connection, ssrc: account.ssrc)
+            var schedule = self.accountSchedules[key] ?? AccountSchedule()
+            self.logOnce(account, &schedule)
+            self.accountSchedules[key] = schedule
+        }
+    }
+
+    /// One line in the log for each source and recording.
+    private mutating func logOnce(_ account: SourceCounted, _ schedule: inout AccountSchedule) {
+        guard !schedule.isLogged, account.losesMedia else { return }
+        schedule.isLogged = true
+        self.actions.append(.logRefused(account))
+    }
+}
+
+extension SourceCounted {
+    /// Adds what became of another source's packets.
+    fileprivate mutating func add(_ other: SourceCounted) {
+        self.received &+= other.received
+        self.before &+= other.before
+        self.recorded &+= other.recorded
+        self.empty &+= other.empty
+        self.waiting &+= other.waiting
+        self.isFinal = self.isFinal && other.isFinal
+        for (reason, figure) in other.refused {
+            self.refused[reason, default: RefusedPackets()].packets &+= figure.packets
+            self.refused[reason, default: RefusedPackets()].nanoseconds &+= figure.nanoseconds
+        }
+    }
+}
+
+/// Packets that are in no file, by participant and reason; totals only rise.
+struct UnrecordedPackets: Sendable {
+    /// Participants of whom totals are kept; those beyond are counted together, under an empty name.
+    private static let mostParticipants = 1024
+
+    private var closed: [String: [RefusalReason: UInt64]] = [:]
+    /// What open accounts say, by connection.
+    private var open: [UInt64: [String: [RefusalReason: UInt64]]] = [:]
+
+    /// The totals.
+    var totals: [String: [RefusalReason: UInt64]] {
+        self.open.values.reduce(into: self.closed) { totals, counts in
+            totals.merge(counts) { $0.merging($1, uniquingKeysWith: &+) }
+        }
+    }
+
+    /// The accounts of a connection stand so.
+    mutating func note(_ accounts: [SourceCounted], of connection: UInt64) {
+        self.open[connection] = Self.sum(accounts)
+    }
+
+    /// Accounts are closed.
+    mutating func close(_ accounts: [SourceCounted]) {
+        for (participant, counts) in Self.sum(accounts) {
+            let isKept = self.closed[participant] != nil || self.closed.count < Self.mostParticipants
+            self.closed[isKept ? participant : "", default: [:]].merge(counts, uniquingKeysWith: &+)
+        }
+    }
+
+    /// A connection's accounts are closed.
+    mutating func forget(_ connection: UInt64) {
+        self.open[connection] = nil
+    }
+
+    private static func sum(_ accounts: [SourceCounted]) -> [String: [RefusalReason: UInt64]] {
+        accounts.reduce(into: [:]) { sum, account in
+            let counts = account.refused.mapValues(\.packets).filter { $0.value > 0 }
+            guard !counts.isEmpty else { return }
+            sum[account.participant, default: [:]].merge(counts, uniquingKeysWith: &+)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why packets that came are in no file of a recording.
+///
+/// Each packet that is refused has one of these reasons. The raw values are part of the journal, the certificate, the HTTP API
+/// and the metrics.
+public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyRepresentable, CaseIterable {
+    /// The file has not begun: a decoder cannot start before a keyframe.
+    case noKeyframe = "no-keyframe"
+    /// A keyframe of H.264 uses parameter sets that never came, or that cannot be read.
+    case noParameterSets = "no-parameter-sets"
+    /// No description gives the payload type a meaning.
+    case payloadTypeNotAccepted = "payload-type-not-accepted"
+    /// The offer listed the payload type, and the answer left it out.
+    case codecRefused = "codec-refused"
+    /// Another layer of the same camera is recorded.
+    case simulcastLayer = "simulcast-layer"
+    /// The payload is encrypted, or broken: it is nothing of its codec.
+    case undecodable
+    /// Others of the same frame never came, so that nothing can be made of it.
+    case incompleteFrame = "incomplete-frame"
+    /// They came a second time, or after the recorder had stopped waiting for them.
+    case late
+    /// A bounded queue was full.
+    case queueFull = "queue-full"
+    /// The recording was paused.
+    case paused
+    /// The room does not record video.
+    case videoOff = "video-off"
+    /// The room does not record audio.
+    case audioOff = "audio-off"
+    /// The RTP clock of the sender jumps too often, or too far.
+    case impossibleClock = "impossible-clock"
+    /// The participant begins more tracks than a recording has room for.
+    case tooManyTracks = "too-many-tracks"
+    /// The disk did not take them.
+    case disk
+
+    /// Whether the operator wanted it so.
+    var isOrdered: Bool {
+        switch self {
+        case .paused, .videoOff, .audioOff: true
+        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .simulcastLayer, .undecodable,
+            .incompleteFrame, .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+            false
+        }
+    }
+
+    /// A keyframe comes within a second of the request for it, with what H.264 needs for it.
+    private static let longestBeginning: Int64 = 3_000_000_000
+
+    /// Whether so many packets are missing from a source that is recorded otherwise.
+    func isLoss(_ figure: RefusedPackets) -> Bool {
+        guard figure.packets > 0 else { return false }
+        switch self {
+        case .noKeyframe, .noParameterSets: return figure.nanoseconds > Self.longestBeginning
+        case .payloadTypeNotAccepted, .codecRefused, .undecodable, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+            return true
+        // Packets that never came are the cause, or other media are recorded in their place.
+        case .simulcastLayer, .incompleteFrame, .late, .paused, .videoOff, .audioOff: return false
+        }
+    }
+
+    /// One line for people, without a full stop.
+    public var text: String {
+        switch self {
+        case .noKeyframe: "no keyframe yet"
+        case .noParameterSets: "H.264 parameter sets unknown"
+        case .payloadTypeNotAccepted: "payload type not accepted"
+        case .codecRefused: "codec refused in the answer"
+        case .simulcastLayer: "simulcast layer not taken"
+        case .undecodable: "payload encrypted or undecodable"
+        case .incompleteFrame: "frame incomplete"
+        case .late: "late or repeated"
+        case .queueFull: "queue full"
+        case .paused: "paused"
+        case .videoOff: "video off"
+        case .audioOff: "audio off"
+        case .impossibleClock: "impossible clock"
+        case .tooManyTracks: "too many tracks"
+        case .disk: "disk failed"
+        }
+    }
+}
+
+/// Packets that were refused for one reason.
+public struct RefusedPackets: Sendable, Hashable, Codable {
+    /// How many.
+    public var packets: UInt64
+    /// How long they came, in nanoseconds; pauses of more than a second count as a second.
+    public var nanoseconds: Int64
+
+    /// Packets with both parts given.
+    public init(packets: UInt64 = 0, nanoseconds: Int64 = 0) {
+        self.packets = packets
+        self.nanoseconds = nanoseconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case packets
+        case nanoseconds = "ns"
+    }
+}
+
+/// What became of the RTP packets of one source (SSRC, RFC 3550 section 3) so far.
+///
+/// Every packet is counted once: `received` = `before` + `recorded` + `empty` + `waiting` + all that is `refused`. The left side
+/// is counted where packets are authenticated, each term of the right side where it happens. A later record of the same source
+/// replaces an earlier one.
+public struct SourceCounted: Sendable, Hashable, Codable {
+    /// The peer connection, by its number in this process.
+    public var connection: UInt64
+    /// Synchronisation source.
+    public var ssrc: UInt32
+    /// The participant's id in the room; untrusted.
+    public var participant: String
+    /// `video` or `audio`; `nil` if nothing tells.
+    public var media: String?
+    /// The tracks of this recording that its media are in.
+    public var tracks: [Int]
+    /// Authenticated packets since the connection began, those that were restored from retransmissions among them.
+    public var received: UInt64
+    /// Those of them that came before the recording, or are in another one.
+    public var before: UInt64
+    /// Packets whose media are in the recording's files.
+    public var recorded: UInt64
+    /// Packets without a payload, which senders use as padding.
+    public var empty: UInt64
+    /// Packets that wait for others: for a retransmission, or for the rest of a frame.
+    public var waiting: UInt64
+    /// All others.
+    public var refused: [RefusalReason: RefusedPackets]
+    /// Whether the source sends no more. Until then packets are on their way while they are counted, and those are `waiting`.
+    public var isFinal: Bool
+
+    /// A record with each part given.
+    public init(
+        connection: UInt64,
+        ssrc: UInt32,
+        participant: String,
+        media: String?,
+        tracks: [Int],
+        received: UInt64,
+        before: UInt64 = 0,
+        recorded: UInt64,
+        empty: UInt64 = 0,
+        waiting: UInt64 = 0,
+        refused: [RefusalReason: RefusedPackets] = [:],
+        isFinal: Bool
+    ) {
+        self.connection = connection
+        self.ssrc = ssrc
+        self.participant = participant
+        self.media = media
+        self.tracks = tracks
+        self.received = received
+        self.before = before
+        self.recorded = recorded
+        self.empty = empty
+        self.waiting = waiting
+        self.refused = refused
+        self.isFinal = isFinal
+    }
+
+    /// Packets that came for this recording, whatever became of them.
+    public var ofRecording: UInt64 { self.received >= self.before ? self.received - self.before : 0 }
+
+    /// All packets that were refused.
+    public var refusedPackets: UInt64 { self.refused.values.reduce(0) { $0 &+ $1.packets } }
+
+    /// How many packets have no account, or have two if it is negative; 0 if the account balances.
+    public var imbalance: Int64 {
+        let sum = self.before &+ self.recorded &+ self.empty &+ self.waiting &+ self.refusedPackets
+        return Int64(truncatingIfNeeded: self.received &- sum)
+    }
+
+    /// Packets of media that reached the recorder and are in no file, though they were wanted.
+    private var unrecorded: UInt64 {
+        let ordered = self.refused.filter { $0.key.isOrdered }.values.reduce(0) { $0 &+ $1.packets }
+        let media = self.ofRecording &- min(self.ofRecording, self.empty &+ ordered)
+        return media &- min(media, self.recorded)
+    }
+
+    /// Whether the source sent media that were wanted, and none of them is in a file.
+    public var isUnrecorded: Bool { self.recorded == 0 && self.unrecorded > 0 }
+
+    /// Whether media are missing from the recording for it: all of them, or more than a sender's beginning costs.
+    ///
+    /// What never came is no business of the account: packets that are lost are counted by their sequence numbers.
+    public var losesMedia: Bool {
+        self.isUnrecorded || self.refused.contains { $0.key.isLoss($0.value) }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, refused
+        case isFinal = "final"
+    }
+}
+
+extension SourceCounted {
+    /// What is refused, the most of it first, such as `142 packets: no keyframe yet (9.3 s)`; empty if nothing is.
+    public var refusedText: String {
+        let sorted = self.refused.filter { $0.value.packets > 0 }.sorted {
+            ($1.value.packets, $0.key.rawValue) < ($0.value.packets, $1.key.rawValue)
+        }
+        return sorted.map { reason, figure in
+            let tenths = figure.nanoseconds / 100_000_000
+            let time = tenths > 0 ? " (\(tenths / 10).\(tenths % 10) s)" : ""
+            return "\(figure.packets) \(figure.packets == 1 ? "packet" : "packets"): \(reason.text)\(time)"
+        }.joined(separator: ", ")
+    }
+}

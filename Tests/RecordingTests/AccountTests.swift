@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Codecs
+import Foundation
+import Matroska
+import Storage
+import Synchronization
+import Testing
+import Timeline
+
+@testable import Recording
+
+/// What became of every packet: each is counted once, whatever happens to it.
+@Suite struct AccountTests {
+    /// The sources of a connection: as the test says.
+    final class Sources: ReceivedSources {
+        let now: Mutex<[SourceCounts]>
+        init(_ counts: [SourceCounts]) { self.now = Mutex(counts) }
+        var counts: [SourceCounts] { self.now.withLock { $0 } }
+    }
+
+    /// Keeps the counters of one track as a receiver would: packets go into units, or have another end.
+    final class Receiver {
+        let counters = RecordingFeed.Counters()
+        private(set) var all: UInt64 = 0
+
+        func comes(_ packets: Int) {
+            self.all += UInt64(packets)
+            self.counters.now.withLock {
+                $0.received += UInt64(packets)
+                $0.outcomes.inUnits += UInt64(packets)
+            }
+        }
+
+        func ends(_ packets: UInt64, _ outcome: WritableKeyPath<PacketOutcomes, UInt64>) {
+            self.all += packets
+            self.counters.now.withLock {
+                $0.received += packets
+                $0.outcomes[keyPath: outcome] += packets
+            }
+        }
+    }
+
+    private static func accounts(_ folder: RecordingFolder) throws -> [SourceCounted] {
+        try Journal.entries(of: folder).compactMap {
+            if case .sourceCounted(let record) = $0.record { record } else { nil }
+        }
+    }
+
+    /// The last account of the only recording.
+    private static func account(_ feed: RecordingFeed) throws -> SourceCounted {
+        let folder = try #require(feed.folders.first)
+        return try #require(try Self.accounts(folder).last)
+    }
+
+    private static func close(_ feed: RecordingFeed) {
+        feed.tell { $0.connectionClosed(1, reason: "left") }
+        feed.end()
+    }
+
+    private let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
+
+    @Test func whatIsRecordedIsCounted() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        for (index, packets) in [5, 2, 3].enumerated() {
+            receiver.comes(packets)
+            feed.push(video, index == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: Int64(index) * 33, packets: packets)
+        }
+        Self.close(feed)
+        let account = try Self.account(feed)
+        #expect(account.isFinal)
+        #expect(account.imbalance == 0)
+        #expect((account.received, account.recorded, account.refusedPackets) == (10, 10, 0))
+        #expect(account.tracks == [1])
+        #expect(account.participant == "alice")
+        #expect(account.media == "video")
+        #expect(!account.losesMedia)
+        let closed = try Journal.entries(of: try #require(feed.folders.first)).compactMap {
+            if case .trackClosed(let record) = $0.record { record.packets } else { nil }
+        }
+        #expect(closed == [10])
+    }
+
+    /// Each reason that the session has, once.
+    @Test(arguments: [
+        RefusalReason.noKeyframe, .noParameterSets, .undecodable, .paused, .videoOff, .audioOff, .impossibleClock,
+        .tooManyTracks, .disk, .incompleteFrame,
+    ])
+    func eachReasonIsCountedOnce(reason: RefusalReason) throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let codec: MediaCodec = reason == .noParameterSets ? .h264 : reason == .audioOff ? .opus : .vp8
+        // Something that is recorded, so that there is a recording.
+        let other = feed.open(.opus, ssrc: 99, connection: 2)
+        feed.push(other, FedUnit.opus, at: 0, rateHz: 48_000)
+        let track = feed.open(codec, counters: receiver.counters)
+        func comes(_ bytes: [UInt8], at time: Int64, rtpTime: Int64? = nil) {
+            receiver.comes(4)
+            feed.push(track, bytes, at: time, rtpTime: rtpTime, packets: 4)
+        }
+        var packets: UInt64 = 8
+        switch reason {
+        case .noKeyframe:
+            for time in [10, 20] as [Int64] { comes(FedUnit.frame(), at: time) }
+        case .noParameterSets:
+            for time in [10, 20] as [Int64] { comes(self.bare, at: time) }
+        case .undecodable:
+            for time in [10, 20] as [Int64] { comes([0xFF], at: time) }
+        case .paused:
+            #expect(feed.tell { $0.pauseOrdered() } == .done)
+            for time in [10, 20] as [Int64] { comes(FedUnit.keyframe(), at: time) }
+        case .videoOff, .audioOff:
+            var settings = RecorderSettings(storage: feed.storage, room: "r", host: "h")
+            (settings.recordsVideo, settings.recordsAudio) = (reason == .audioOff, reason == .videoOff)
+            feed.tell { [settings] in $0.settingsChanged(to: settings) }
+            for time in [10, 20] as [Int64] { comes(codec == .opus ? FedUnit.opus : FedUnit.keyframe(), at: time) }
+        case .impossibleClock:
+            packets = 0
+            for step in 0..<400 as Range<Int64> {
+                comes(FedUnit.keyframe(), at: 10 + step, rtpTime: step % 2 == 0 ? 0 : 1 << 40)
+            }
+        case .tooManyTracks:
+            packets = 0
+            for index in 0..<60 as Range<UInt32> {
+                let more = feed.open(.vp8, ssrc: 1000 + index, counters: RecordingFeed.Counters())
+                feed.push(more, FedUnit.keyframe(), at: 30)
+            }
+            for time in [40, 50] as [Int64] { comes(FedUnit.keyframe(), at: time) }
+            packets = 8
+        case .disk:
+            feed.push(track, FedUnit.keyframe(), at: 5, packets: 0)
+            try #require(feed.folders.first).replaceTracks()
+            for time in [10, 20] as [Int64] {
+                comes(FedUnit.keyframe(), at: time, rtpTime: (1 << 36) + time * 90)
+            }
+        case .incompleteFrame:
+            receiver.ends(8, \.incomplete)
+        default:
+            Issue.record("no case for \(reason)")
+        }
+        Self.close(feed)
+        let folder = try #require(feed.folders.first)
+        let account = try #require(try Self.accounts(folder).last { $0.ssrc == 7 && $0.isFinal })
+        #expect(account.imbalance == 0)
+        #expect(account.received == receiver.all)
+        if packets > 0 { #expect(account.refused[reason]?.packets == packets) }
+        #expect(account.refused[reason]?.packets ?? 0 > 0)
+        #expect(Set(account.refused.keys) == [reason])
+        let isOrdered = [.paused, .videoOff, .audioOff].contains(reason)
+        #expect(account.losesMedia != isOrdered)
+        let logged = feed.takeNames().count { $0 == "refused" }
+        #expect(logged >= (isOrdered ? 0 : 1))
+    }
+
+    @Test func whatEndsBeforeTheSessionIsCounted() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.comes(5)
+        feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
+        receiver.ends(1, \.empty)
+        receiver.ends(2, \.late)
+        receiver.ends(3, \.beforeKeyframe)
+        receiver.ends(4, \.incomplete)
+        receiver.ends(6, \.undecodable)
+        receiver.ends(7, \.queueFull)
+        receiver.ends(8, \.waiting)
+        Self.close(feed)
+        let account = try Self.account(feed)
+        #expect(account.imbalance == 0)
+        #expect((account.empty, account.waiting, account.recorded) == (1, 8, 5))
+        let expected: [RefusalReason: UInt64] = [
+            .late: 2, .noKeyframe: 3, .incompleteFrame: 4, .undecodable: 6, .queueFull: 7,
+        ]
+        #expect(account.refused.mapValues(\.packets) == expected)
+    }
+
+    /// Sources whose packets never reach a track: payload types that no description names, or that the answer refused.
+    @Test func sourcesWithoutATrackHaveAnAccount() throws {
+        let feed = RecordingFeed()
+        var unknown = SourceCounts(ssrc: 21, packets: [77: 40], uses: [77: .unknown])
+        unknown.notAccepted = 40
+        var refused = SourceCounts(ssrc: 22, packets: [98: 30], uses: [98: .refused])
+        refused.notAccepted = 30
+        let repair = SourceCounts(ssrc: 23, packets: [97: 9], uses: [97: .repair])
+        let sources = Sources([unknown, refused, repair])
+        feed.tell { $0.connectionOpened(1, participant: "alice", sources: sources) }
+        let sound = feed.open(.opus, ssrc: 5, connection: 2)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        sources.now.withLock {
+            $0[0].packets = [77: 100]
+            $0[0].notAccepted = 100
+            $0[1].packets = [98: 50]
+            $0[1].notAccepted = 50
+        }
+        Self.close(feed)
+        let folder = try #require(feed.folders.first)
+        let accounts = Dictionary(grouping: try Self.accounts(folder), by: \.ssrc).compactMapValues(\.last)
+        #expect(accounts[21]?.refused.mapValues(\.packets) == [.payloadTypeNotAccepted: 60])
+        #expect(accounts[21]?.before == 40)
+        #expect(accounts[22]?.refused.mapValues(\.packets) == [.codecRefused: 20])
+        #expect(accounts[23] == nil)
+        for ssrc in [21, 22] as [UInt32] {
+            #expect(accounts[ssrc]?.imbalance == 0)
+            #expect(accounts[ssrc]?.isUnrecorded == true)
+            #expect(accounts[ssrc]?.tracks == [])
+        }
+    }
+
+    /// A peer with many sources that cannot be recorded costs a bounded number of lines, in journal and log.
+    @Test func manySourcesCostFewLines() throws {
+        let feed = RecordingFeed()
+        let sources = Sources([])
+        feed.tell { $0.connectionOpened(1, participant: "mallory", sources: sources) }
+        let sound = feed.open(.opus, ssrc: 5, connection: 2)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        for time in 1...1000 as ClosedRange<Int64> {
+            sources.now.withLock { counts in
+                counts = (1...64).map { ssrc in
+                    var source = SourceCounts(ssrc: UInt32(1000 + ssrc), packets: [77: UInt64(time) * 10])
+                    source.notAccepted = UInt64(time) * 10
+                    return source
+                }
+            }
+            feed.tick(at: time * 5000)
+        }
+        Self.close(feed)
+        let accounts = try Self.accounts(try #require(feed.folders.first)).filter { $0.participant == "mallory" }
+        #expect(accounts.count < 17 * 20)
+        #expect(accounts.suffix(17).reduce(0) { $0 + $1.refusedPackets } == 64 * 10_000)
+        #expect(accounts.suffix(17).allSatisfy { $0.imbalance == 0 && $0.isFinal })
+        #expect(feed.takeNames().count { $0 == "refused" } <= 17)
+        #expect(feed.status.unrecorded["mallory"] == [.payloadTypeNotAccepted: 640_000])
+    }
+
+    /// What came before the recording, or between two, is in the account and not of the recording.
+    @Test func eachRecordingHasItsOwn() throws {
+        let feed = RecordingFeed { $0.isAutomatic = false }
+        let receiver = Receiver()
+        let sources = Sources([])
+        feed.tell { $0.connectionOpened(1, participant: "alice", sources: sources) }
+        let video = feed.open(.vp8, counters: receiver.counters)
+        func comes(_ bytes: [UInt8], at time: Int64, packets: Int) {
+            receiver.comes(packets)
+            sources.now.withLock { $0 = [SourceCounts(ssrc: 7, packets: [96: receiver.all], uses: [96: .media])] }
+            feed.push(video, bytes, at: time, packets: packets)
+        }
+        comes(FedUnit.keyframe(), at: 0, packets: 3)
+        receiver.ends(2, \.empty)
+        #expect(feed.tell { $0.recordOrdered() } == .done)
+        comes(FedUnit.frame(), at: 10, packets: 4)
+        comes(FedUnit.keyframe(), at: 20, packets: 5)
+        #expect(feed.tell { $0.stopOrdered(reason: "stopped") } == .finish)
+        comes(FedUnit.keyframe(), at: 30, packets: 6)
+        #expect(feed.tell { $0.recordOrdered() } == .done)
+        comes(FedUnit.keyframe(), at: 40, packets: 7)
+        receiver.ends(1, \.late)
+        sources.now.withLock { $0[0].packets = [96: receiver.all] }
+        Self.close(feed)
+        let accounts = try feed.folders.sorted { $0.path < $1.path }.compactMap { try Self.accounts($0).last }
+        try #require(accounts.count == 2)
+        let byBeginning = accounts.sorted { $0.received < $1.received }
+        #expect(byBeginning.map(\.before) == [5, 20])
+        #expect(byBeginning.map(\.recorded) == [5, 7])
+        #expect(byBeginning.map { $0.refused.mapValues(\.packets) } == [[.noKeyframe: 4], [.late: 1]])
+        #expect(byBeginning.map(\.isFinal) == [false, true])
+        #expect(byBeginning.allSatisfy { $0.imbalance == 0 })
+    }
+
+    /// Across a cut each packet is in the account of one segment.
+    @Test func segmentsShareThePackets() throws {
+        let feed = RecordingFeed { $0.segment = .bytes(1000) }
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        func comes(_ bytes: [UInt8], at time: Int64) {
+            receiver.comes(2)
+            feed.push(video, bytes, at: time, packets: 2)
+        }
+        for step in 0..<40 as Range<Int64> {
+            comes(step % 10 == 0 ? FedUnit.keyframe() : FedUnit.frame(size: 300), at: step * 30)
+            feed.tick(at: step * 30 + 10)
+        }
+        Self.close(feed)
+        let accounts = try feed.folders.map { try #require(try Self.accounts($0).last) }
+        #expect(accounts.count > 2)
+        #expect(accounts.allSatisfy { $0.imbalance == 0 })
+        #expect(accounts.reduce(0) { $0 + $1.recorded } == 80)
+        for folder in feed.folders {
+            let entries = try Journal.entries(of: folder)
+            let written = entries.reduce(UInt64(0)) {
+                if case .trackClosed(let record) = $1.record { $0 + (record.packets ?? 0) } else { $0 }
+            }
+            #expect(try Self.accounts(folder).last?.recorded == written)
+        }
+    }
+
+    @Test func whatThePrerollKeptIsRecorded() throws {
+        let feed = RecordingFeed {
+            $0.isAutomatic = false
+            $0.preroll = .seconds(5)
+        }
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        for (index, bytes) in [FedUnit.frame(), FedUnit.keyframe(), FedUnit.frame()].enumerated() {
+            receiver.comes(2)
+            feed.push(video, bytes, at: Int64(index) * 10, packets: 2)
+        }
+        #expect(feed.tell { $0.recordOrdered() } == .done)
+        receiver.comes(2)
+        feed.push(video, FedUnit.frame(), at: 30, packets: 2)
+        Self.close(feed)
+        let account = try Self.account(feed)
+        #expect(account.imbalance == 0)
+        #expect((account.received, account.before, account.recorded) == (8, 2, 6))
+    }
+
+    /// Whatever comes in whatever order: the account of a connection that is over balances.
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func balancesWhateverCame(seed: UInt64) throws {
+        var generator = Generator(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        let feed = RecordingFeed { $0.segment = .bytes(4000) }
+        let receivers = (0..<3).map { _ in Receiver() }
+        let codecs: [MediaCodec] = [.vp8, .h264, .opus]
+        let tracks = receivers.indices.map { index in
+            feed.open(codecs[index], ssrc: UInt32(index), counters: receivers[index].counters)
+        }
+        for step in 0..<300 as Range<Int64> {
+            let index = Int.random(in: 0..<3, using: &generator)
+            switch Int.random(in: 0..<40, using: &generator) {
+            case 0: feed.tell { _ = $0.pauseOrdered() }
+            case 1...3: feed.tell { _ = $0.resumeOrdered() }
+            case 4: feed.tell { _ = $0.stopOrdered(reason: "stopped") }
+            case 5...8: feed.tell { _ = $0.recordOrdered() }
+            case 9: receivers[index].ends(3, \.late)
+            case 10: receivers[index].ends(2, \.incomplete)
+            case 11: receivers[index].ends(1, \.empty)
+            default:
+                let packets = Int.random(in: 1...9, using: &generator)
+                let units: [[UInt8]] =
+                    switch codecs[index] {
+                    case .vp8: [FedUnit.keyframe(), FedUnit.frame(), FedUnit.frame(), [0xFF]]
+                    case .h264: [self.bare, TestUnits.h264Keyframe(), TestUnits.startCode + TestUnits.h264Slice]
+                    default: [FedUnit.opus]
+                    }
+                let unit = units.randomElement(using: &generator) ?? []
+                receivers[index].comes(packets)
+                let jumps = Int.random(in: 0..<30, using: &generator) == 0
+                feed.push(tracks[index], unit, at: step * 20, rtpTime: jumps ? 1 << 40 : nil, packets: packets)
+            }
+            feed.tick(at: step * 20 + 5)
+        }
+        Self.close(feed)
+        var recorded: [UInt32: UInt64] = [:]
+        for folder in feed.folders {
+            let accounts = Dictionary(grouping: try Self.accounts(folder), by: \.ssrc).compactMapValues(\.last)
+            for (ssrc, account) in accounts {
+                #expect(account.imbalance == 0)
+                recorded[ssrc, default: 0] += account.recorded
+                if account.isFinal { #expect(account.received == receivers[Int(ssrc)].all) }
+            }
+        }
+        #expect(recorded.values.reduce(0, +) > 0)
+    }
+}
+
+private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state ^= self.state << 13
+        self.state ^= self.state >> 7
+        self.state ^= self.state << 17
+        return self.state
+    }
+}
+
+extension RecordingFolder {
+    /// Puts a file in the place of the folder of tracks, so that none can be created.
+    fileprivate func replaceTracks() throws {
+        try FileManager.default.moveItem(atPath: self.tracksPath, toPath: self.path + "/elsewhere")
+        try Data().write(to: URL(fileURLWithPath: self.tracksPath))
+    }
+}
