@@ -164,6 +164,7 @@ struct RecordJob: Sendable {
         let recorded = recorder.status
         guard let folder = recorded.folder, recorded.tracks.contains(where: { $0.units > 0 }) else {
             if let failure = recorded.failure { throw failure.cause }
+            if let unrecorded = Self.unrecorded(recorded) { throw unrecorded }
             throw self.failure(end, outcome, session.status)
         }
         let report: ExportReport
@@ -248,6 +249,16 @@ struct RecordJob: Sendable {
         if case .failed(let error) = outcome { return CommandFailure(error) }
         if end == .interrupted { return CommandFailure(.interrupted, "interrupted before anything was recorded") }
         return self.stay.nothingCame([status], media: "media", silence: "the peers sent nothing that can be recorded")
+    }
+
+    /// Media came, and none of them could be recorded; nil if none came.
+    private static func unrecorded(_ recorded: RecordingStatus) -> CommandFailure? {
+        let reasons = recorded.unrecorded.values.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: &+) }
+        guard !reasons.isEmpty else { return nil }
+        let text = reasons.sorted { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
+            .map { "\($0.value) packets: \($0.key.text)" }.joined(separator: ", ")
+        let place = recorded.folder.map { "; the journal is in \($0.path)" } ?? ""
+        return CommandFailure(.incomplete, "media came, and none of them could be recorded: \(text)\(place)")
     }
 
     private func problems(_ recorder: RecorderThread) -> [String] {

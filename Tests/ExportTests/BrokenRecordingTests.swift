@@ -424,6 +424,91 @@ extension String {
         #expect(certificate.findings(.gap).map(\.kind) == [.packetsLost, .undecodable])
     }
 
+    private static func account(
+        received: UInt64 = 100,
+        recorded: UInt64,
+        tracks: [Int] = [],
+        refused: [RefusalReason: UInt64] = [:]
+    ) -> SourceCounted {
+        SourceCounted(
+            connection: 1,
+            ssrc: 7,
+            participant: "alice",
+            media: "video",
+            tracks: tracks,
+            received: received,
+            recorded: recorded,
+            refused: refused.mapValues { RefusedPackets(packets: $0, nanoseconds: 9_300_000_000) },
+            isFinal: true
+        )
+    }
+
+    /// What the accounts of the sources make of the verdict and of the exit code.
+    @Test(arguments: [
+        (account(recorded: 100), Certificate.Verdict.complete, nil as Certificate.Finding.Kind?, true),
+        (account(recorded: 90, refused: [.late: 10]), .complete, nil, true),
+        (account(recorded: 40, refused: [.paused: 60]), .complete, nil, true),
+        (account(recorded: 0, refused: [.videoOff: 100]), .complete, nil, true),
+        (account(recorded: 90, refused: [.noKeyframe: 10]), .completeWithGaps, .mediaRefused, false),
+        (account(recorded: 0, refused: [.noParameterSets: 100]), .completeWithGaps, .mediaRefused, false),
+        (account(recorded: 0, refused: [.payloadTypeNotAccepted: 100]), .completeWithGaps, .mediaRefused, false),
+        (account(recorded: 99, refused: [.queueFull: 1]), .completeWithGaps, .mediaRefused, false),
+        // Not a packet may be without an account, or in two.
+        (account(recorded: 99), .damaged, .unbalanced, false),
+        (account(recorded: 100, refused: [.late: 1]), .damaged, .unbalanced, false),
+    ])
+    func accountsDecide(
+        account: SourceCounted,
+        verdict: Certificate.Verdict,
+        kind: Certificate.Finding.Kind?,
+        isComplete: Bool
+    ) throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8)])
+        try recording.note(.sourceCounted(account), after: 9_000_000_000)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == verdict)
+        let found = (certificate.findings(.gap) + certificate.findings(.damage)).map(\.kind)
+        #expect(found == (kind.map { [$0] } ?? []))
+        #expect(certificate.sources == [account])
+        #expect(certificate.text.contains("packets:\n"))
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.isComplete == isComplete)
+        #expect(report.losesMedia == (kind == .mediaRefused))
+        #expect(try Manifest.read(recording.folder)?.certificate?.sources == [account])
+        if kind == .mediaRefused { #expect(certificate.text.contains("(9.3 s)")) }
+    }
+
+    /// The newest account of a source counts; another process counts its connections from 1 again.
+    @Test func theNewestAccountOfASourceCounts() throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8)])
+        try recording.note(.sourceCounted(Self.account(recorded: 50)), after: 5_000_000_000)
+        try recording.note(.sourceCounted(Self.account(received: 200, recorded: 200)), after: 6_000_000_000)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.sources?.map(\.received) == [200])
+        #expect(certificate.verdict == .complete)
+    }
+
+    /// A file that holds other packets than the account of its source says.
+    @Test(arguments: [(120 as UInt64, true), (121, false)])
+    func accountsAndFilesAgree(recorded: UInt64, agrees: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8)])
+        var packets: [UInt64] = []
+        try Journal.events(of: recording.folder) {
+            if case .trackClosed(let record) = $0.record { packets += [record.packets ?? 0] }
+        }
+        #expect(packets == [UInt64(media.vp8.count)])
+        let written = try #require(packets.first) + recorded - 120
+        try recording.note(
+            .sourceCounted(Self.account(received: written, recorded: written, tracks: [1])),
+            after: 9_000_000_000
+        )
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.findings(.damage).map(\.kind) == (agrees ? [] : [.unbalanced]))
+    }
+
     @Test func anExportDoesNotMakeAChangedFileGood() throws {
         let recording = try BrokenRecording.recording()
         _ = try Exporter.run(folder: recording.folder)

@@ -49,6 +49,23 @@ import Testing
         #expect(media.rtpFormats.first?.parameter("profile-level-id") == level)
     }
 
+    /// Some senders state the parameter sets here, and never in band (RFC 6184 section 8.1).
+    @Test(arguments: [
+        ("sprop-parameter-sets=Z0LAHw==,aMuMsg==", [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCB, 0x8C, 0xB2]]),
+        (" Sprop-Parameter-Sets = Z0LAHw , aMuMsg ", [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCB, 0x8C, 0xB2]]),
+        ("sprop-parameter-sets=Z0LAHw==,***,aMuMsg==", [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCB, 0x8C, 0xB2]]),
+        ("sprop-parameter-sets=", []), ("sprop-parameter-sets=,,", []), ("x=1", []),
+    ])
+    func parameterSetsOfTheDescriptionAreKnown(_ parameter: String, _ sets: [[UInt8]]) throws {
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text
+            .replacing("packetization-mode=1", with: "packetization-mode=1;\(parameter)")
+        let (codec, media) = try self.video(offer, NegotiationPolicy().preferringVideo(.h264))
+        #expect(codec.codec == .h264)
+        #expect(codec.parameterSets == sets)
+        // They are those of what the peer sends: an answer does not repeat them.
+        #expect(media.rtpFormats.first?.parameters.contains("sprop") == false)
+    }
+
     @Test func modeZeroAndOtherProfilesAreTakenWhereThereIsNothingBetter() throws {
         let policy = NegotiationPolicy().preferringVideo(.h264)
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text

@@ -33,6 +33,29 @@ import Timeline
         .formatChanged(FormatChanged(track: 1, rtpTime: 9, width: 640, height: nil, parameterSets: true, changes: 3)),
         .packetsCounted(PacketsCounted(track: 1, received: .max, lost: -3)),
         .trackClosed(TrackClosed(track: 1, units: 3, bytes: 4, keyframes: 1, lastRTPTime: 5, reason: "left")),
+        .trackClosed(
+            TrackClosed(track: 1, units: 3, bytes: 4, keyframes: 1, lastRTPTime: 5, reason: "left", packets: 9)
+        ),
+        .sourceCounted(
+            SourceCounted(
+                connection: 1,
+                ssrc: .max,
+                participant: "p",
+                media: nil,
+                tracks: [],
+                received: 9,
+                before: 1,
+                recorded: 1,
+                empty: 1,
+                waiting: 1,
+                refused: Dictionary(
+                    uniqueKeysWithValues: RefusalReason.allCases.map {
+                        ($0, RefusedPackets(packets: 5, nanoseconds: 2))
+                    }
+                ),
+                isFinal: true
+            )
+        ),
         .recordingStarted(
             RecordingStarted(
                 room: "r",

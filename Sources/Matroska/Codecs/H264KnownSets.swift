@@ -10,7 +10,7 @@ public struct H264KnownSets: Sendable, Hashable {
         var bytes: [UInt8]
     }
 
-    /// Bytes of all sets of one sender; those on top are not kept. Real sets have some hundred bytes.
+    /// Bytes of all sets of one sender; those on top are not kept, and real ones have some hundred bytes.
     private static let mostBytes = 1 << 16
 
     private var sequence: [Int: [UInt8]] = [:]
@@ -34,14 +34,17 @@ public struct H264KnownSets: Sendable, Hashable {
     }
 
     private mutating func noteSequence(_ bytes: [UInt8]) {
-        guard let id = Self.ids(bytes, behind: 4, count: 1)?.first, id <= 31 else { return }
+        guard bytes.first.map({ $0 & 0x1F }) == 7, let id = Self.ids(bytes, behind: 4, count: 1)?.first, id <= 31
+        else { return }
         self.newestSequence = id
         guard self.sequence[id] != bytes, self.takes(bytes, insteadOf: self.sequence[id]) else { return }
         self.sequence[id] = bytes
     }
 
     private mutating func notePicture(_ bytes: [UInt8]) {
-        guard let ids = Self.ids(bytes, behind: 1, count: 2), ids[0] <= 255, ids[1] <= 31 else { return }
+        guard bytes.first.map({ $0 & 0x1F }) == 8, let ids = Self.ids(bytes, behind: 1, count: 2), ids[0] <= 255,
+            ids[1] <= 31
+        else { return }
         self.newestPicture = ids[0]
         let old = self.picture[ids[0]]?.bytes
         guard old != bytes, self.takes(bytes, insteadOf: old) else { return }

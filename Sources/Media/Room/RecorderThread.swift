@@ -75,6 +75,19 @@ public final class RecorderThread: Sendable {
 
     // MARK: Tracks
 
+    /// A peer connection came, whose packets are counted where they are decrypted; before its tracks.
+    ///
+    /// - Parameter sources: what was counted of each source; called on the recorder's thread, also when the connection is
+    ///   closed, and must not block.
+    public func opened(
+        connection: UInt64,
+        participant: String,
+        sources: @escaping @Sendable () -> [SourceCounts]
+    ) {
+        let counted = CountedSources(read: sources)
+        self.exchange.tell { $0.connectionOpened(connection, participant: participant, sources: counted) }
+    }
+
     /// Opens a track; its file comes into being with its first decodable unit.
     ///
     /// - Parameters:
@@ -196,6 +209,13 @@ public final class RecorderThread: Sendable {
         // They hold their peer connections.
         self.exchange.tracks.withLock { $0.close { _ in true } }
     }
+}
+
+/// Counts the packets of a connection's sources.
+private struct CountedSources: ReceivedSources {
+    let read: @Sendable () -> [SourceCounts]
+
+    var counts: [SourceCounts] { self.read() }
 }
 
 /// Counts the packets of a track at its tap.

@@ -130,7 +130,9 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     public var waiting: UInt64
     /// All others.
     public var refused: [RefusalReason: RefusedPackets]
-    /// Whether the source sends no more. Until then packets are on their way while they are counted, and those are `waiting`.
+    /// Whether the source sends no more.
+    ///
+    /// Until then packets are on their way while they are counted, and those are `waiting`.
     public var isFinal: Bool
 
     /// A record with each part given.

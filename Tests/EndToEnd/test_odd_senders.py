@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Senders that keep to the standards in their own way are recorded; what cannot be recorded is named and counted."""
+
+import json
+
+import media
+import pytest
+from figures import assert_whole
+from harness import caught_up, interrupted, recording_folder, room_url, start_recorder
+
+ROOM = "123123"
+pytestmark = pytest.mark.media
+
+
+def odd_peer(stage, server, kind, *flags):
+    return stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180", "--fps", "15", "--odd", kind, *flags,
+                        program="odd_sender_peer.py")
+
+
+def certificate(stage):
+    return json.loads((recording_folder(stage.folder / "storage") / "manifest.json").read_text())["certificate"]
+
+
+def account(stage, kind):
+    found = [source for source in certificate(stage)["sources"] if source.get("media") == kind]
+    assert len(found) == 1, certificate(stage)["sources"]
+    return found[0]
+
+
+def assert_balances(stage):
+    """Every packet of every source has one account, and those of the files agree with it."""
+    for source in certificate(stage)["sources"]:
+        refused = sum(figure["packets"] for figure in source["refused"].values())
+        parts = source["before"] + source["recorded"] + source["empty"] + source["waiting"] + refused
+        assert source["received"] == parts, source
+    assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
+
+
+@pytest.mark.parametrize("kind", ["sets-described", "sets-once", "sets-apart"])
+def test_parameter_sets_wherever_they_are(stage, kind):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, kind, "--codec", "h264")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    sent = peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert_whole(exported, recorder, sent)
+    assert_balances(stage)
+
+
+def test_without_parameter_sets_nothing_is_recorded_and_it_is_told(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "sets-never", "--codec", "h264")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder, 5)
+    assert [stream["codec_type"] for stream in media.streams(exported)] == ["audio"]
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    source = account(stage, "video")
+    assert source["recorded"] == 0 and source["tracks"] == []
+    assert source["refused"]["no-parameter-sets"]["packets"] > 0
+    told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "media-refused"]
+    assert any("none of it is recorded" in finding["text"] for finding in told), told
+    assert "H.264 parameter sets unknown" in recorder.messages
+    assert_balances(stage)
+
+
+def test_packets_of_a_strange_type_are_counted_and_are_no_loss_of_the_others(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "other-type")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    sent = peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder, 5)
+    assert_whole(exported, recorder, sent)
+    source = account(stage, "audio")
+    assert source["refused"]["payload-type-not-accepted"]["packets"] > 5
+    track = next(track for track in certificate(stage)["tracks"] if track["media"] == "audio")
+    assert track["packets_lost"] <= 1 and track["gaps"]["count"] == 0
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+def test_a_source_that_nobody_described_is_named(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "stranger")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    sent = peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder, 5)
+    assert_whole(exported, recorder, sent)
+    strangers = [source for source in certificate(stage)["sources"] if source.get("media") is None]
+    assert len(strangers) == 1 and strangers[0]["recorded"] == 0
+    assert set(strangers[0]["refused"]) == {"payload-type-not-accepted"}
+    assert recorder.messages.count("none of them are recorded") == 1, recorder.story()
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+def test_padding_is_no_loss(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "padding")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    sent = peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert_whole(exported, recorder, sent)
+    source = account(stage, "audio")
+    assert source["empty"] > 5 and not source["refused"]
+    assert_balances(stage)

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The aiortc peer, sending as other senders do that keep to the standards, or nearly.
+
+--odd KIND says how:
+  sets-described     H.264 with its parameter sets in the description only (sprop-parameter-sets, RFC 6184 section 8.1)
+  sets-once          H.264 with its parameter sets before the first keyframe only
+  sets-apart         H.264 with its parameter sets in access units of their own
+  sets-never         H.264 whose parameter sets nobody ever sees
+  encrypted          VP8 with encrypted payloads behind a clear header, as insertable streams make it
+  other-type         audio with a packet of a payload type that nobody described behind each tenth packet
+  stranger           a source of a payload type that nobody described, beside audio and video
+  padding            audio with a packet of padding alone behind each tenth packet
+
+Prints `odd` with how many packets it sent that cannot be recorded, each second.
+
+Runs in .venv/peers, as aiortc_peer.py.
+"""
+
+import asyncio
+import base64
+import random
+import re
+import struct
+
+from aiortc.codecs import h264
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from av import VideoFrame
+
+import aiortc_peer
+
+KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding")
+UNKNOWN_TYPE = 77 + 32
+SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
+
+
+def header_size(packet):
+    size = 12 + 4 * (packet[0] & 0x0F)
+    return size + 4 + 4 * struct.unpack("!H", packet[size + 2:size + 4])[0] if packet[0] & 0x10 else size
+
+
+def renumbered(packet, sequence):
+    return packet[:2] + struct.pack("!H", sequence & 0xFFFF) + packet[4:]
+
+
+class Sets:
+    """What becomes of the parameter sets that aiortc's encoder makes."""
+
+    def __init__(self, kind):
+        self.kind, self.units, self.seen = kind, {}, set()
+        self.split = h264.H264Encoder._split_bitstream
+        h264.H264Encoder._split_bitstream = staticmethod(self.kept)
+        # One encoder for the whole call: another one would begin with other sets.
+        h264.H264Encoder.target_bitrate = property(lambda encoder: aiortc_peer.BITRATE, lambda encoder, value: None)
+        if kind == "sets-described":
+            frame = VideoFrame(640, 360, "yuv420p")
+            frame.pts, frame.time_base = 0, aiortc_peer.fractions.Fraction(1, aiortc_peer.VIDEO_RATE)
+            h264.H264Encoder().encode(frame, True)
+            self.seen.clear()
+
+    def kept(self, stream):
+        for unit in self.split(stream):
+            kind = unit[0] & 31
+            if kind == INFORMATION:
+                continue
+            if kind in (SEQUENCE_SETS, PICTURE_SETS):
+                self.units[kind] = bytes(unit)
+                if self.kind in ("sets-described", "sets-never") or self.kind == "sets-once" and kind in self.seen:
+                    continue
+                self.seen.add(kind)
+            yield unit
+
+    def described(self, sdp):
+        if self.kind != "sets-described":
+            return sdp
+        sets = ",".join(base64.b64encode(self.units[kind]).decode() for kind in (SEQUENCE_SETS, PICTURE_SETS))
+        return re.sub(r"(a=fmtp:\d+ [^\r\n]*packetization-mode=[^\r\n]*)", rf"\1;sprop-parameter-sets={sets}", sdp)
+
+
+class Packets:
+    """What becomes of the packets on their way out."""
+
+    def __init__(self, peer, kind):
+        self.peer, self.kind, self.odd = peer, kind, 0
+        self.added, self.count = {}, {}
+        self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
+        send = RTCDtlsTransport._send_rtp
+
+        async def changed(transport, data):
+            is_control = 64 <= data[1] & 0x7F <= 95
+            for packet in [data] if is_control else self.made_of(data):
+                await send(transport, packet)
+
+        RTCDtlsTransport._send_rtp = changed
+
+    def kind_of(self, packet):
+        source, = struct.unpack("!I", packet[8:12])
+        for connection in self.peer.connections.values():
+            for sender in connection.pc.getSenders():
+                if source == sender._ssrc:
+                    return sender.kind, source
+                if source == sender._rtx_ssrc:
+                    return "repair", source
+        return None, source
+
+    def made_of(self, packet):
+        kind, source = self.kind_of(packet)
+        if self.kind == "encrypted" and kind in ("video", "repair"):
+            return [self.encrypted(packet, 2 if kind == "repair" else 0)]
+        if self.kind == "sets-apart" and kind == "video":
+            return self.apart(packet, source)
+        if kind != "audio" or self.kind not in ("other-type", "padding", "stranger"):
+            return [packet]
+        self.count[source] = self.count.get(source, 0) + 1
+        if self.kind == "stranger":
+            return [packet, self.strange(packet)]
+        sequence, = struct.unpack("!H", packet[2:4])
+        added = self.added.get(source, 0)
+        packets = [renumbered(packet, sequence + added)]
+        if self.count[source] % 10 == 0:
+            self.added[source] = added + 1
+            packets.append(self.between(packets[0], sequence + added + 1))
+        return packets
+
+    def between(self, packet, sequence):
+        self.odd += 1
+        if self.kind == "padding":
+            head = bytes([packet[0] & 0xEF | 0x20, packet[1] & 0x7F]) + packet[2:12]
+            return renumbered(head + bytes(7) + bytes([8]), sequence)
+        return renumbered(packet[:1] + bytes([UNKNOWN_TYPE]) + packet[2:], sequence)
+
+    def strange(self, packet):
+        self.odd += 1
+        self.sequence += 1
+        head = bytes([0x80, UNKNOWN_TYPE]) + struct.pack("!H", self.sequence & 0xFFFF) + packet[4:8]
+        return head + struct.pack("!I", self.source) + packet[header_size(packet):]
+
+    def encrypted(self, packet, behind):
+        """As SFrame and insertable streams: what a depayloader and a keyframe detector need stays clear."""
+        payload = header_size(packet) + behind
+        descriptor = 1
+        if packet[payload] & 0x80:
+            extension = packet[payload + 1]
+            descriptor = 2 + (extension >> 6 & 1) + (1 if extension & 0x30 else 0)
+            if extension & 0x80:
+                descriptor += 2 if packet[payload + 2] & 0x80 else 1
+        clear = payload + descriptor
+        if packet[payload] & 0x17 == 0x10:
+            clear += 3 if packet[clear] & 1 else 10
+        sequence, = struct.unpack("!H", packet[2:4])
+        noise = random.Random(sequence)
+        self.odd += 1
+        return packet[:clear] + bytes(byte ^ noise.randrange(256) for byte in packet[clear:])
+
+    def apart(self, packet, source):
+        """Single NAL units and STAP-A of parameter sets get a time and a marker of their own."""
+        sequence, = struct.unpack("!H", packet[2:4])
+        time, = struct.unpack("!I", packet[4:8])
+        size = header_size(packet)
+        added = self.added.get(source, 0)
+        if packet[size] & 31 != 24:
+            return [renumbered(packet, sequence + added)]
+        sets, rest, at = [], [], size + 1
+        while at + 2 < len(packet):
+            length, = struct.unpack("!H", packet[at:at + 2])
+            unit = packet[at + 2:at + 2 + length]
+            (sets if unit[0] & 31 in (SEQUENCE_SETS, PICTURE_SETS) else rest).append(unit)
+            at += 2 + length
+        packets = []
+        for unit in sets + rest:
+            is_set = unit[0] & 31 in (SEQUENCE_SETS, PICTURE_SETS)
+            second = packet[1] | 0x80 if is_set or unit is rest[-1] and packet[1] & 0x80 else packet[1] & 0x7F
+            stamp = struct.pack("!I", (time - 90) & 0xFFFFFFFF) if is_set else packet[4:8]
+            packets.append(renumbered(packet[:1] + bytes([second]) + packet[2:4] + stamp + packet[8:size] + unit,
+                                      sequence + added + len(packets)))
+        self.added[source] = added + len(packets) - 1
+        return packets
+
+
+class OddPeer(aiortc_peer.Peer):
+    def __init__(self, options):
+        super().__init__(options)
+        self.sets = Sets(options.odd) if options.odd.startswith("sets") else None
+        self.packets = Packets(self, options.odd)
+
+    async def run(self):
+        async def tell():
+            while True:
+                await asyncio.sleep(1)
+                aiortc_peer.report(event="odd", packets=self.packets.odd)
+
+        task = asyncio.create_task(tell())
+        try:
+            return await super().run()
+        finally:
+            task.cancel()
+
+    async def send(self, member, message):
+        if self.sets and message.get("sdp"):
+            message = {**message, "sdp": self.sets.described(message["sdp"])}
+        await super().send(member, message)
+
+
+if __name__ == "__main__":
+    aiortc_peer.main(__doc__, OddPeer, lambda parser: parser.add_argument("--odd", choices=KINDS, required=True))
