@@ -56,6 +56,7 @@ void depayloader_clear(Depayloader *depayloader) {
     if (depayloader->size > 0) gathered_remove(depayloader->gathered, depayloader->size);
     depayloader->size = 0;
     depayloader->capacity = 0;
+    depayloader->packets = 0;
 }
 
 // They have been counted.
@@ -95,8 +96,8 @@ static size_t descriptor_size(const uint8_t *payload, size_t size) {
     return result;
 }
 
-// What becomes of a whole picture. Before the first keyframe nobody can decode one.
-static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, Depayloaded result) {
+// What becomes of a whole picture of so many packets. Before the first keyframe nobody can decode one.
+static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, uint32_t packets, Depayloaded result) {
     uint8_t first = 1;
     gst_buffer_extract(picture, 0, &first, 1);
     bool is_keyframe = (first & 1) == 0;
@@ -104,10 +105,18 @@ static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, Depayloa
     if (!result.is_broken && is_keyframe) depayloader->has_keyframe = true;
     if (!result.is_broken && depayloader->has_keyframe) {
         result.unit = picture;
+        result.packets = packets;
     } else {
+        packet_fates_add(depayloader->fates, result.is_broken ? FATE_UNDECODABLE : FATE_BEFORE_KEYFRAME, packets);
         gst_buffer_unref(picture);
     }
     return result;
+}
+
+// The fate of packets of a picture that will never be whole.
+static PacketFate fate_of_part(const Depayloader *depayloader) {
+    if (depayloader->is_overfull) return FATE_QUEUE_FULL;
+    return depayloader->has_keyframe ? FATE_INCOMPLETE : FATE_BEFORE_KEYFRAME;
 }
 
 static Depayloaded take_vp8(Depayloader *depayloader, const uint8_t *payload, size_t size, bool marker,
@@ -117,20 +126,32 @@ static Depayloaded take_vp8(Depayloader *depayloader, const uint8_t *payload, si
     // The beginning of partition 0.
     bool begins = size > header && (payload[0] & 0x17) == 0x10;
     bool has_begun = depayloader->bytes != NULL;
-    bool goes_on = has_begun && !begins && !is_after_gap && size > header &&
-                   gathered_add(depayloader->gathered, depayloader->size, size - header);
+    bool may_go_on = has_begun && !begins && !is_after_gap && size > header;
+    bool goes_on = may_go_on && gathered_add(depayloader->gathered, depayloader->size, size - header);
+    if (begins || is_after_gap) depayloader->is_overfull = false;
+    if (may_go_on && !goes_on) depayloader->is_overfull = true;
     if (has_begun && !goes_on) {
         result.is_torn = true;
+        packet_fates_add(depayloader->fates, fate_of_part(depayloader), depayloader->packets);
         depayloader_clear(depayloader);
     }
-    if (!begins && !goes_on) return result;
+    if (!begins && !goes_on) {
+        packet_fates_add(depayloader->fates, size > header ? fate_of_part(depayloader) : FATE_EMPTY, 1);
+        return result;
+    }
     if (begins && !marker && !gathered_add(depayloader->gathered, 0, size - header)) {
         result.is_torn = true;
+        depayloader->is_overfull = true;
+        packet_fates_add(depayloader->fates, FATE_QUEUE_FULL, 1);
         return result;
     }
     result.has_begun = begins;
-    if (marker) return judged(depayloader, finish(depayloader, payload + header, size - header), result);
+    if (marker) {
+        uint32_t packets = depayloader->packets + 1;
+        return judged(depayloader, finish(depayloader, payload + header, size - header), packets, result);
+    }
     append(depayloader, payload + header, size - header);
+    depayloader->packets += 1;
     return result;
 }
 
@@ -139,6 +160,9 @@ Depayloaded depayloader_take(Depayloader *depayloader, const uint8_t *payload, s
     if (depayloader->kind == CTAPEDECK_DEPAYLOAD_VP8) {
         return take_vp8(depayloader, payload, size, marker, is_after_gap);
     }
-    if (size == 0) return (Depayloaded){0};
-    return (Depayloaded){.unit = finish(depayloader, payload, size), .has_begun = true};
+    if (size == 0) {
+        packet_fates_add(depayloader->fates, FATE_EMPTY, 1);
+        return (Depayloaded){0};
+    }
+    return (Depayloaded){.unit = finish(depayloader, payload, size), .packets = 1, .has_begun = true};
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "CTapedeckReceive.h"
+#include "packet_fates.h"
 
 enum {
     /// Bytes of a unit, and of all units of one connection that have begun; who sends more does not send pictures.
@@ -34,14 +35,19 @@ void gathered_unref(Gathered *gathered);
 bool gathered_add(Gathered *gathered, size_t own, size_t size);
 void gathered_remove(Gathered *gathered, size_t size);
 
-/// All zero at first but for its kind and what counts its bytes. One thread at a time.
+/// All zero at first but for its kind and what counts its bytes and packets. One thread at a time.
 typedef struct {
     CTapedeckDepayload kind;
     Gathered *gathered;
+    // Counts the packets that are in no unit.
+    PacketFates *fates;
     // The unit that has begun; NULL between units.
     uint8_t *bytes;
     size_t size;
     size_t capacity;
+    uint32_t packets;
+    // There was no room for the unit that goes on.
+    bool is_overfull;
     // A picture that can be decoded by itself was given out.
     bool has_keyframe;
 } Depayloader;
@@ -50,6 +56,8 @@ typedef struct {
 typedef struct {
     /// A whole unit, the caller's; NULL if none ends here.
     GstBuffer *unit;
+    /// How many packets are in it.
+    uint32_t packets;
     /// This packet is the first one of a unit.
     bool has_begun;
     /// A unit that had begun before this packet will never be whole, and is thrown away.

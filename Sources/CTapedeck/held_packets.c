@@ -2,14 +2,16 @@
 
 #include "held_packets.h"
 
-void held_packets_add(HeldPackets *held, GstBuffer *packet, guint maximum_packets, size_t maximum_bytes) {
+bool held_packets_add(HeldPackets *held, GstBuffer *packet, guint maximum_packets, size_t maximum_bytes) {
     size_t size = gst_buffer_get_size(packet);
-    if (held->packets.length < maximum_packets && held->bytes + size <= maximum_bytes) {
+    bool fits = held->packets.length < maximum_packets && held->bytes + size <= maximum_bytes;
+    if (fits) {
         g_queue_push_tail(&held->packets, packet);
         held->bytes += size;
     } else {
         gst_buffer_unref(packet);
     }
+    return fits;
 }
 
 GstBuffer *held_packets_take(HeldPackets *held) {

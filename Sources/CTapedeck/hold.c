@@ -2,6 +2,7 @@
 
 #include "CTapedeckReceive.h"
 #include "held_packets.h"
+#include "stream_counts.h"
 
 // What a stream may send before somebody takes it: some seconds, or one large keyframe.
 enum { MAXIMUM_HELD_PACKETS = 4096, MAXIMUM_HELD_BYTES = 8 << 20 };
@@ -10,43 +11,69 @@ struct CTapedeckHold {
     gatomicrefcount references;
     // No reference: the pad's probe has one to this.
     GstPad *pad;
+    // NULL if nothing is counted; `counts` is of it.
+    CTapedeckStreams *streams;
+    StreamCounts *counts;
 
     // What follows belongs to who holds the stream lock of the pad's inner end, through which all data come.
     HeldPackets held;
     bool is_open;
+    bool has_tap;
 };
+
+// So many packets that waited wait no more.
+static void note_waiting_over(CTapedeckHold *hold, guint packets, bool are_taken) {
+    if (hold->counts == NULL) return;
+    stream_counts_add(&hold->counts->waiting, -(uint64_t)packets);
+    if (!are_taken) stream_counts_add(&hold->counts->not_taken, packets);
+}
 
 static void unref(gpointer user) {
     CTapedeckHold *hold = user;
     if (!g_atomic_ref_count_dec(&hold->references)) return;
+    note_waiting_over(hold, hold->held.packets.length, false);
     held_packets_clear(&hold->held);
+    if (hold->streams != NULL) CTapedeck_streams_unref(hold->streams);
     g_free(hold);
 }
 
 static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
     CTapedeckHold *hold = user;
-    if (hold->is_open) return GST_PAD_PROBE_REMOVE;
-    held_packets_add(&hold->held, GST_PAD_PROBE_INFO_BUFFER(info), MAXIMUM_HELD_PACKETS, MAXIMUM_HELD_BYTES);
+    if (hold->is_open && (hold->has_tap || hold->counts == NULL)) return GST_PAD_PROBE_REMOVE;
+    if (hold->is_open) {
+        stream_counts_add(&hold->counts->not_taken, 1);
+        return GST_PAD_PROBE_OK;
+    }
+    bool is_held =
+        held_packets_add(&hold->held, GST_PAD_PROBE_INFO_BUFFER(info), MAXIMUM_HELD_PACKETS, MAXIMUM_HELD_BYTES);
+    if (hold->counts != NULL) stream_counts_add(is_held ? &hold->counts->waiting : &hold->counts->not_taken, 1);
     return GST_PAD_PROBE_HANDLED;
 }
 
-CTapedeckHold *CTapedeck_hold_new(GstPad *pad) {
+CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32_t ssrc) {
     CTapedeckHold *hold = g_new0(CTapedeckHold, 1);
     g_atomic_ref_count_init(&hold->references);
     g_atomic_ref_count_inc(&hold->references);
     hold->pad = pad;
+    if (streams != NULL) {
+        hold->streams = CTapedeck_streams_ref(streams);
+        hold->counts = streams_row(streams, ssrc);
+    }
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, hold, unref);
     return hold;
 }
 
-GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink) {
+GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool has_tap) {
     GstPad *inner = GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(hold->pad)));
     // Sticky events that are on their way through a pad at the moment in which it is linked would be lost.
     GST_PAD_STREAM_LOCK(inner);
     GstPadLinkReturn result = gst_pad_link(hold->pad, sink);
     if (result == GST_PAD_LINK_OK) {
         hold->is_open = true;
+        hold->has_tap = has_tap;
+        // By the probe, which is not removed, they are counted as not taken.
+        note_waiting_over(hold, hold->held.packets.length, true);
         GstBuffer *packet;
         while ((packet = held_packets_take(&hold->held)) != NULL) gst_pad_push(hold->pad, packet);
     }

@@ -25,6 +25,8 @@ typedef struct {
     uint32_t evicted;
     // All units that were dropped.
     uint64_t dropped;
+    // Packets of units that made place for those of others.
+    uint64_t evicted_packets;
     // It sends no more.
     bool is_over;
 } Share;
@@ -171,6 +173,7 @@ static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedec
     // What was lost before it is lost before the next as well.
     largest->evicted += 1 + victim->item.lost_before;
     largest->dropped += 1;
+    largest->evicted_packets += victim->item.packets;
     queue->dropped += 1;
     leaves(queue, victim);
     free_node(victim);
@@ -301,6 +304,14 @@ uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source) {
     uint64_t dropped = share != NULL ? share->dropped : 0;
     g_mutex_unlock(&queue->mutex);
     return dropped;
+}
+
+uint64_t CTapedeck_queue_evicted_packets_of(CTapedeckQueue *queue, uint64_t source) {
+    g_mutex_lock(&queue->mutex);
+    const Share *share = g_hash_table_lookup(queue->shares, &source);
+    uint64_t packets = share != NULL ? share->evicted_packets : 0;
+    g_mutex_unlock(&queue->mutex);
+    return packets;
 }
 
 void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source) {

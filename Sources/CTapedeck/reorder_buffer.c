@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "CTapedeckReorder.h"
+#include "rtp_header.h"
+#include "stream_counts.h"
 
 // Payload types of one source that have a way of their own. Those of a call are one, and up to four after changes of the codec:
 // VP8, two of H.264, VP9.
@@ -21,9 +23,11 @@ enum { MAXIMUM_REQUESTS_AT_ONCE = 1024, REQUESTS_PER_SECOND = 2000 };
 // Who has used up all of them looks again after it.
 static const int64_t SPENT_PAUSE_NANOSECONDS = 5000000;
 
-// What is left of that. Reference counted.
+// What is left of that, and what else the buffers of one rtpbin share. Reference counted.
 typedef struct {
     gatomicrefcount references;
+    // NULL if nothing is counted.
+    CTapedeckStreams *streams;
     // Held for moments.
     GMutex lock;
     unsigned left;
@@ -50,6 +54,13 @@ typedef struct {
     // The one wait on the clock, and what it is for; NULL if nothing is waited for.
     GstClockID wait;
     int64_t wait_until;
+    // Of the source, from its first packet on; NULL if nothing is counted.
+    StreamCounts *counts;
+    // What was added to them.
+    uint32_t counted_held;
+    uint64_t counted_dropped;
+    // Packets that were not accepted since the last one that was.
+    uint32_t passed_over;
     Exit exits[MAXIMUM_EXITS];
     unsigned exit_count;
 
@@ -108,6 +119,7 @@ static void release_budget(gpointer user, GClosure *closure) {
     Budget *budget = user;
     if (!g_atomic_ref_count_dec(&budget->references)) return;
     g_mutex_clear(&budget->lock);
+    if (budget->streams != NULL) CTapedeck_streams_unref(budget->streams);
     g_free(budget);
 }
 
@@ -149,13 +161,59 @@ static void close_exits(TapedeckReorderBuffer *self) {
     self->exit_count = 0;
 }
 
-static GstPad *way_of(TapedeckReorderBuffer *self, GstBuffer *packet) {
-    uint8_t second = 0;
-    if (self->exit_count == 0 || gst_buffer_extract(packet, 1, &second, 1) != 1) return self->source;
+static GstPad *way_of(TapedeckReorderBuffer *self, uint8_t payload_type) {
     for (unsigned index = 0; index < self->exit_count; index++) {
-        if (self->exits[index].payload_type == (second & 0x7F)) return self->exits[index].pad;
+        if (self->exits[index].payload_type == payload_type) return self->exits[index].pad;
     }
     return self->source;
+}
+
+// Names what a packet carries the number of packets in, in front of which it was not accepted.
+static GstCaps *passed_over_caps(void) {
+    static gsize caps = 0;
+    if (g_once_init_enter(&caps)) {
+        g_once_init_leave(&caps, (gsize)gst_caps_new_empty_simple("timestamp/x-tapedeck-passed-over"));
+    }
+    return (GstCaps *)caps;
+}
+
+uint32_t reorder_buffer_passed_over(GstBuffer *packet) {
+    const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta(packet, passed_over_caps());
+    return meta != NULL ? (uint32_t)meta->timestamp : 0;
+}
+
+// Passes a packet on, if it is accepted.
+static GstFlowReturn pass(TapedeckReorderBuffer *self, GstBuffer *packet) {
+    uint8_t second = 0;
+    gst_buffer_extract(packet, 1, &second, 1);
+    uint8_t payload_type = second & 0x7F;
+    if (self->counts != NULL && !streams_accept(self->budget->streams, payload_type)) {
+        stream_counts_add(&self->counts->not_accepted, 1);
+        self->passed_over += 1;
+        gst_buffer_unref(packet);
+        return GST_FLOW_OK;
+    }
+    if (self->passed_over > 0) {
+        packet = gst_buffer_make_writable(packet);
+        gst_buffer_add_reference_timestamp_meta(packet, passed_over_caps(), self->passed_over, GST_CLOCK_TIME_NONE);
+        self->passed_over = 0;
+    }
+    return gst_pad_push(way_of(self, payload_type), packet);
+}
+
+// Adds what changed in the window to the counts. While packets come in order nothing does.
+static void count(TapedeckReorderBuffer *self) {
+    if (self->counts == NULL) return;
+    uint32_t held = CTapedeck_reorder_window_held(self->window);
+    if (held != self->counted_held) {
+        stream_counts_add(&self->counts->waiting, (uint64_t)held - self->counted_held);
+        self->counted_held = held;
+    }
+    uint64_t dropped = CTapedeck_reorder_window_dropped(self->window);
+    if (dropped != self->counted_dropped) {
+        stream_counts_add(&self->counts->dropped, dropped - self->counted_dropped);
+        self->counted_dropped = dropped;
+    }
 }
 
 // Passes on what may go.
@@ -165,9 +223,10 @@ static GstFlowReturn drain(TapedeckReorderBuffer *self, int64_t now) {
     while ((next = CTapedeck_reorder_window_take(self->window, now)).kind != CTAPEDECK_NEXT_NOTHING) {
         // Depayloaders and taps see from the sequence numbers what is missing.
         if (next.kind == CTAPEDECK_NEXT_LOSS) continue;
-        GstFlowReturn result = gst_pad_push(way_of(self, next.packet), next.packet);
+        GstFlowReturn result = pass(self, next.packet);
         if (result != GST_FLOW_OK) flow = result;
     }
+    count(self);
     return flow;
 }
 
@@ -207,21 +266,33 @@ static gboolean on_time(GstClock *clock, GstClockTime time, GstClockID id, gpoin
     return TRUE;
 }
 
-static bool sequence_of(GstBuffer *packet, uint16_t *sequence) {
-    uint8_t header[4];
+static bool read_header(GstBuffer *packet, uint16_t *sequence, uint32_t *ssrc) {
+    uint8_t header[RTP_FIXED_HEADER_SIZE];
     if (gst_buffer_extract(packet, 0, header, sizeof(header)) != sizeof(header) || header[0] >> 6 != 2) return false;
     *sequence = GST_READ_UINT16_BE(header + 2);
+    *ssrc = GST_READ_UINT32_BE(header + 8);
     return true;
+}
+
+static void count_entered(TapedeckReorderBuffer *self, GstBuffer *packet, uint32_t ssrc) {
+    if (self->budget == NULL || self->budget->streams == NULL) return;
+    if (self->counts == NULL) self->counts = streams_row(self->budget->streams, ssrc);
+    stream_counts_add(&self->counts->entered, 1);
+    if (GST_BUFFER_FLAG_IS_SET(packet, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) {
+        stream_counts_add(&self->counts->restored, 1);
+    }
 }
 
 static GstFlowReturn take_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
     (void)pad;
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)parent;
     uint16_t sequence;
-    if (!sequence_of(packet, &sequence)) {
+    uint32_t ssrc;
+    if (!read_header(packet, &sequence, &ssrc)) {
         gst_buffer_unref(packet);
         return GST_FLOW_OK;
     }
+    count_entered(self, packet, ssrc);
     int64_t now = now_of(self);
     CTapedeckPacketFate fate;
     while ((fate = CTapedeck_reorder_window_put(self->window, sequence, packet, now)) == CTAPEDECK_PACKET_NO_ROOM) {
@@ -236,6 +307,7 @@ static gboolean take_event(GstPad *pad, GstObject *parent, GstEvent *event) {
     if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
         cancel_wait(self);
         CTapedeck_reorder_window_clear(self->window);
+        count(self);
     }
     // What is held belongs before the end.
     if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) drain(self, INT64_MAX / 2);
@@ -252,6 +324,7 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
         GST_PAD_STREAM_LOCK(self->sink);
         cancel_wait(self);
         CTapedeck_reorder_window_clear(self->window);
+        count(self);
         close_exits(self);
         GST_PAD_STREAM_UNLOCK(self->sink);
     }
@@ -358,7 +431,7 @@ static GstElement *make_buffer(GstElement *rtpbin, guint session, gpointer user)
     return element;
 }
 
-void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
+void CTapedeck_use_reorder_buffers(GstElement *rtpbin, CTapedeckStreams *streams) {
     static gsize is_registered = 0;
     // With a name it can be found in a bin, and read in a graph.
     if (g_once_init_enter(&is_registered)) {
@@ -368,6 +441,7 @@ void CTapedeck_use_reorder_buffers(GstElement *rtpbin) {
     Budget *budget = g_new0(Budget, 1);
     g_atomic_ref_count_init(&budget->references);
     g_mutex_init(&budget->lock);
+    if (streams != NULL) budget->streams = CTapedeck_streams_ref(streams);
     g_signal_connect_data(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), budget, release_budget, 0);
 }
 

@@ -12,6 +12,9 @@
 /// Where packets come in; NULL if the element is no reorder buffer. The element's, not the caller's.
 GstPad *reorder_buffer_sink(GstElement *element);
 
+/// Packets of payload types that are not accepted, which were dropped in front of this one.
+uint32_t reorder_buffer_passed_over(GstBuffer *packet);
+
 // The rest is for elements that are reorder buffers.
 
 /// Whether it takes packets. Any thread.

@@ -52,6 +52,8 @@ struct CTapedeckReorderWindow {
     // A packet far off, and the sequence number that would confirm it.
     GstBuffer *aside;
     uint16_t aside_sequence;
+    // Packets in the places, and aside.
+    uint32_t held;
     CTapedeckReorderCounters counters;
 };
 
@@ -74,6 +76,20 @@ CTapedeckReorderCounters CTapedeck_reorder_window_counters(const CTapedeckReorde
     return window->counters;
 }
 
+uint32_t CTapedeck_reorder_window_held(const CTapedeckReorderWindow *window) { return window->held; }
+
+uint64_t CTapedeck_reorder_window_dropped(const CTapedeckReorderWindow *window) {
+    return window->counters.late + window->counters.duplicates + window->counters.strays + window->counters.cleared;
+}
+
+// The packet aside is no beginning: it stood alone.
+static void drop_aside(CTapedeckReorderWindow *window) {
+    if (window->aside == NULL) return;
+    gst_clear_buffer(&window->aside);
+    window->counters.strays += 1;
+    window->held -= 1;
+}
+
 static void release_places(CTapedeckReorderWindow *window) {
     g_clear_pointer(&window->places, g_free);
     window->capacity = 0;
@@ -87,6 +103,8 @@ void CTapedeck_reorder_window_clear(CTapedeckReorderWindow *window) {
     for (uint32_t offset = 0; offset < window->span; offset++) gst_clear_buffer(&place_at(window, offset)->packet);
     release_places(window);
     gst_clear_buffer(&window->aside);
+    window->counters.cleared += window->held;
+    window->held = 0;
     window->has_begun = false;
 }
 
@@ -160,8 +178,9 @@ static bool give_up_oldest(CTapedeckReorderWindow *window) {
 
 // A packet far from those before it: the sender counts anew if the next one goes on from it.
 static CTapedeckPacketFate put_aside(CTapedeckReorderWindow *window, uint16_t sequence, GstBuffer *packet) {
-    gst_clear_buffer(&window->aside);
+    drop_aside(window);
     window->aside = packet;
+    window->held += 1;
     window->aside_sequence = sequence;
     return CTAPEDECK_PACKET_ASIDE;
 }
@@ -200,7 +219,7 @@ CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window,
         return CTAPEDECK_PACKET_NO_ROOM;
     }
     if (is_far) return put_aside(window, sequence, packet);
-    gst_clear_buffer(&window->aside);
+    drop_aside(window);
     if (offset < 0) {
         window->counters.late += 1;
         return CTAPEDECK_PACKET_LATE;
@@ -213,10 +232,12 @@ CTapedeckPacketFate CTapedeck_reorder_window_put(CTapedeckReorderWindow *window,
         }
         note_arrival(window, place, now);
         place->packet = packet;
+        window->held += 1;
         return CTAPEDECK_PACKET_KEPT;
     }
     open_places(window, (uint32_t)offset, now);
     place_at(window, (uint32_t)offset)->packet = packet;
+    window->held += 1;
     return CTAPEDECK_PACKET_KEPT;
 }
 
@@ -232,6 +253,7 @@ CTapedeckNext CTapedeck_reorder_window_take(CTapedeckReorderWindow *window, int6
     } else {
         next.kind = CTAPEDECK_NEXT_PACKET;
         next.packet = place->packet;
+        window->held -= 1;
     }
     window->searched = 0;
     window->next += 1;

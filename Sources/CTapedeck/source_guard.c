@@ -39,10 +39,20 @@ typedef enum {
     WAY_AROUND,
 } Way;
 
-// A source that was let in, and the payload types that came of it.
+G_STATIC_ASSERT((int)MAXIMUM_PAYLOAD_TYPES == (int)CTAPEDECK_SOURCE_PAYLOAD_TYPES);
+
+// A source that was let in, and the payload types that came of it, with the packets of each that were authentic. Whoever holds
+// the stream lock writes; any thread reads.
 typedef struct {
+    uint32_t ssrc;
     uint8_t payload_types[MAXIMUM_PAYLOAD_TYPES];
-    unsigned payload_type_count;
+    // So many of the payload types are there.
+    atomic_uint payload_type_count;
+    atomic_uint_fast64_t packets[MAXIMUM_PAYLOAD_TYPES];
+    // Packets of other payload types.
+    atomic_uint_fast64_t beyond;
+    // Packets that rtpsession gave out.
+    atomic_uint_fast64_t passed;
 } Known;
 
 struct CTapedeckSourceGuard {
@@ -57,6 +67,11 @@ struct CTapedeckSourceGuard {
     // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
     // By SSRC.
     GHashTable *known;
+    // The source of the last packet that rtpsession was given, and what it had given out in all when the packet came. What it
+    // gives out meanwhile is of this source: it keeps packets of a new source back until it believes in it.
+    _Atomic(Known *) entering;
+    atomic_uint_fast64_t passed_before;
+    bool looked_for_session;
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
     bool knows_key;
@@ -74,6 +89,11 @@ struct CTapedeckSourceGuard {
 
     atomic_uint_fast64_t decrypted;
     atomic_uint_fast64_t forged;
+    // The sources in the order in which they came: as many as are known are there.
+    Known **row;
+    // All packets that rtpsession gave out, and whether there is one.
+    atomic_uint_fast64_t passed;
+    atomic_bool has_session;
 };
 
 // Of all connections of the process.
@@ -92,6 +112,7 @@ void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard) {
     if (guard->receiver != NULL) CTapedeck_srtp_receiver_free(guard->receiver);
     gst_clear_object(&guard->session_sink);
     g_hash_table_unref(guard->known);
+    g_free(guard->row);
     g_free(guard);
 }
 
@@ -108,8 +129,11 @@ static bool has_room(CTapedeckSourceGuard *guard) { return g_hash_table_size(gua
 
 static Known *let_in(CTapedeckSourceGuard *guard, uint32_t ssrc) {
     Known *known = g_new0(Known, 1);
+    known->ssrc = ssrc;
+    guard->row[g_hash_table_size(guard->known)] = known;
     g_hash_table_insert(guard->known, GUINT_TO_POINTER(ssrc), known);
-    atomic_store_explicit(&guard->sources_known, g_hash_table_size(guard->known), memory_order_relaxed);
+    // Behind what it is about.
+    atomic_store_explicit(&guard->sources_known, g_hash_table_size(guard->known), memory_order_release);
     return known;
 }
 
@@ -136,17 +160,44 @@ static void note_unopened(CTapedeckSourceGuard *guard) {
     if (before == 0 && guard->callback != NULL) guard->callback(guard->user, CTAPEDECK_REFUSED_KEY);
 }
 
-// Whether another packet of an authentic source may have the payload type.
+// One thread writes.
+static void add(atomic_uint_fast64_t *counter, uint64_t more) {
+    uint_fast64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + more, memory_order_relaxed);
+}
+
+// What rtpsession gave out since a packet of the source came.
+static uint64_t passed_since(CTapedeckSourceGuard *guard) {
+    return atomic_load_explicit(&guard->passed, memory_order_relaxed) -
+           atomic_load_explicit(&guard->passed_before, memory_order_relaxed);
+}
+
+// The next packet that rtpsession is given is of the source.
+static void enters_session(CTapedeckSourceGuard *guard, Known *known) {
+    Known *before = atomic_load_explicit(&guard->entering, memory_order_relaxed);
+    if (before == known) return;
+    if (before != NULL) add(&before->passed, passed_since(guard));
+    uint64_t passed = atomic_load_explicit(&guard->passed, memory_order_relaxed);
+    atomic_store_explicit(&guard->passed_before, passed, memory_order_relaxed);
+    atomic_store_explicit(&guard->entering, known, memory_order_relaxed);
+}
+
+// Whether another packet of an authentic source may have the payload type; counts it. Called once for each.
 static bool may_carry(CTapedeckSourceGuard *guard, Known *known, uint8_t payload_type) {
-    for (unsigned index = 0; index < known->payload_type_count; index++) {
-        if (known->payload_types[index] == payload_type) return true;
-    }
-    if (known->payload_type_count == MAXIMUM_PAYLOAD_TYPES) {
+    unsigned count = atomic_load_explicit(&known->payload_type_count, memory_order_relaxed);
+    unsigned index = 0;
+    while (index < count && known->payload_types[index] != payload_type) index += 1;
+    if (index == MAXIMUM_PAYLOAD_TYPES) {
+        add(&known->beyond, 1);
         note_refused(guard);
         return false;
     }
-    known->payload_types[known->payload_type_count] = payload_type;
-    known->payload_type_count += 1;
+    if (index == count) {
+        known->payload_types[index] = payload_type;
+        atomic_store_explicit(&known->payload_type_count, count + 1, memory_order_release);
+    }
+    add(&known->packets[index], 1);
+    enters_session(guard, known);
     return true;
 }
 
@@ -296,28 +347,61 @@ static GstPad *step_down(GstPad *pad) {
     return next;
 }
 
-// Looks for the sink of rtpsession. While nothing is linked to srtpdec its way is not known.
-static void find_way(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
+// Streaming thread, behind rtpsession.
+static GstPadProbeReturn on_passed(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
+    (void)pad;
+    (void)info;
+    CTapedeckSourceGuard *guard = user;
+    add(&guard->passed, 1);
+    return GST_PAD_PROBE_OK;
+}
+
+// Counts what an rtpsession gives out.
+static void watch_session(CTapedeckSourceGuard *guard, GstElement *session) {
+    GstPad *pad = gst_element_get_static_pad(session, "recv_rtp_src");
+    if (pad == NULL) return;
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_passed, guard_ref(guard), release_guard);
+    atomic_store_explicit(&guard->has_session, true, memory_order_relaxed);
+    gst_object_unref(pad);
+}
+
+// Looks for the sink of rtpsession, the caller's; NULL if something else follows, of which `is_linked` tells whether anything does.
+static GstPad *find_session(GstElement *srtpdec, bool *is_linked) {
     GstPad *at = gst_element_get_static_pad(srtpdec, "rtp_src");
     GstPad *next;
     for (int step = 0; at != NULL && step < MAXIMUM_STEPS && (next = step_down(at)) != NULL; step++) {
         gst_object_unref(at);
         at = next;
     }
-    if (at == NULL) return;
+    if (at == NULL) return NULL;
     GstElement *element = gst_pad_get_parent_element(at);
     GstElementFactory *factory = element != NULL ? gst_element_get_factory(element) : NULL;
-    if (GST_PAD_IS_SINK(at)) {
-        bool is_session = factory != NULL && g_strcmp0(GST_OBJECT_NAME(factory), "rtpsession") == 0;
-        if (is_session) guard->session_sink = gst_object_ref(at);
-        guard->way = is_session ? WAY_AROUND : WAY_THROUGH;
-    }
+    *is_linked = GST_PAD_IS_SINK(at);
+    bool is_session = *is_linked && factory != NULL && g_strcmp0(GST_OBJECT_NAME(factory), "rtpsession") == 0;
     gst_clear_object(&element);
-    gst_object_unref(at);
+    if (!is_session) gst_clear_object(&at);
+    return at;
+}
+
+// Looks for rtpsession once. While nothing is linked to srtpdec its way is not known.
+static void find_way(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
+    bool is_linked = false;
+    GstPad *sink = find_session(srtpdec, &is_linked);
+    if (!is_linked) return;
+    guard->looked_for_session = true;
+    GstElement *session = sink != NULL ? gst_pad_get_parent_element(sink) : NULL;
+    if (session != NULL) watch_session(guard, session);
+    gst_clear_object(&session);
+    if (guard->way == WAY_UNKNOWN) {
+        guard->way = sink != NULL ? WAY_AROUND : WAY_THROUGH;
+        guard->session_sink = sink;
+    } else {
+        gst_clear_object(&sink);
+    }
 }
 
 static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
-    if (guard->way == WAY_UNKNOWN) find_way(guard, srtpdec);
+    if (!guard->looked_for_session) find_way(guard, srtpdec);
     if (guard->way == WAY_AROUND && !guard->is_session_ready) {
         GstEvent *segment = gst_pad_get_sticky_event(guard->session_sink, GST_EVENT_SEGMENT, 0);
         guard->is_session_ready = segment != NULL;
@@ -383,6 +467,7 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
         return GST_PAD_PROBE_DROP;
     }
     if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
+    if (!header.is_control && !guard->looked_for_session) find_way(guard, srtpdec);
     // With a key of another kind it is still bounded.
     if (known == NULL && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
     if (known == NULL) let_in(guard, header.ssrc);
@@ -451,6 +536,7 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
     guard->user = user;
     guard->release = release;
     guard->known = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    guard->row = g_new0(Known *, maximum_sources);
     // RTCP comes by the pad of RTP: they share a transport.
     watch(guard, srtpdec, "rtp_sink", on_protected);
     watch(guard, srtpdec, "rtcp_sink", on_protected);
@@ -465,6 +551,29 @@ uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard) {
 
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard) {
     return atomic_load_explicit(&guard->refused, memory_order_relaxed);
+}
+
+size_t CTapedeck_source_guard_counts(CTapedeckSourceGuard *guard, CTapedeckSourceCount *counts, size_t capacity) {
+    size_t known = atomic_load_explicit(&guard->sources_known, memory_order_acquire);
+    Known *entering = atomic_load_explicit(&guard->entering, memory_order_relaxed);
+    bool has_session = atomic_load_explicit(&guard->has_session, memory_order_relaxed);
+    for (size_t place = 0; place < MIN(known, capacity); place++) {
+        Known *source = guard->row[place];
+        CTapedeckSourceCount count = {.ssrc = source->ssrc};
+        uint64_t passed = atomic_load_explicit(&source->passed, memory_order_relaxed);
+        if (source == entering) passed += passed_since(guard);
+        count.payload_type_count = atomic_load_explicit(&source->payload_type_count, memory_order_acquire);
+        uint64_t packets = 0;
+        for (unsigned index = 0; index < count.payload_type_count; index++) {
+            count.payload_types[index] = source->payload_types[index];
+            count.packets[index] = atomic_load_explicit(&source->packets[index], memory_order_relaxed);
+            packets += count.packets[index];
+        }
+        count.beyond = atomic_load_explicit(&source->beyond, memory_order_relaxed);
+        count.kept_back = has_session && packets > passed ? packets - passed : 0;
+        counts[place] = count;
+    }
+    return known;
 }
 
 bool CTapedeck_source_guard_goes_through(CTapedeckSourceGuard *guard) {

@@ -6,6 +6,8 @@
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
 #include "h264_passage.h"
+#include "packet_fates.h"
+#include "reorder_buffer.h"
 #include "rtp_clock.h"
 #include "sound_meter.h"
 
@@ -25,6 +27,8 @@ typedef struct {
     gatomicrefcount references;
     // The newest one; negative before the first. One streaming thread pushes all payload types of an SSRC.
     atomic_int_fast32_t newest;
+    // Numbers of packets that were passed over, so far.
+    atomic_uint_fast32_t passed_over;
 } Sequence;
 
 static Sequence *sequence_new(void) {
@@ -90,6 +94,8 @@ struct CTapedeckTap {
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
     Depayloader depayloader;
     int64_t unit_arrival;
+    // Otherwise, the packets that elements have.
+    PendingPackets pending;
 
     atomic_uint_fast64_t packets;
     atomic_uint_fast64_t bytes;
@@ -97,6 +103,7 @@ struct CTapedeckTap {
     atomic_uint_fast64_t repaired;
     atomic_uint_fast64_t units;
     atomic_int_fast64_t last_packet;
+    PacketFates fates;
 };
 
 CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queue, CTapedeckTap *same_ssrc,
@@ -109,6 +116,7 @@ CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queu
     tap->sequence = same_ssrc != NULL ? sequence_ref(same_ssrc->sequence) : sequence_new();
     tap->depayloader.gathered =
         same_connection != NULL ? gathered_ref(same_connection->depayloader.gathered) : gathered_new();
+    tap->depayloader.fates = &tap->fates;
     tap->tag = gst_caps_new_empty_simple("timestamp/x-tapedeck-rtp");
     return tap;
 }
@@ -181,6 +189,11 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
 
     int_fast32_t newest = atomic_load_explicit(&tap->sequence->newest, memory_order_relaxed);
     int16_t step = newest < 0 ? 1 : (int16_t)(sequence - (uint16_t)newest);
+    uint32_t passed_over = step > 1 ? reorder_buffer_passed_over(buffer) : 0;
+    if (passed_over > 0) {
+        atomic_fetch_add_explicit(&tap->sequence->passed_over, passed_over, memory_order_relaxed);
+        step = (int16_t)(passed_over < (uint32_t)step ? step - (int32_t)passed_over : 1);
+    }
     bool is_late = tap->started && step <= 0 && step >= -MAXIMUM_MISORDER;
     // A new pad for an SSRC may also be that of a sender who counts anew: its first packet is after no gap.
     if (!is_late) atomic_store_explicit(&tap->sequence->newest, sequence, memory_order_relaxed);
@@ -244,13 +257,26 @@ static bool has_to_end(const CTapedeckTap *tap) {
 }
 
 // Whether the depayloader is given the packet. If not, the unit lacks it, which asks for a keyframe.
-static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, bool is_first) {
+static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, Noted noted) {
     // Behind a gap others begin anew, and that of H.264 behind its end.
-    if (is_first && tap->is_overfull && !has_to_end(tap)) {
+    if (noted.is_first && tap->is_overfull && !has_to_end(tap)) {
         keep_undone(tap, 0);
         tap->is_overfull = false;
     }
-    if (passes(tap, rtp) && has_room(tap, rtp, size)) return true;
+    bool is_empty = gst_rtp_buffer_get_payload_len(rtp) == 0;
+    bool can_pass = passes(tap, rtp);
+    bool is_given = can_pass && has_room(tap, rtp, size);
+    // The depayloader throws away what comes late.
+    if (noted.is_late || is_empty) {
+        packet_fates_add(&tap->fates, noted.is_late ? FATE_LATE : FATE_EMPTY, 1);
+    } else if (is_given) {
+        pending_packets_add(&tap->pending, tap->unwrapped, &tap->fates);
+    } else {
+        packet_fates_add(&tap->fates, can_pass ? FATE_QUEUE_FULL : FATE_UNDECODABLE, 1);
+    }
+    if (is_given) return true;
+    // What the depayloader has of it is lost with the rest.
+    if (tap->is_overfull) pending_packets_end(&tap->pending, FATE_QUEUE_FULL, &tap->fates);
     note_truncated(tap);
     tap->lost_since_unit = MAX(tap->lost_since_unit, 1);
     return false;
@@ -258,10 +284,21 @@ static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, bool is_
 
 // What goes on in the place of a packet that is not given; NULL for nothing.
 static GstBuffer *ending(CTapedeckTap *tap, GstBuffer *buffer, bool is_late) {
-    // The depayloader throws away what comes late.
     GstBuffer *instead = has_to_end(tap) && !is_late ? h264_ending_packet(buffer) : NULL;
     if (instead != NULL) keep_undone(tap, 0);
     return instead;
+}
+
+// What was passed over is no gap to elements either: they are given numbers without it.
+static GstBuffer *renumber(CTapedeckTap *tap, GstBuffer *buffer) {
+    uint_fast32_t passed_over = atomic_load_explicit(&tap->sequence->passed_over, memory_order_relaxed);
+    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+    if (passed_over == 0) return buffer;
+    buffer = gst_buffer_make_writable(buffer);
+    if (!gst_rtp_buffer_map(buffer, GST_MAP_READWRITE, &rtp)) return buffer;
+    gst_rtp_buffer_set_seq(&rtp, (uint16_t)(gst_rtp_buffer_get_seq(&rtp) - passed_over));
+    gst_rtp_buffer_unmap(&rtp);
+    return buffer;
 }
 
 // NULL if the packet is thrown away.
@@ -270,8 +307,9 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
-    bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted.is_first);
+    bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted);
     gst_rtp_buffer_unmap(&rtp);
+    buffer = renumber(tap, buffer);
     if (!goes_on) {
         GstBuffer *instead = ending(tap, buffer, noted.is_late);
         gst_buffer_unref(buffer);
@@ -292,7 +330,9 @@ static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
     return false;
 }
 
-static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, bool truncated) {
+// A unit that is made of so many packets.
+static void push_whole(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, uint32_t packets,
+                       bool truncated) {
     tap->unit_time = time;
     tap->has_unit = true;
     if (atomic_load_explicit(&tap->closed, memory_order_relaxed)) return;
@@ -304,16 +344,25 @@ static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_
         .arrival_nanoseconds = arrival,
         .lost_before = tap->lost_since_unit,
         .truncated = truncated || is_truncated(tap, time),
+        .packets = packets,
         .size = gst_buffer_get_size(buffer),
         .buffer = buffer,
     };
     if (CTapedeck_queue_push(tap->queue, &item)) {
         tap->lost_since_unit = 0;
         atomic_fetch_add_explicit(&tap->units, 1, memory_order_relaxed);
+        packet_fates_add(&tap->fates, FATE_IN_UNIT, packets);
     } else {
+        packet_fates_add(&tap->fates, FATE_QUEUE_FULL, packets);
         // What the reader never saw is a loss to it: it must ask for a keyframe.
         tap->lost_since_unit += 1;
     }
+}
+
+// A unit that elements made.
+static void push_unit(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, bool truncated) {
+    uint32_t packets = pending_packets_take(&tap->pending, time, &tap->fates);
+    push_whole(tap, buffer, time, arrival, packets, truncated);
 }
 
 // Takes the packet to the end.
@@ -330,9 +379,11 @@ static void depayload_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
         if ((made.is_torn || made.is_broken) && tap->lost_since_unit == 0) tap->lost_since_unit = 1;
         if (made.has_begun) tap->unit_arrival = tap->last_arrival;
         if (made.unit != NULL) {
-            push_unit(tap, made.unit, tap->unwrapped, tap->unit_arrival, false);
+            push_whole(tap, made.unit, tap->unwrapped, tap->unit_arrival, made.packets, false);
             gst_buffer_unref(made.unit);
         }
+    } else {
+        packet_fates_add(&tap->fates, FATE_LATE, 1);
     }
     gst_rtp_buffer_unmap(&rtp);
 }
@@ -409,6 +460,8 @@ static void hold(CTapedeckTap *tap, GstBuffer *buffer) {
     size_t own = tap->held != NULL ? tap->held->len : 0;
     if (!gathered_add(tap->depayloader.gathered, own, size)) {
         forget_held(tap);
+        packet_fates_add(&tap->fates, FATE_QUEUE_FULL,
+                         pending_packets_take(&tap->pending, tap->held_time, &tap->fates));
         note_truncated(tap);
         tap->lost_since_unit += 1;
         return;
@@ -509,14 +562,38 @@ CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap) {
     return sound_meter_read(&tap->meter, CTapedeck_monotonic_nanoseconds());
 }
 
+static uint64_t fate(CTapedeckTap *tap, PacketFate fate) {
+    return atomic_load_explicit(&tap->fates.counts[fate], memory_order_relaxed);
+}
+
 CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
-    return (CTapedeckTapCounters){
-        .packets = atomic_load_explicit(&tap->packets, memory_order_relaxed),
+    uint64_t evicted = CTapedeck_queue_evicted_packets_of(tap->queue, tap->id);
+    uint64_t in_units = fate(tap, FATE_IN_UNIT);
+    CTapedeckTapCounters counters = {
         .bytes = atomic_load_explicit(&tap->bytes, memory_order_relaxed),
         .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
         .dropped = CTapedeck_queue_dropped_of(tap->queue, tap->id),
+        .empty = fate(tap, FATE_EMPTY),
+        .late = fate(tap, FATE_LATE),
+        .before_keyframe = fate(tap, FATE_BEFORE_KEYFRAME),
+        .incomplete = fate(tap, FATE_INCOMPLETE),
+        .undecodable = fate(tap, FATE_UNDECODABLE),
+        .queue_full = fate(tap, FATE_QUEUE_FULL) + evicted,
+        // One that is pushed in this moment may have been dropped already.
+        .in_units = in_units > evicted ? in_units - evicted : 0,
         .last_packet_nanoseconds = atomic_load_explicit(&tap->last_packet, memory_order_relaxed),
+        // Behind what became of them.
+        .packets = atomic_load_explicit(&tap->packets, memory_order_relaxed),
     };
+    uint64_t known = counters.empty + counters.late + counters.before_keyframe + counters.incomplete +
+                     counters.undecodable + counters.queue_full + counters.in_units;
+    counters.waiting = counters.packets > known ? counters.packets - known : 0;
+    // What waits in a tap that is closed will never be whole.
+    if (atomic_load_explicit(&tap->closed, memory_order_relaxed)) {
+        counters.incomplete += counters.waiting;
+        counters.waiting = 0;
+    }
+    return counters;
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CTapedeck
+internal import Synchronization
 
 /// Keeps what comes out of a ghost pad until somebody takes it; the streaming thread does not wait.
 final class PadHold: @unchecked Sendable {
     // The C hold is changed under the stream lock only.
     private let pointer: OpaquePointer
     private let pad: Pad
+    /// Whether a tap takes what comes out of the pad.
+    let hasTap = Atomic(false)
 
     /// Before the pad's first packet.
-    init(_ pad: Pad) {
-        self.pointer = CTapedeck_hold_new(pad.pointer)
+    ///
+    /// - Parameter source: where packets are counted that no tap takes, and for which source.
+    init(_ pad: Pad, counting source: (streams: SourceStreams, ssrc: UInt32)? = nil) {
+        self.pointer = CTapedeck_hold_new(pad.pointer, source?.streams.pointer, source?.ssrc ?? 0)
         self.pad = pad
     }
 
@@ -20,6 +25,6 @@ final class PadHold: @unchecked Sendable {
 
     /// Links the pad to `sink`, gives it what was kept, and lets the rest follow.
     func release(to sink: Pad) throws(GStreamerError) {
-        try Pad.check(CTapedeck_hold_release(self.pointer, sink.pointer))
+        try Pad.check(CTapedeck_hold_release(self.pointer, sink.pointer, self.hasTap.load(ordering: .relaxed)))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CGStreamer
+import Synchronization
 import Testing
 
 @testable import GStreamer
@@ -8,6 +9,72 @@ import Testing
 extension AllGStreamer {
     @Suite(.serialized)
     struct PadHoldTests {
+        /// A pad of a bin that packets come out of, held and counted.
+        private final class Held {
+            let feed: HandFeed
+            let streams = SourceStreams()
+            let passed = Log<UInt64>()
+            private let sink: Pad
+            private var hold: PadHold?
+
+            init() throws {
+                try Runtime.initialise()
+                let pipeline = try Pipeline(launch: "fakesink name=sink async=false sync=false") { _ in }
+                let branch = try pipeline.add(branch: "identity name=in")
+                self.sink = try pipeline.element(named: "sink").staticPad("sink")
+                self.hold = PadHold(try branch.staticPad("src"), counting: (self.streams, 7))
+                self.feed = try HandFeed(feeding: pipeline, into: "in", caps: "application/x-rtp")
+                self.sink.observe { [passed] packet in
+                    passed.append(packet.number)
+                    return true
+                }
+            }
+
+            func push(_ numbers: Range<UInt64>) {
+                for number in numbers { self.feed.push(number: number, timeNanoseconds: 0, isKeyframe: true) }
+            }
+
+            func release(hasTap: Bool) throws {
+                self.hold?.hasTap.store(hasTap, ordering: .relaxed)
+                try self.hold?.release(to: self.sink)
+            }
+
+            func forget() {
+                self.feed.stop()
+                self.hold = nil
+            }
+
+            var counts: SourceCounters {
+                self.streams.counts.reduce(into: SourceCounters(ssrc: 7)) { $0.add($1) }
+            }
+        }
+
+        @Test(arguments: [true, false])
+        func whatIsHeldWaitsAndTheRestIsCounted(hasTap: Bool) throws {
+            let held = try Held()
+            defer { held.forget() }
+            held.push(0..<4096)
+            #expect(held.counts.waiting == 4096 && held.counts.heldAndDropped == 0)
+            held.push(4096..<4100)
+            #expect(held.counts.waiting == 4096 && held.counts.heldAndDropped == 4)
+            try held.release(hasTap: hasTap)
+            held.push(4100..<4110)
+            #expect(held.passed.all == Array(0..<4096) + Array(4100..<4110))
+            #expect(held.counts.waiting == 0 && held.counts.heldAndDropped == (hasTap ? 4 : 4110))
+        }
+
+        @Test
+        func whatNobodyTookWasDropped() async throws {
+            var held: Held? = try Held()
+            let streams = try #require(held?.streams)
+            func counts() -> SourceCounters { streams.counts.reduce(into: SourceCounters(ssrc: 7)) { $0.add($1) } }
+            held?.push(0..<10)
+            #expect(counts().waiting == 10)
+            held?.forget()
+            held = nil
+            #expect(await eventually { counts().waiting == 0 && counts().heldAndDropped == 10 })
+        }
+
         /// A pad whose stream nobody took stayed for ever, and with it, by its transceiver, a whole connection.
         @Test
         func aStreamThatNobodyTookIsFreedWithItsPipeline() async throws {

@@ -15,6 +15,7 @@ extension AllGStreamer {
             let feed: HandFeed
             let bin: Element
             let packets = Log<SeenBuffer>()
+            let streams = SourceStreams()
 
             init(latencyMilliseconds: Int) throws {
                 self.feed = try HandFeed(
@@ -26,15 +27,42 @@ extension AllGStreamer {
                     caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
                 )
                 self.bin = try self.feed.pipeline.element(named: "bin")
-                CTapedeck_use_reorder_buffers(self.bin.pointer)
+                CTapedeck_use_reorder_buffers(self.bin.pointer, self.streams.pointer)
             }
 
             /// Nothing is linked behind the bin: that its packets go nowhere is no concern of the buffers.
-            func push(_ sequence: UInt16, source: UInt8 = 1) {
-                var packet = PacketFeed.packet(sequence, UInt32(sequence) * 3000, payload: [9])
-                packet[1] |= 96
+            func push(_ sequence: UInt16, source: UInt8 = 1, type: UInt8 = 96, payload: [UInt8] = [9]) {
+                self.feed.push(Self.packet(sequence, source: source, type: type, payload: payload))
+            }
+
+            private static func packet(_ sequence: UInt16, source: UInt8, type: UInt8, payload: [UInt8]) -> [UInt8] {
+                var packet = PacketFeed.packet(sequence, UInt32(sequence) * 3000, payload: payload, isMarked: true)
+                packet[1] |= type
                 packet[11] = source
-                self.feed.push(packet)
+                return packet
+            }
+
+            /// A packet as rtprtxreceive restores it.
+            func pushRestored(_ sequence: UInt16) {
+                let packet = Self.packet(sequence, source: 1, type: 96, payload: [9])
+                guard let buffer = gst_buffer_new_memdup(packet, gsize(packet.count)) else { return }
+                buffer.pointee.mini_object.flags |= GST_BUFFER_FLAG_LAST.rawValue
+                _ = self.feed.push(buffer)
+            }
+
+            /// What was counted of a source.
+            func counts(of source: UInt32 = 1) -> SourceCounters {
+                self.streams.counts.filter { $0.ssrc == source }
+                    .reduce(into: SourceCounters(ssrc: source)) { $0.add($1) }
+            }
+
+            /// Takes units of what comes out of the first buffer.
+            func tap(_ depayloading: Depayloading, besides other: TrackTap? = nil) throws -> TrackTap {
+                let tap = TrackTap(id: 1, ssrc: 1, queue: UnitQueue(), besides: other)
+                tap.depayload(depayloading)
+                let buffer = try #require(self.buffers.first)
+                tap.attach(to: try Element(referencing: buffer).staticPad("src"))
+                return tap
             }
 
             var buffers: [UnsafeMutablePointer<GstElement>] {
@@ -92,6 +120,82 @@ extension AllGStreamer {
             receiver.finish()
             receiver.push(9)
             #expect(receiver.packets.all.map { $0.bytes[3] } == [4, 5, 8, 9])
+        }
+
+        /// Each packet that comes to a buffer is in one place.
+        @Test func whatBecomesOfEachPacketIsCounted() throws {
+            let receiver = try Receiver(latencyMilliseconds: 60_000)
+            defer { receiver.feed.stop() }
+            for sequence in [0, 1, 2] as [UInt16] { receiver.push(sequence) }
+            let tap = try receiver.tap(.sound)
+            #expect(receiver.counts().entered == 3 && receiver.counts().waiting == 0)
+            receiver.push(4)
+            receiver.push(6)
+            #expect(receiver.counts().waiting == 2)
+            // Twice, and behind its place.
+            receiver.push(6)
+            receiver.push(1)
+            #expect(receiver.counts().late == 2 && receiver.counts().waiting == 2)
+            receiver.pushRestored(3)
+            #expect(receiver.counts().restored == 1 && receiver.counts().waiting == 1)
+            #expect(tap.counters.packets == 2 && tap.counters.repairedPackets == 1)
+            receiver.finish()
+            let counts = receiver.counts()
+            #expect(counts.entered == 8 && counts.waiting == 0 && counts.late == 2)
+            #expect(tap.counters.packets == 3)
+            // Others count for themselves.
+            for sequence in [0, 1] as [UInt16] { receiver.push(sequence, source: 2) }
+            #expect(receiver.counts() == counts && receiver.counts(of: 2).entered == 2)
+            // What waits when the stream ends is dropped.
+            receiver.push(20)
+            receiver.feed.stop()
+            #expect(receiver.counts().late == 3 && receiver.counts().waiting == 0)
+        }
+
+        /// Comfort noise, events and redundancy share the sequence numbers of what is recorded: they are no loss.
+        @Test(arguments: [Depayloading.sound, .vp8])
+        func whatIsNotAcceptedIsNoGap(depayloading: Depayloading) throws {
+            let receiver = try Receiver(latencyMilliseconds: 60_000)
+            defer { receiver.feed.stop() }
+            for sequence in [0, 1, 2] as [UInt16] { receiver.push(sequence) }
+            let tap = try receiver.tap(depayloading)
+            receiver.streams.accept([96])
+            // A keyframe of VP8 and inter frames.
+            let frame = { (isKeyframe: Bool) in [0x10, isKeyframe ? 0 : 1] + [UInt8](repeating: 7, count: 12) }
+            receiver.push(3, payload: frame(true))
+            for sequence in 4..<100 as Range<UInt16> {
+                let isOther = sequence % 3 != 0
+                receiver.push(sequence, type: isOther ? 13 : 96, payload: frame(false))
+            }
+            #expect(receiver.counts().notAccepted == 64)
+            #expect(tap.counters.packets == 33 && tap.counters.units == 33)
+            #expect(tap.counters.lostPackets == 0 && tap.counters.incomplete == 0)
+            // Among them what is lost is found: 100 to 102 are not accepted, 103 and 105 never come.
+            for sequence in [100, 101, 102, 104, 106] as [UInt16] {
+                receiver.push(sequence, type: sequence < 103 || sequence == 104 ? 13 : 96, payload: frame(false))
+            }
+            receiver.finish()
+            #expect(tap.counters.lostPackets == 2 && tap.counters.packets == 34)
+            let counts = receiver.counts()
+            #expect(counts.notAccepted == 68 && counts.entered == 105 && counts.waiting == 0)
+            // They may be agreed on later.
+            receiver.streams.accept([13])
+            receiver.push(107, type: 13, payload: frame(false))
+            #expect(receiver.counts().notAccepted == 68 && tap.counters.packets == 35)
+        }
+
+        /// GStreamer's depayloaders see the gap in the numbers as well.
+        @Test func whatIsNotAcceptedTearsNoPicture() throws {
+            let receiver = try Receiver(latencyMilliseconds: 60_000)
+            defer { receiver.feed.stop() }
+            for sequence in [0, 1, 2] as [UInt16] { receiver.push(sequence) }
+            receiver.streams.accept([96])
+            let tap = try receiver.tap(.h264)
+            try receiver.watch()
+            for sequence in 3..<30 as Range<UInt16> { receiver.push(sequence, type: sequence % 4 == 0 ? 97 : 96) }
+            #expect(tap.counters.lostPackets == 0)
+            let numbers = receiver.packets.all.map { $0.bytes[3] }
+            #expect(numbers == Array(3..<3 + UInt8(numbers.count)) && numbers.count == 20)
         }
 
         /// A peer may have many sources, of each of which hundreds of packets are missing.

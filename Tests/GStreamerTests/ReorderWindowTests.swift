@@ -20,6 +20,10 @@ extension AllGStreamer {
 
             var counters: CTapedeckReorderCounters { CTapedeck_reorder_window_counters(self.pointer) }
 
+            var held: UInt32 { CTapedeck_reorder_window_held(self.pointer) }
+
+            var dropped: UInt64 { CTapedeck_reorder_window_dropped(self.pointer) }
+
             func deadline(asks: Bool = true) -> Int64 {
                 CTapedeck_reorder_window_deadline(self.pointer, asks)
             }
@@ -237,6 +241,62 @@ extension AllGStreamer {
             #expect(window.taken == [0] + (2..<20_000))
         }
 
+        /// What one missing packet may hold up is bounded: 4096 places.
+        @Test
+        func soManyPacketsAreHeldAndNoMore() {
+            for (sequence, fate) in [(4096, CTAPEDECK_PACKET_KEPT), (4097, CTAPEDECK_PACKET_ASIDE)] {
+                let window = Window()
+                window.put(0)
+                #expect(window.put(UInt16(sequence)) == fate)
+            }
+            let window = Window()
+            window.put(0)
+            for sequence in UInt16(2)...4096 { window.put(sequence) }
+            #expect(window.held == 4095 && window.taken == [0])
+            window.put(4097)
+            #expect(window.held == 0 && window.lost == [1] && window.taken == [0] + (2...4097))
+        }
+
+        /// A packet further behind than 4096 is no late one: its sender may count anew.
+        @Test(arguments: [UInt16(10_000), 1000])
+        func aPacketIsLateUpToABound(newest: UInt16) {
+            let window = Window()
+            window.put(newest)
+            let next = newest &+ 1
+            #expect(window.put(next &- 4096) == CTAPEDECK_PACKET_LATE)
+            #expect(window.put(next &- 4097) == CTAPEDECK_PACKET_ASIDE)
+            #expect(window.counters.late == 1)
+        }
+
+        /// Each packet that does not come out is counted for one reason.
+        @Test
+        func whatIsDroppedIsCounted() {
+            let window = Window()
+            window.put(100)
+            window.put(102)
+            window.put(102)
+            window.put(99)
+            #expect(window.counters.duplicates == 1 && window.counters.late == 1)
+            #expect(window.held == 1 && window.dropped == 2)
+            // One that another one replaces, and one that the stream goes on after.
+            window.put(30_000)
+            #expect(window.held == 2 && window.dropped == 2)
+            window.put(40_000)
+            #expect(window.held == 2 && window.counters.strays == 1)
+            window.put(103)
+            #expect(window.held == 2 && window.counters.strays == 2)
+            // One that is confirmed.
+            window.put(50_000)
+            window.put(50_001)
+            #expect(window.taken == [100, 102, 103, 50_000, 50_001])
+            #expect(window.held == 0 && window.dropped == 4)
+            // What is there at the end.
+            window.put(50_003)
+            window.put(10)
+            CTapedeck_reorder_window_clear(window.pointer)
+            #expect(window.held == 0 && window.counters.cleared == 2 && window.dropped == 6)
+        }
+
         @Test
         func clearForgets() {
             let window = Window()
@@ -279,6 +339,7 @@ extension AllGStreamer {
             let kept = (0..<3000).filter { !dropped.contains($0) }.map { base &+ UInt16(truncatingIfNeeded: $0) }
             let last = kept.last ?? base
             #expect(window.taken == kept)
+            #expect(window.held == 0 && Int(window.dropped) == arrivals.count - kept.count)
             let missing = dropped.sorted().map { base &+ UInt16($0) }
             #expect(window.lost == missing.filter { Int16(bitPattern: last &- $0) > 0 })
         }

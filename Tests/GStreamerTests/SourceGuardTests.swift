@@ -53,15 +53,19 @@ extension AllGStreamer {
             /// - Parameters:
             ///   - hasSession: whether an `rtpsession` follows, so that media may go around the element.
             ///   - decrypts: whether they may at all.
+            ///   - probation: packets that the session waits for before it believes in a source.
             ///   - answer: gives the key.
             init(
                 maximumSources: Int,
                 hasSession: Bool = false,
                 decrypts: Bool = true,
+                probation: Int = 0,
                 answer: KeyRequestHandler = handleRequest
             ) throws {
                 let session =
-                    hasSession ? "! session.recv_rtp_sink rtpsession name=session probation=0 session.recv_rtp_src" : ""
+                    hasSession
+                    ? "! session.recv_rtp_sink rtpsession name=session probation=\(probation) session.recv_rtp_src"
+                    : ""
                 self.feed = try HandFeed(
                     launch: """
                         srtpdec name=receiver receiver.rtp_src \(session) ! fakesink name=media async=false sync=false \
@@ -93,6 +97,15 @@ extension AllGStreamer {
 
             /// How often something was said to be refused for a reason.
             func refusals(_ reason: SourceGuard.Refusal = .source) -> Int { self.reasons.all.count { $0 == reason } }
+
+            /// What was counted of each source that media came of.
+            var counters: [SourceCounters] {
+                self.sources.counts.map { counts in
+                    var counters = SourceCounters(ssrc: counts.ssrc)
+                    counters.add(counts)
+                    return counters
+                }
+            }
 
             /// Streams that srtpdec made: the guard asked for the key once.
             var streams: Int { max(0, self.requests.count - 1) }
@@ -279,6 +292,35 @@ extension AllGStreamer {
             #expect(receiver.media.all.map(\.bytes) == Array(packets.prefix(8) + packets.suffix(1)))
             #expect(receiver.sources.sources == 1)
             #expect(receiver.sources.refusedPackets == 4 && receiver.refusals() == 1)
+            let counters = receiver.counters
+            #expect(counters.map(\.packets) == [[96: 1, 97: 1, 98: 1, 99: 1, 100: 1, 101: 1, 102: 1, 103: 2]])
+            #expect(counters.map(\.typesBeyond) == [4] && counters.map(\.outOfSequence) == [0])
+        }
+
+        /// Packets of each source, whichever way they go, of which rtpsession keeps some back.
+        @Test(arguments: [true, false])
+        func authenticPacketsAreCounted(decrypts: Bool) throws {
+            let receiver = try Receiver(maximumSources: 4, hasSession: true, decrypts: decrypts, probation: 2)
+            defer { receiver.feed.stop() }
+            var packets: [[UInt8]] = []
+            for number in 0..<50 as Range<UInt16> {
+                for source in 1...3 as ClosedRange<UInt32> where number % UInt16(source) == 0 {
+                    packets.append(Self.packet(of: source, sequence: number / UInt16(source)))
+                }
+            }
+            // Of a source of which one packet came, and one far off, which no other follows.
+            packets += [Self.packet(of: 4), Self.packet(of: 1, sequence: 30_000), Self.packet(of: 2, sequence: 25)]
+            receiver.push(try Self.protected(packets))
+            receiver.push(try Self.protected([Self.packet(of: 1, sequence: 50)], key: Self.otherKey))
+            let counters = receiver.counters
+            #expect(counters.map(\.ssrc) == [1, 2, 3, 4])
+            #expect(counters.map(\.packets) == [[96: 51], [96: 26], [96: 17], [96: 1]])
+            #expect(counters.map(\.outOfSequence) == [1, 0, 0, 1])
+            #expect(receiver.media.count == 93)
+            for counter in counters {
+                let passed = receiver.media.all.count { $0.bytes[11] == UInt8(counter.ssrc) }
+                #expect(counter.packets[96] == UInt64(passed) + counter.outOfSequence)
+            }
         }
 
         @Test(arguments: [false, true])

@@ -368,15 +368,48 @@ extension AllGStreamer {
         /// decodebin makes its depayloaders itself, as in captures of RTP and RTSP.
         @Test
         func aDepayloaderThatComesLaterGetsNothingThatItCannotTake() throws {
-            let capture = try HandFeed(ofH264: "identity name=in ! decodebin ! fakesink async=false sync=false")
-            defer { capture.stop() }
-            capture.pipeline.protectDepayloaders()
-            var sequence: UInt16 = 0
-            for payload in Self.impossible.joined() {
-                sequence += 1
-                capture.push(PacketFeed.packet(sequence, 0, payload: payload, isH264: true, isMarked: false))
+            let errors = Log<BusEvent>()
+            try Runtime.initialise()
+            let pipeline = try Pipeline(launch: "identity name=in ! decodebin ! fakesink async=false sync=false") {
+                errors.append($0)
             }
-            #expect(capture.pipeline.graph.contains("rtph264depay"))
+            let capture = try HandFeed(
+                feeding: pipeline,
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96"
+            )
+            defer { capture.stop() }
+            pipeline.protectDepayloaders()
+            // What the depayloader is given, and what it makes of it.
+            let given = Log<[UInt8]>()
+            let made = Log<[UInt8]>()
+            var sequence: UInt16 = 0
+            func push(_ payload: [UInt8], isMarked: Bool = false) {
+                sequence += 1
+                let packet = PacketFeed.packet(sequence, 0, payload: payload, isH264: true, isMarked: isMarked)
+                #expect(capture.push(packet), "\(payload)")
+            }
+            push([0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04])
+            push([0x68, 0xCB, 0x83, 0xCB, 0x20])
+            let name = try #require(pipeline.graph.firstMatch(of: /rtph264depay[0-9]+/).map { String($0.output) })
+            let depayloader = try pipeline.element(named: name)
+            try depayloader.staticPad("sink").observe { packet in
+                given.append(Array(packet.bytes.dropFirst(PacketFeed.headerBytes)))
+                return true
+            }
+            try depayloader.staticPad("src").observe { unit in
+                made.append(unit.bytes)
+                return true
+            }
+            for payload in Self.impossible.joined() { push(payload) }
+            // Only what has something in it, and nothing between fragments.
+            let passing: [[UInt8]] = [
+                [0x7C, 0x85, 0], [0x7C, 0x85, 0], [0x7C, 0x81, 1, 2], [0x7C, 0x01, 3, 4], [0x41, 0x9A, 7, 8],
+            ]
+            #expect(given.all == passing)
+            push([0x65, 0x88, 1, 2], isMarked: true)
+            #expect(made.all.contains { $0.suffix(4) == [0x65, 0x88, 1, 2] })
+            #expect(!errors.all.contains { if case .error = $0 { true } else { false } })
         }
 
         /// Two packets of sound that have one time are two units.

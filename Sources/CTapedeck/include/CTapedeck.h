@@ -25,5 +25,6 @@
 #include "CTapedeckSound.h"
 #include "CTapedeckSources.h"
 #include "CTapedeckStill.h"
+#include "CTapedeckStreams.h"
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "CTapedeckSound.h"
+#include "CTapedeckStreams.h"
 
 /// What a popped item is.
 typedef enum {
@@ -46,6 +47,8 @@ typedef struct {
     uint32_t lost_before;
     /// Unit: whether packets of the unit itself are missing.
     bool truncated;
+    /// Unit: how many packets are in it.
+    uint32_t packets;
     /// Unit: the bytes.
     const uint8_t *data;
     size_t size;
@@ -80,6 +83,9 @@ void CTapedeck_queue_wake(CTapedeckQueue *queue);
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue);
 /// Units of one source that were dropped, until it leaves. Any thread.
 uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source);
+/// Packets of those units of one source that the queue had taken, and dropped for units of others, until it leaves. Any
+/// thread.
+uint64_t CTapedeck_queue_evicted_packets_of(CTapedeckQueue *queue, uint64_t source);
 /// The source pushes no more; what of it waits stays. Any thread.
 void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source);
 
@@ -91,6 +97,22 @@ typedef struct {
     uint64_t repaired;
     uint64_t units;
     uint64_t dropped;
+    /// What became of the packets. Each of them has one of these fates: nothing to record is in it, as in padding.
+    uint64_t empty;
+    /// It came after packets that were to follow it.
+    uint64_t late;
+    /// VP8: the first keyframe was still to come.
+    uint64_t before_keyframe;
+    /// Others of its unit never came, or its sender did not end the unit.
+    uint64_t incomplete;
+    /// It, or its unit, cannot be decoded.
+    uint64_t undecodable;
+    /// There was no room for its unit: before it ended, or in the queue.
+    uint64_t queue_full;
+    /// It is in a unit that the queue took and kept for its reader.
+    uint64_t in_units;
+    /// It waits for the rest of its unit.
+    uint64_t waiting;
     /// CLOCK_MONOTONIC in nanoseconds of the last packet; 0 before the first.
     int64_t last_packet_nanoseconds;
 } CTapedeckTapCounters;
@@ -177,10 +199,12 @@ CTapedeckPathCounters CTapedeck_path_counters(void);
 /// top is dropped.
 typedef struct CTapedeckHold CTapedeckHold;
 
-/// Begins to hold; before the pad's first buffer. The caller keeps the pad for as long as it has the hold.
-CTapedeckHold *CTapedeck_hold_new(GstPad *pad);
-/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. What comes meanwhile waits.
-GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink);
+/// Begins to hold; before the pad's first buffer. The caller keeps the pad for as long as it has the hold. `streams` counts what
+/// is held and dropped for the source `ssrc`; it may be NULL.
+CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32_t ssrc);
+/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. What comes meanwhile waits. Without
+/// `has_tap` all of it is counted as not taken.
+GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool has_tap);
 void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "CTapedeckStreams.h"
+
 /// What became of a packet that was put into a window.
 typedef enum {
     /// It is in the window; it, and more, may be taken.
@@ -59,6 +61,10 @@ typedef struct {
     uint64_t lost;
     uint64_t late;
     uint64_t duplicates;
+    /// Packets far off that no next one confirmed.
+    uint64_t strays;
+    /// Packets that the window held when it was cleared.
+    uint64_t cleared;
     /// Packets that came after they had been asked for.
     uint64_t repaired;
     /// From asking for a packet to its coming, smoothed; 0 before the first.
@@ -86,11 +92,16 @@ int64_t CTapedeck_reorder_window_request_at(const CTapedeckReorderWindow *window
 /// When there is something to take or to ask for though no packet comes; INT64_MAX if never.
 int64_t CTapedeck_reorder_window_deadline(const CTapedeckReorderWindow *window, bool asks);
 CTapedeckReorderCounters CTapedeck_reorder_window_counters(const CTapedeckReorderWindow *window);
+/// Packets that it holds.
+uint32_t CTapedeck_reorder_window_held(const CTapedeckReorderWindow *window);
+/// Packets that were put into it and never came out, for each of the reasons that are counted.
+uint64_t CTapedeck_reorder_window_dropped(const CTapedeckReorderWindow *window);
 /// Lets go of what it holds; the next packet is the first one.
 void CTapedeck_reorder_window_clear(CTapedeckReorderWindow *window);
 
-/// Puts our reorder buffer where an rtpbin has its jitter buffers, before there are any.
-void CTapedeck_use_reorder_buffers(GstElement *rtpbin);
+/// Puts our reorder buffer where an rtpbin has its jitter buffers, before there are any. `streams` counts their packets, and has
+/// the payload types that are accepted: packets of others are dropped, and are no gap to taps. It may be NULL.
+void CTapedeck_use_reorder_buffers(GstElement *rtpbin, CTapedeckStreams *streams);
 /// Passes on what waits in the reorder buffers of a bin, in this thread: what is missing will not come any more. Before they are
 /// stopped.
 void CTapedeck_finish_reorder_buffers(GstElement *bin);

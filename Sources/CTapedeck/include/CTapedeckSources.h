@@ -16,10 +16,14 @@
 
 #include <gst/gst.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
 typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
+
+/// Payload types that a source may have.
+enum { CTAPEDECK_SOURCE_PAYLOAD_TYPES = 8 };
 
 /// Why a packet is refused.
 typedef enum {
@@ -41,6 +45,22 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
 /// Sources that were let in. Any thread.
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
+/// Authentic packets of one source.
+typedef struct {
+    uint32_t ssrc;
+    /// Its payload types, and the packets of each that were let in.
+    uint8_t payload_types[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
+    uint64_t packets[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
+    uint32_t payload_type_count;
+    /// Packets of payload types beyond those, which were not let in.
+    uint64_t beyond;
+    /// Of those that were let in, packets that rtpsession did not give out: before it believes in a new source, or out of
+    /// sequence (RFC 3550 appendix A.1).
+    uint64_t kept_back;
+} CTapedeckSourceCount;
+
+/// Copies the counts of at most `capacity` sources, and returns how many there are. Any thread.
+size_t CTapedeck_source_guard_counts(CTapedeckSourceGuard *guard, CTapedeckSourceCount *counts, size_t capacity);
 /// Packets of a source beyond. Any thread.
 uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard);
 /// Whether media go through srtpdec: something else than rtpsession follows it, the key is of another kind, or it was asked

@@ -22,6 +22,8 @@ public enum ReceivedItem: Sendable, Hashable {
         public var lostPackets: Int
         /// Whether packets of the unit itself are missing, so that its bytes are a part of it.
         public var isTruncated: Bool
+        /// RTP packets that it is made of.
+        public var packets: Int
 
         /// A unit with each part given.
         public init(
@@ -29,13 +31,15 @@ public enum ReceivedItem: Sendable, Hashable {
             rtpTime: Int64,
             arrivalNanoseconds: Int64,
             lostPackets: Int = 0,
-            isTruncated: Bool = false
+            isTruncated: Bool = false,
+            packets: Int = 1
         ) {
             self.tap = tap
             self.rtpTime = rtpTime
             self.arrivalNanoseconds = arrivalNanoseconds
             self.lostPackets = lostPackets
             self.isTruncated = isTruncated
+            self.packets = packets
         }
     }
 

@@ -50,6 +50,11 @@ final class SourceGuard: @unchecked Sendable {
     /// Packets that named a source beyond; any thread.
     var refusedPackets: UInt64 { CTapedeck_source_guard_refused(self.pointer) }
 
+    /// Authentic packets of each source; any thread.
+    var counts: [CTapedeckSourceCount] {
+        countsOfAll(CTapedeckSourceCount()) { CTapedeck_source_guard_counts(self.pointer, $0, $1) }
+    }
+
     /// Whether media go through the element, as far as that is known; any thread.
     var goesThrough: Bool { CTapedeck_source_guard_goes_through(self.pointer) }
 

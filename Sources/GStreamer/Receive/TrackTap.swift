@@ -17,6 +17,25 @@ public struct TapCounters: Sendable, Hashable {
     public var units: UInt64
     /// Units that the queue had no place for, or not for long enough.
     public var droppedUnits: UInt64
+    /// Packets without anything to record in them: padding.
+    ///
+    /// This and the next seven are what became of `packets`, and are as many together.
+    public var empty: UInt64
+    /// Packets that came after those that follow them.
+    public var late: UInt64
+    /// Packets of VP8 that came before the first whole keyframe.
+    public var beforeKeyframe: UInt64
+    /// Packets of units of which others never came, or whose sender did not end them; once the tap is closed also those of
+    /// units that have begun.
+    public var incomplete: UInt64
+    /// Packets that cannot be decoded, or that made a unit that cannot.
+    public var undecodable: UInt64
+    /// Packets of units for which there was no room, before they ended or in the queue.
+    public var queueFull: UInt64
+    /// Packets of units that the queue took and kept for its reader.
+    public var inUnits: UInt64
+    /// Packets that wait for the rest of their unit.
+    public var waiting: UInt64
     /// `CLOCK_MONOTONIC` of the last packet; nil before the first.
     public var lastPacketNanoseconds: Int64?
 }
@@ -48,6 +67,8 @@ public enum Depayloading: Sendable, Hashable {
 public final class TrackTap: @unchecked Sendable {
     // The C tap is made of atomics and of fields that only the streaming thread touches.
     private let pointer: OpaquePointer
+    /// The source whose packets it takes.
+    public let ssrc: UInt32
 
     /// `id` names the tap in the items of the queue.
     ///
@@ -61,6 +82,7 @@ public final class TrackTap: @unchecked Sendable {
         besides other: TrackTap? = nil,
         with sibling: TrackTap? = nil
     ) {
+        self.ssrc = ssrc
         self.pointer = CTapedeck_tap_new(id, ssrc, queue.pointer, other?.pointer, sibling?.pointer)
     }
 
@@ -118,6 +140,14 @@ public final class TrackTap: @unchecked Sendable {
             repairedPackets: counters.repaired,
             units: counters.units,
             droppedUnits: counters.dropped,
+            empty: counters.empty,
+            late: counters.late,
+            beforeKeyframe: counters.before_keyframe,
+            incomplete: counters.incomplete,
+            undecodable: counters.undecodable,
+            queueFull: counters.queue_full,
+            inUnits: counters.in_units,
+            waiting: counters.waiting,
             lastPacketNanoseconds: counters.last_packet_nanoseconds == 0 ? nil : counters.last_packet_nanoseconds
         )
     }

@@ -51,7 +51,8 @@ public final class UnitQueue: @unchecked Sendable {
                 rtpTime: item.rtp_time,
                 arrivalNanoseconds: item.arrival_nanoseconds,
                 lostPackets: Int(item.lost_before),
-                isTruncated: item.truncated
+                isTruncated: item.truncated,
+                packets: Int(item.packets)
             )
             body(.unit(unit), bytes)
         }

@@ -22,6 +22,8 @@ public final class WebRTCBin: Sendable {
     let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
     private let guards: Mutex<[SourceGuard]> = Mutex([])
+    private let streams = SourceStreams()
+    private let isStopped = Atomic(false)
     private let memory = FreeMemory.current
     /// What tells of the selected pair; 0 before it is connected, and afterwards.
     private let pairHandler = Mutex<gulong>(0)
@@ -88,6 +90,7 @@ public final class WebRTCBin: Sendable {
     public func stop() {
         CTapedeck_finish_reorder_buffers(self.element.pointer)
         self.pipeline.stop()
+        self.isStopped.store(true, ordering: .relaxed)
         if self.usesRelays { self.withAgent { self.endICE($0) } }
         self.transports.withLock { $0.removeAll() }
         self.encryptors.withLock { $0.removeAll() }
@@ -229,6 +232,33 @@ public final class WebRTCBin: Sendable {
         self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
     }
 
+    /// What became of the packets of each source that any came of.
+    ///
+    /// Any thread; also after `stop`, for the last time.
+    public var sourceCounters: [SourceCounters] {
+        // Before what comes in: a packet under way waits rather than to be missing.
+        let streams = self.streams.counts
+        var sources: [UInt32: SourceCounters] = [:]
+        for counts in self.guards.withLock({ $0 }).flatMap(\.counts) {
+            sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts)
+        }
+        let isStopped = self.isStopped.load(ordering: .relaxed)
+        for counts in streams {
+            var counts = counts
+            // No tap will come any more.
+            if isStopped { (counts.not_taken, counts.waiting) = (counts.not_taken + counts.waiting, 0) }
+            sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts)
+        }
+        return sources.values.filter { $0 != SourceCounters(ssrc: $0.ssrc) }.sorted { $0.ssrc < $1.ssrc }
+    }
+
+    /// Accepts packets of these payload types, 0 to 127, of those that were accepted before, and of no others.
+    ///
+    /// Before the description that names them is set. All are accepted before the first call. Any thread.
+    public func acceptPayloadTypes(_ payloadTypes: Set<UInt8>) {
+        self.streams.accept(payloadTypes)
+    }
+
     /// Packets of media that were decrypted without srtpdec.
     ///
     /// Any thread.
@@ -286,10 +316,12 @@ public final class WebRTCBin: Sendable {
             guard let sink = branch.child(named: "units") else {
                 throw GStreamerError(.parse, "the branch has no appsink")
             }
+            stream.hold.hasTap.store(true, ordering: .relaxed)
             tap.attach(to: stream.pad)
             tap.attach(toSink: sink)
             try self.attach(branch, to: stream)
         } else {
+            stream.hold.hasTap.store(true, ordering: .relaxed)
             tap.attach(to: stream.pad)
             try self.discard(stream)
         }
@@ -382,7 +414,7 @@ public final class WebRTCBin: Sendable {
     private func configureRTPBin(_ settings: WebRTCSettings) throws(GStreamerError) {
         guard let rtpbin = self.element.child(named: "rtpbin") else { return }
         try rtpbin.set("max-streams", "\(settings.maximumStreams)")
-        CTapedeck_use_reorder_buffers(rtpbin.pointer)
+        CTapedeck_use_reorder_buffers(rtpbin.pointer, self.streams.pointer)
         // Our sender reports say when media were captured, not when they were sent: picture and sound take different
         // times to encode, and a receiver would put them apart by the difference.
         try rtpbin.set("rtcp-sync-send-time", "false")
@@ -405,13 +437,14 @@ public final class WebRTCBin: Sendable {
         element.connect("on-ice-candidate", handleCandidate) { (candidate: (guint, String)) in
             onEvent(.localCandidate(mLineIndex: Int(candidate.0), line: candidate.1))
         }
-        element.connect("pad-added", handlePad) { (pad: Pad) in
+        element.connect("pad-added", handlePad) { [streams = self.streams] (pad: Pad) in
             let format = pad.rtpFormat
             // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
             // nothing if the peer names no sources. Audio is concealed, not repeated. Payload types that nobody knows share
             // the buffer of those of their source that are known.
             if let format { pad.setRetransmission(format.media == "video") }
-            let stream = ReceivedStream(format: format, pad: pad, hold: PadHold(pad))
+            let hold = PadHold(pad, counting: format?.ssrc.map { (streams, $0) })
+            let stream = ReceivedStream(format: format, pad: pad, hold: hold)
             onEvent(.streamAppeared(stream))
         }
         element.connect("notify::ice-gathering-state", handleState) { (bin: Element) in

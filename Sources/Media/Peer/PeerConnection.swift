@@ -29,6 +29,7 @@ public final class PeerConnection: Sendable {
         var isClosed = false
         /// What `bin` had counted when it was let go.
         var refusedPackets: UInt64 = 0
+        var sources: [SourceCounters] = []
         var droppedReports: UInt64 = 0
         /// When the first offer of either side was there, and what followed it.
         var setup = SetupTimes()
@@ -159,6 +160,7 @@ public final class PeerConnection: Sendable {
             case .decline(let outer, let reason):
                 self.onEvent(.offerDeclined(outer, reason: reason))
             case .apply(let inner):
+                self.acceptPayloadTypes(bin)
                 let renewed = try await self.restartICE(bin)
                 try await bin.setRemoteDescription(.offer, inner)
                 try await self.context.control.run("preparing an answer") { try self.prepareAnswer(bin) }
@@ -198,6 +200,7 @@ public final class PeerConnection: Sendable {
             }
             try await self.context.control.run("preparing what the answer picked") { try self.adaptSenders(bin) }
             self.logUnserved()
+            self.acceptPayloadTypes(bin)
             try await bin.setRemoteDescription(.answer, inner)
             self.resolveNames(in: answer)
         }
@@ -242,6 +245,7 @@ public final class PeerConnection: Sendable {
         let (bin, consumers, taps, wait) = self.state.withLock { state in
             state.isClosed = true
             state.refusedPackets = state.bin?.refusedPackets ?? 0
+            state.sources = state.bin?.sourceCounters ?? []
             state.droppedReports = state.bin?.droppedReports ?? 0
             defer {
                 state.bin = nil
@@ -262,6 +266,8 @@ public final class PeerConnection: Sendable {
         // The agent's own thread gives back what TURN servers lent; without it they would hold it for minutes.
         if let bin, bin.usesRelays { try? await Task.sleep(for: .milliseconds(200)) }
         for tap in taps { tap.close() }
+        // With what waited in it until it was stopped.
+        if let bin { self.state.withLock { $0.sources = bin.sourceCounters } }
         self.logChat()
         self.state.withLock { $0.taps.removeAll() }
         let (sinks, id) = (self.context.sinks, self.id.rawValue)
@@ -300,6 +306,11 @@ public final class PeerConnection: Sendable {
     /// Any thread.
     var refusedPackets: UInt64 { self.state.withLock { $0.bin?.refusedPackets ?? $0.refusedPackets } }
 
+    /// What became of the packets of each source, before they reached its taps.
+    ///
+    /// Any thread.
+    var sources: [SourceCounters] { self.state.withLock { $0.bin?.sourceCounters ?? $0.sources } }
+
     /// Sender reports of which there were too many.
     ///
     /// Any thread.
@@ -329,6 +340,11 @@ public final class PeerConnection: Sendable {
     // MARK: Steps of the negotiation
 
     var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+
+    /// Packets of payload types that webrtcbin will not know are dropped, and are no gap to others of their source.
+    private func acceptPayloadTypes(_ bin: WebRTCBin) {
+        bin.acceptPayloadTypes(self.state.withLock { $0.negotiation.innerPayloadTypes })
+    }
 
     /// A step is done for the first time.
     private func note(_ step: any WritableKeyPath<SetupTimes, Int64?> & Sendable) {

@@ -140,6 +140,55 @@ struct LoopbackTests {
         #expect(sent.media.allSatisfy { Set($0.sources.map(\.cname)).count == 1 })
     }
 
+    /// Every packet that came, and every one that was restored, is in one place when the call is over.
+    @Test(arguments: [PreferredCodec.vp8, .h264])
+    func everyPacketIsAccountedFor(codec: PreferredCodec) async throws {
+        let loss = Loss()
+        let result = try await self.record(
+            cameraOffers: true,
+            codec: codec,
+            sends: TestSession.small,
+            until: { recorder, recording in
+                loss.watch(recording.connections)
+                let restored = recording.connections.flatMap(\.sources).reduce(0) { $0 + $1.restored }
+                return restored > 20 && recorder.status.tracks.count == 2
+                    && recorder.status.tracks.allSatisfy { $0.units > 30 }
+            }
+        )
+        defer { try? FileManager.default.removeItem(atPath: result.storage) }
+        let (connections, taps) = loss.seen
+        let connection = try #require(connections.first)
+        let negotiation = connection.state.withLock { $0.negotiation }
+        let sources = connection.sources
+        #expect(connections.count == 1 && taps.count == 2 && loss.dropped > 20)
+        #expect(sources.count == 3 && sources.allSatisfy { !$0.packets.isEmpty && $0.typesBeyond == 0 })
+        #expect(sources.reduce(0) { $0 + $1.restored } > 20)
+        var repairs = 0
+        for source in sources {
+            let media = source.packets.filter { negotiation.use(ofPayloadType: $0.key) != .repair }
+            guard !media.isEmpty else {
+                repairs += 1
+                #expect(source.entered == 0)
+                continue
+            }
+            let came = media.values.reduce(0, +) + source.restored
+            #expect(came == source.outOfSequence + source.entered)
+            let tapped = taps.filter { $0.ssrc == source.ssrc }.map(\.counters)
+            let reached = tapped.reduce(0) { $0 + $1.packets }
+            #expect(tapped.count == 1 && reached > 0)
+            #expect(
+                source.entered == source.late + source.waiting + source.notAccepted + source.heldAndDropped + reached
+            )
+            #expect(source.waiting == 0 && source.notAccepted == 0 && source.heldAndDropped == 0)
+            for counters in tapped {
+                let lost = counters.empty + counters.late + counters.beforeKeyframe + counters.incomplete
+                #expect(counters.packets == lost + counters.undecodable + counters.queueFull + counters.inUnits)
+                #expect(counters.inUnits > 0 && counters.queueFull == 0 && counters.undecodable == 0)
+            }
+        }
+        #expect(repairs == 1)
+    }
+
     /// Without the kernel's word on when each packet came, none would be waited for.
     @Test
     func packetsGatherWhileTheyKeepTheTimesOfTheirArrival() async throws {
@@ -227,6 +276,68 @@ struct LoopbackTests {
 /// The descriptions that one end sent.
 private final class SDPLog: Sendable {
     let texts = Mutex<[String]>([])
+}
+
+/// A path that loses every 13th packet of media, and whom it led to.
+private final class Loss: Sendable {
+    private struct State {
+        var connections: [PeerConnection] = []
+        var taps: [TrackTap] = []
+        var watched: Set<UInt> = []
+        var packets = 0
+        var dropped = 0
+    }
+
+    private let state = Mutex(State())
+
+    var dropped: Int { self.state.withLock { $0.dropped } }
+
+    var seen: (connections: [PeerConnection], taps: [TrackTap]) { self.state.withLock { ($0.connections, $0.taps) } }
+
+    /// Begins to lose packets of connections that are new.
+    func watch(_ connections: [PeerConnection]) {
+        for connection in connections {
+            self.state.withLock { state in
+                if !state.connections.contains(where: { $0 === connection }) { state.connections.append(connection) }
+                for tap in connection.state.withLock({ $0.taps }) where !state.taps.contains(where: { $0 === tap }) {
+                    state.taps.append(tap)
+                }
+            }
+            for source in connection.bin?.all("nicesrc") ?? []
+            where self.isNew(UInt(bitPattern: source)) {
+                guard let pad = gst_element_get_static_pad(source.assumingMemoryBound(to: GstElement.self), "src")
+                else { continue }
+                gst_pad_add_probe(
+                    pad,
+                    GST_PAD_PROBE_TYPE_BUFFER,
+                    { _, info, user in
+                        guard let info, let user,
+                            let buffer = info.pointee.data?.assumingMemoryBound(to: GstBuffer.self)
+                        else { return GST_PAD_PROBE_OK }
+                        var head = (UInt8(0), UInt8(0))
+                        guard gst_buffer_extract(buffer, 0, &head, 2) == 2 else { return GST_PAD_PROBE_OK }
+                        let isMedia = head.0 >> 6 == 2 && !(64..<96).contains(head.1 & 0x7F)
+                        let loss = Unmanaged<Loss>.fromOpaque(user).takeUnretainedValue()
+                        return isMedia && loss.loses() ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK
+                    },
+                    Unmanaged.passRetained(self).toOpaque(),
+                    { user in user.map { Unmanaged<Loss>.fromOpaque($0).release() } }
+                )
+                gst_object_unref(pad)
+            }
+        }
+    }
+
+    private func isNew(_ source: UInt) -> Bool { self.state.withLock { $0.watched.insert(source).inserted } }
+
+    private func loses() -> Bool {
+        self.state.withLock { state in
+            state.packets += 1
+            let loses = state.packets % 13 == 0
+            if loses { state.dropped += 1 }
+            return loses
+        }
+    }
 }
 
 /// How old packets are, by their time stamps, when they are read.

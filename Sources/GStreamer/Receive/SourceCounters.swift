@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CTapedeck
+internal import Synchronization
+
+/// What became of the packets of one source (SSRC) of a peer, before they reached its taps.
+///
+/// Each number is counted where it happens. Once a connection is closed two sums hold for each source, of which packets of a
+/// repair payload type are left out (they carry packets of another source, where those are `restored`):
+///
+///     packets of all types + restored = outOfSequence + entered
+///     entered = late + waiting + notAccepted + heldAndDropped + TapCounters.packets of all its taps
+public struct SourceCounters: Sendable, Hashable {
+    /// The source.
+    public var ssrc: UInt32
+    /// Authentic packets by payload type, those that `typesBeyond` counts left out.
+    public var packets: [UInt8: UInt64]
+    /// Packets of this source that came over RTX, in packets of another (RFC 4588).
+    public var restored: UInt64
+    /// Packets that rtpsession kept back: it waits for a second packet before it believes in a source, and for a second one
+    /// behind a large step of the sequence numbers (RFC 3550 appendix A.1).
+    public var outOfSequence: UInt64
+    /// Authentic packets of payload types beyond the eight that a source may have.
+    public var typesBeyond: UInt64
+    /// Packets that came to the reorder buffer, those that were restored included.
+    public var entered: UInt64
+    /// Packets that the reorder buffer dropped: they came twice or too late, or stood alone far from the others.
+    public var late: UInt64
+    /// Packets that wait for others in the reorder buffer, or for a tap.
+    public var waiting: UInt64
+    /// Packets of payload types that were not agreed on; no tap counts them as lost.
+    public var notAccepted: UInt64
+    /// Packets that no tap took: there were too many of them before one came, or none ever did.
+    public var heldAndDropped: UInt64
+
+    /// A source of which nothing came.
+    public init(ssrc: UInt32) {
+        self.ssrc = ssrc
+        self.packets = [:]
+        (self.restored, self.outOfSequence, self.typesBeyond, self.entered) = (0, 0, 0, 0)
+        (self.late, self.waiting, self.notAccepted, self.heldAndDropped) = (0, 0, 0, 0)
+    }
+
+    /// Adds what a guard counted.
+    mutating func add(_ counts: CTapedeckSourceCount) {
+        withUnsafeBytes(of: counts.payload_types) { types in
+            withUnsafeBytes(of: counts.packets) { packets in
+                for (type, count) in zip(types, packets.assumingMemoryBound(to: UInt64.self))
+                    .prefix(Int(counts.payload_type_count))
+                {
+                    self.packets[type, default: 0] += count
+                }
+            }
+        }
+        self.typesBeyond += counts.beyond
+        self.outOfSequence += counts.kept_back
+    }
+
+    /// Adds what the reorder buffers and holds of a connection counted.
+    mutating func add(_ counts: CTapedeckStreamCount) {
+        self.entered += counts.entered
+        self.restored += counts.restored
+        self.late += counts.dropped
+        self.waiting += counts.waiting
+        self.notAccepted += counts.not_accepted
+        self.heldAndDropped += counts.not_taken
+    }
+}
+
+/// The sources of one connection behind rtpsession, and which payload types of theirs are accepted.
+final class SourceStreams: @unchecked Sendable {
+    // The C table is made of atomics and of rows that it locks.
+    let pointer: OpaquePointer = CTapedeck_streams_new()
+    /// Payload types are never taken back: webrtcbin forgets none.
+    private let accepted = Mutex<Set<UInt8>>([])
+
+    /// All payload types are accepted.
+    init() {}
+
+    deinit {
+        CTapedeck_streams_unref(self.pointer)
+    }
+
+    /// Accepts these payload types, 0 to 127, those that were accepted before, and no others.
+    ///
+    /// Any thread.
+    func accept(_ payloadTypes: Set<UInt8>) {
+        self.accepted.withLock { accepted in
+            accepted.formUnion(payloadTypes)
+            var bits: [UInt64] = [0, 0]
+            for type in accepted where type < 128 { bits[Int(type / 64)] |= 1 << UInt64(type % 64) }
+            CTapedeck_streams_accept(self.pointer, bits[0], bits[1])
+        }
+    }
+
+    /// What they counted; any thread.
+    var counts: [CTapedeckStreamCount] {
+        countsOfAll(CTapedeckStreamCount()) { CTapedeck_streams_counts(self.pointer, $0, $1) }
+    }
+}
+
+/// What a function of C copies into room for so many, which returns how many there are.
+func countsOfAll<Count>(_ empty: Count, _ copy: (UnsafeMutablePointer<Count>?, Int) -> Int) -> [Count] {
+    let capacity = copy(nil, 0)
+    var counts = [Count](repeating: empty, count: capacity)
+    let known = counts.withUnsafeMutableBufferPointer { copy($0.baseAddress, capacity) }
+    return Array(counts.prefix(known))
+}

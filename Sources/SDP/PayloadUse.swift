@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Codecs
+
+/// How a payload type is used on a connection.
+public enum PayloadUse: Sendable, Hashable {
+    /// Its packets carry this codec, and can be recorded.
+    case media(MediaCodec)
+    /// Its packets repeat others (RFC 4588).
+    case repair
+    /// The peer or we offered it, and it was not taken.
+    case refused
+    /// No description names it.
+    case unknown
+}
+
+extension NegotiationState {
+    /// The payload types that webrtcbin is told, or has been: packets of no others can be received.
+    public var innerPayloadTypes: Set<UInt8> {
+        Set(self.innerLines.flatMap(self.innerFormats).map(\.payloadType))
+    }
+
+    /// How a payload type is used, 0 to 127, as far as it is settled.
+    public func use(ofPayloadType payloadType: UInt8) -> PayloadUse {
+        let received = self.innerLines.filter { !self.policy.received($0.kind).isEmpty }.flatMap(self.innerFormats)
+        if let format = received.first(where: { $0.payloadType == payloadType }) {
+            return format.codec.map { .media($0) } ?? .repair
+        }
+        let isNamed =
+            self.innerPayloadTypes.contains(payloadType)
+            || self.sections.contains { $0.formats.contains("\(payloadType)") && $0.dataChannels == nil }
+        return isNamed ? .refused : .unknown
+    }
+
+    /// What webrtcbin is told of an m-line, in the answer to an offer of ours the formats beside the one that was picked as
+    /// well: a peer may send all that it was offered.
+    private func innerFormats(_ line: InnerLine) -> [OuterFormat] {
+        (line.codec?.outerFormats(self.policy) ?? []) + line.offered
+    }
+}
