@@ -50,6 +50,9 @@ final class OpenTrack {
     private(set) var sets = H264KnownSets()
     /// Keyframes of H.264 came whole and without parameter sets: the sender sends these elsewhere.
     private var sendsBareKeyframes = false
+    /// When it came, and its first unit.
+    private let appearedAt: Int64
+    private var firstUnitAt: Int64?
     /// Packets of all units that the session got.
     private var taken: UInt64 = 0
     /// Packets of those that came while nothing was recorded, or that are in recordings that are over.
@@ -64,6 +67,7 @@ final class OpenTrack {
         self.id = id
         self.received = received
         self.source = source
+        self.appearedAt = now
         self.rate = UnitRate(at: now, source.counters)
         self.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         if let sets = received.parameterSets { self.sets.note(sets) }
@@ -102,7 +106,8 @@ final class OpenTrack {
     // MARK: What became of its packets
 
     /// The session got a unit.
-    func noteTaken(_ packets: Int) {
+    func noteTaken(_ packets: Int, at now: Int64) {
+        self.firstUnitAt = self.firstUnitAt ?? now
         self.taken &+= UInt64(clamping: packets)
     }
 
@@ -150,7 +155,7 @@ final class OpenTrack {
     }
 
     /// Its part of the account of its source, in the present recording or in the segment before it.
-    func ledgerPart(ofOlder: Bool) -> SourceLedger.Part? {
+    func ledgerPart(ofOlder: Bool, at now: Int64) -> SourceLedger.Part? {
         let counters = self.counters
         var (share, other) = (self.share, self.olderShare)
         share.outcomes = counters.outcomes.settled(since: self.outcomesBefore)
@@ -163,7 +168,8 @@ final class OpenTrack {
             counters: counters,
             taken: self.taken,
             elsewhere: self.elsewhere &+ (other?.account.noted ?? 0),
-            share: share
+            share: share,
+            waitNanoseconds: max(0, (self.firstUnitAt ?? now) &- self.appearedAt)
         )
     }
 

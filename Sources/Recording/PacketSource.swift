@@ -87,8 +87,10 @@ public struct SourceCounts: Sendable, Hashable {
 
     /// Synchronisation source.
     public var ssrc: UInt32
-    /// Authenticated packets by payload type, and what that stands for.
+    /// Authenticated packets by payload type, without those that `beyond` counts.
     public var packets: [UInt8: UInt64]
+    /// Authenticated packets of more payload types than a source may have; `notAccepted` counts them as well.
+    public var beyond: UInt64 = 0
     /// The use of each of these payload types.
     public var uses: [UInt8: Use]
     /// Packets that were restored from retransmissions.
@@ -110,7 +112,9 @@ public struct SourceCounts: Sendable, Hashable {
     }
 
     /// All packets that came, by themselves or by retransmission.
-    var received: UInt64 { self.packets.values.reduce(self.restored, &+) }
+    var received: UInt64 {
+        self.packets.reduce(self.restored &+ self.beyond) { self.uses[$1.key] == .repair ? $0 : $0 &+ $1.value }
+    }
 
     /// Whether all that came of it repairs other sources.
     var isRepair: Bool {

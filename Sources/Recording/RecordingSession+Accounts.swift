@@ -68,6 +68,7 @@ extension RecordingSession {
     /// The accounts of a connection's sources from which anything came for the recording; a connection that nobody told of has
     /// those of its tracks.
     func accounts(of connection: UInt64, ofOlder: Bool = false, isFinal: Bool = false) -> [SourceCounted] {
+        let now = self.now
         let opened = self.connections[connection]
         let base = (ofOlder ? opened?.olderBase : opened?.base) ?? [:]
         let tracks = self.tracks.values.filter { $0.received.connection == connection }.sorted { $0.id < $1.id }
@@ -86,7 +87,7 @@ extension RecordingSession {
                 participant: opened?.participant ?? own.first?.received.participant ?? "",
                 counts: counts[ssrc],
                 base: base[ssrc],
-                parts: own.compactMap { $0.ledgerPart(ofOlder: ofOlder) },
+                parts: own.compactMap { $0.ledgerPart(ofOlder: ofOlder, at: now) },
                 isFinal: isFinal
             ).record()
             guard record.ofRecording > 0 else { continue }

@@ -35,7 +35,7 @@ extension RecordingSession {
     /// A unit came; its bytes are read during the call only, and are looked into at most once.
     public mutating func unitCame(_ unit: ReceivedUnit, _ bytes: UnsafeRawBufferPointer) -> OnUnit {
         guard let track = self.tracks[unit.track] else { return .leftOut }
-        track.noteTaken(unit.packets)
+        track.noteTaken(unit.packets, at: unit.arrivalNanoseconds)
         let outcome = self.take(unit, bytes, track)
         self.note(outcome, unit.packets, unit.arrivalNanoseconds, track)
         guard case .recorded(let number, true) = outcome else { return .leftOut }

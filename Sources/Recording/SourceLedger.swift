@@ -18,6 +18,8 @@ struct SourceLedger {
         var elsewhere: UInt64
         /// The recording's share.
         var share: TrackShare
+        /// How long the track waited for its first unit, in nanoseconds.
+        var waitNanoseconds: Int64 = 0
     }
 
     var connection: UInt64
@@ -43,6 +45,10 @@ struct SourceLedger {
             }
             for (reason, packets) in outcomes.refused where packets > 0 {
                 refused[reason, default: RefusedPackets()].packets &+= packets
+            }
+            // The depayloader of VP8 begins with a keyframe.
+            if outcomes.beforeKeyframe > 0 {
+                refused[.noKeyframe, default: RefusedPackets()].nanoseconds &+= part.waitNanoseconds
             }
             recorded &+= part.share.account.recorded
             empty &+= outcomes.empty

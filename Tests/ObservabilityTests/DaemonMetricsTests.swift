@@ -154,6 +154,28 @@ import Testing
         #expect(self.value("room_dropped_units_total{room=\"r\"}") == "9")
     }
 
+    @Test func whatIsInNoFileIsCountedByReason() {
+        func update(_ packets: [String: [String: UInt64]]) {
+            var measurement = RoomMeasurement(participants: packets.count, isRecording: true)
+            measurement.unrecordedPackets = packets
+            self.metrics.update(room: "r", measurement)
+        }
+        func value(_ reason: String) -> String? {
+            self.value("room_unrecorded_packets_total{room=\"r\",reason=\"\(reason)\"}")
+        }
+        update([:])
+        #expect(value("paused") == nil)
+        update(["a": ["paused": 2], "b": ["paused": 1, "queue-full": 4]])
+        update(["a": ["paused": 5], "b": ["paused": 1, "queue-full": 4]])
+        #expect(value("paused") == "6")
+        #expect(value("queue-full") == "4")
+        // One who is away for a while.
+        update(["a": ["paused": 5]])
+        update(["a": ["paused": 5], "b": ["paused": 2, "queue-full": 4]])
+        #expect(value("paused") == "7")
+        #expect(value("queue-full") == "4")
+    }
+
     @Test func rateFallsToZeroWithoutMedia() {
         let now = ContinuousClock.now
         var measurement = RoomMeasurement(participants: 1, isRecording: true)

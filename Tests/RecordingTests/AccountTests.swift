@@ -166,15 +166,56 @@ import Timeline
         receiver.ends(4, \.incomplete)
         receiver.ends(6, \.undecodable)
         receiver.ends(7, \.queueFull)
-        receiver.ends(8, \.waiting)
         Self.close(feed)
         let account = try Self.account(feed)
         #expect(account.imbalance == 0)
-        #expect((account.empty, account.waiting, account.recorded) == (1, 8, 5))
+        #expect((account.empty, account.waiting, account.recorded) == (1, 0, 5))
         let expected: [RefusalReason: UInt64] = [
             .late: 2, .noKeyframe: 3, .incompleteFrame: 4, .undecodable: 6, .queueFull: 7,
         ]
         #expect(account.refused.mapValues(\.packets) == expected)
+    }
+
+    /// Of a source that is over nothing waits any more: those packets have no account.
+    @Test func whatWaitsForEverHasNoAccount() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.comes(5)
+        feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
+        receiver.ends(8, \.waiting)
+        feed.tell { $0.stopOrdered(reason: "stopped") }
+        #expect(try Self.account(feed).imbalance == 0)
+        feed.tell { $0.recordOrdered() }
+        receiver.comes(5)
+        feed.push(video, FedUnit.keyframe(), at: 10, packets: 5)
+        Self.close(feed)
+        #expect(try feed.folders.map { try #require(Self.accounts($0).last).imbalance }.sorted() == [0, 8])
+    }
+
+    /// A unit that the queue had and the session never got.
+    @Test func aUnitThatIsNowhereUnbalancesTheAccount() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.comes(9)
+        feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
+        Self.close(feed)
+        #expect(try Self.account(feed).imbalance == 4)
+    }
+
+    /// The depayloader of VP8 leaves out what comes before the first keyframe: how long that was is known here.
+    @Test func theWaitForTheFirstKeyframeIsTimed() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.ends(50, \.beforeKeyframe)
+        receiver.comes(1)
+        feed.push(video, FedUnit.keyframe(), at: 9000)
+        Self.close(feed)
+        let account = try Self.account(feed)
+        #expect(account.refused[.noKeyframe] == RefusedPackets(packets: 50, nanoseconds: 9_000_000_000))
+        #expect(account.losesMedia)
     }
 
     /// Sources whose packets never reach a track: payload types that no description names, or that the answer refused.

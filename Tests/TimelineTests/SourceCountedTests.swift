@@ -26,7 +26,7 @@ import Testing
             empty: empty,
             waiting: waiting,
             refused: refused,
-            isFinal: true
+            isFinal: waiting == 0
         )
     }
 

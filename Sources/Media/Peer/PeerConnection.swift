@@ -117,7 +117,11 @@ public final class PeerConnection: Sendable {
                     if !state.isClosed { state.bin = bin }
                     return state.isClosed
                 }
-                if isClosed { bin.stop() }
+                guard !isClosed else { return bin.stop() }
+                for sink in self.context.sinks {
+                    // Its last counts are read when it is closed.
+                    sink.opened(connection: self.id.rawValue, participant: self.peer.rawValue) { self.sourceCounts }
+                }
             }
         }
     }
@@ -340,6 +344,32 @@ public final class PeerConnection: Sendable {
     // MARK: Steps of the negotiation
 
     var bin: WebRTCBin? { self.state.withLock { $0.bin } }
+
+    /// The same, with what the descriptions say of the payload types.
+    private var sourceCounts: [SourceCounts] {
+        let counters = self.sources
+        return self.state.withLock { state in
+            counters.map { counters in
+                var counts = SourceCounts(ssrc: counters.ssrc, packets: counters.packets)
+                for type in counters.packets.keys {
+                    counts.uses[type] =
+                        switch state.negotiation.use(ofPayloadType: type) {
+                        case .media: .media
+                        case .repair: .repair
+                        case .refused: .refused
+                        case .unknown: .unknown
+                        }
+                }
+                counts.beyond = counters.typesBeyond
+                counts.restored = counters.restored
+                counts.late = counters.outOfSequence &+ counters.late
+                counts.notAccepted = counters.notAccepted &+ counters.typesBeyond
+                counts.queueFull = counters.heldAndDropped
+                counts.waiting = counters.waiting
+                return counts
+            }
+        }
+    }
 
     /// Packets of payload types that webrtcbin will not know are dropped, and are no gap to others of their source.
     private func acceptPayloadTypes(_ bin: WebRTCBin) {

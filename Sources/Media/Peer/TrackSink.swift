@@ -8,6 +8,10 @@ internal import Recording
 ///
 /// Called on the control thread.
 protocol TrackSink: Sendable {
+    /// A peer connection came.
+    ///
+    /// - Parameter sources: what became of the packets of its sources before they reached their taps; on any thread.
+    func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts])
     /// A track came; the sink takes from the source what it needs of it, now.
     ///
     /// - Returns: what takes the units of the track, made of its packets; of all sinks of a room one at most wants them.
@@ -60,6 +64,10 @@ struct TrackSource {
         let target = self.bin.keyframeTarget(of: self.stream)
         return { target.requestKeyframe() }
     }
+}
+
+extension TrackSink {
+    func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts]) {}
 }
 
 extension RecorderThread: TrackSink {

@@ -247,7 +247,8 @@ extension ReceivedUnit {
             rtpTime: unit.rtpTime,
             arrivalNanoseconds: unit.arrivalNanoseconds,
             lostPackets: unit.lostPackets,
-            isTruncated: unit.isTruncated
+            isTruncated: unit.isTruncated,
+            packets: unit.packets
         )
     }
 }

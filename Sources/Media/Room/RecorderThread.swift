@@ -230,7 +230,22 @@ private struct TapPackets: PacketSource {
             repaired: counters.repairedPackets,
             lastPacketNanoseconds: counters.lastPacketNanoseconds,
             units: counters.units,
-            droppedUnits: counters.droppedUnits
+            droppedUnits: counters.droppedUnits,
+            outcomes: PacketOutcomes(counters)
         )
+    }
+}
+
+extension PacketOutcomes {
+    fileprivate init(_ counters: TapCounters) {
+        self.init()
+        self.empty = counters.empty
+        self.late = counters.late
+        self.beforeKeyframe = counters.beforeKeyframe
+        self.incomplete = counters.incomplete
+        self.undecodable = counters.undecodable
+        self.queueFull = counters.queueFull
+        self.inUnits = counters.inUnits
+        self.waiting = counters.waiting
     }
 }

@@ -171,8 +171,11 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     public var refusedPackets: UInt64 { self.refused.values.reduce(0) { $0 &+ $1.packets } }
 
     /// How many packets have no account, or have two if it is negative; 0 if the account balances.
+    ///
+    /// A source that sends no more has none that wait.
     public var imbalance: Int64 {
-        let sum = self.before &+ self.recorded &+ self.empty &+ self.waiting &+ self.refusedPackets
+        let waiting = self.isFinal ? 0 : self.waiting
+        let sum = self.before &+ self.recorded &+ self.empty &+ waiting &+ self.refusedPackets
         return Int64(truncatingIfNeeded: self.received &- sum)
     }
 
