@@ -61,6 +61,8 @@ struct CTapedeckSourceGuard {
     CTapedeckSourceCallback callback;
     void *user;
     GDestroyNotify release;
+    // Nothing passes any more, and nothing is counted.
+    atomic_bool is_closed;
     atomic_uint sources_known;
     atomic_uint_fast64_t refused;
 
@@ -449,6 +451,7 @@ static void pass_early(CTapedeckSourceGuard *guard, GstPad *pad) {
 // Streaming thread, before decryption.
 static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     CTapedeckSourceGuard *guard = user;
+    if (atomic_load_explicit(&guard->is_closed, memory_order_relaxed)) return GST_PAD_PROBE_DROP;
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
     Header header;
     if (!read_header(packet, &header)) return GST_PAD_PROBE_DROP;
@@ -543,6 +546,19 @@ CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t m
     watch(guard, srtpdec, "rtp_src", on_media);
     watch(guard, srtpdec, "rtcp_src", on_control);
     return guard;
+}
+
+void CTapedeck_source_guard_close(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
+    static const char *const names[] = {"rtp_sink", "rtcp_sink"};
+    atomic_store(&guard->is_closed, true);
+    for (size_t index = 0; index < G_N_ELEMENTS(names); index++) {
+        GstPad *pad = gst_element_get_static_pad(srtpdec, names[index]);
+        if (pad == NULL) continue;
+        // Whoever pushes a packet holds the lock until the packet is where it ends.
+        GST_PAD_STREAM_LOCK(pad);
+        GST_PAD_STREAM_UNLOCK(pad);
+        gst_object_unref(pad);
+    }
 }
 
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard) {

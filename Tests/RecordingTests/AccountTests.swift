@@ -208,12 +208,15 @@ import Timeline
     @Test func theWaitForTheFirstKeyframeIsTimed() throws {
         let feed = RecordingFeed()
         let receiver = Receiver()
+        let audio = feed.open(.opus, ssrc: 99, connection: 2)
         let video = feed.open(.vp8, counters: receiver.counters)
+        feed.push(audio, FedUnit.opus, at: 0, rateHz: 48_000)
         receiver.ends(50, \.beforeKeyframe)
         receiver.comes(1)
         feed.push(video, FedUnit.keyframe(), at: 9000)
         Self.close(feed)
-        let account = try Self.account(feed)
+        let folder = try #require(feed.folders.first)
+        let account = try #require(try Self.accounts(folder).last { $0.ssrc == 7 })
         #expect(account.refused[.noKeyframe] == RefusedPackets(packets: 50, nanoseconds: 9_000_000_000))
         #expect(account.losesMedia)
     }

@@ -43,6 +43,9 @@ typedef void (*CTapedeckSourceCallback)(void *user, CTapedeckRefusal reason);
 CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources, bool decrypts,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
+/// Lets nothing pass any more, and waits until what has passed is where it ends: what comes while elements are stopped would get
+/// lost between two of them. Control thread.
+void CTapedeck_source_guard_close(CTapedeckSourceGuard *guard, GstElement *srtpdec);
 /// Sources that were let in. Any thread.
 uint32_t CTapedeck_source_guard_sources(CTapedeckSourceGuard *guard);
 /// Authentic packets of one source.

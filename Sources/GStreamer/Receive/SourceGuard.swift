@@ -44,6 +44,13 @@ final class SourceGuard: @unchecked Sendable {
         CTapedeck_source_guard_unref(self.pointer)
     }
 
+    /// Lets nothing into the element any more, and waits until what is on its way has come to its end.
+    ///
+    /// Control thread.
+    func close(_ srtpdec: Element) {
+        CTapedeck_source_guard_close(self.pointer, srtpdec.pointer)
+    }
+
     /// Sources that were let in; any thread.
     var sources: Int { Int(CTapedeck_source_guard_sources(self.pointer)) }
 

@@ -22,6 +22,7 @@ public final class WebRTCBin: Sendable {
     let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
     private let guards: Mutex<[SourceGuard]> = Mutex([])
+    private let decryptors: Mutex<[Element]> = Mutex([])
     private let streams = SourceStreams()
     private let isStopped = Atomic(false)
     private let memory = FreeMemory.current
@@ -88,6 +89,9 @@ public final class WebRTCBin: Sendable {
     /// TURN servers get back what they lent: where any are used, the object should live on for a moment. Control thread
     /// only.
     public func stop() {
+        for (guarding, decryptor) in zip(self.guards.withLock { $0 }, self.decryptors.withLock { $0 }) {
+            guarding.close(decryptor)
+        }
         CTapedeck_finish_reorder_buffers(self.element.pointer)
         self.pipeline.stop()
         self.isStopped.store(true, ordering: .relaxed)
@@ -95,6 +99,7 @@ public final class WebRTCBin: Sendable {
         self.transports.withLock { $0.removeAll() }
         self.encryptors.withLock { $0.removeAll() }
         self.sessions.withLock { $0.removeAll() }
+        self.decryptors.withLock { $0.removeAll() }
     }
 
     private func endICE(_ agent: UnsafeMutableRawPointer) {
@@ -484,6 +489,7 @@ public final class WebRTCBin: Sendable {
                 decrypts: !self.takesWholeWay
             ) { onEvent($0 == .source ? .sourcesExhausted : .mediaForged) }
             self.guards.withLock { $0.append(sources) }
+            self.decryptors.withLock { $0.append(added) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
             self.congestion.watch(rtpSession: added)
