@@ -70,7 +70,7 @@ def test_an_export_by_hand_elsewhere_takes_the_place_of_none_that_the_room_order
     worker = daemon.worker("standup")
     kill(daemon)
     peer.end()
-    daemon.process.wait_for("the worker's end", lambda: not os.path.exists(f"/proc/{worker}"))
+    server.wait_for("the worker's end", lambda: not os.path.exists(f"/proc/{worker}"))
     elsewhere = stage.folder / "elsewhere"
     elsewhere.mkdir()
     export = stage.run_tapedeck("export", recording["id"], "--directory", daemon.storage,
