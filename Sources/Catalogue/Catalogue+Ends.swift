@@ -56,8 +56,8 @@ extension Catalogue {
         ) ?? false
     }
 
-    /// Takes a recording that is found finished and was not known: where the catalogue itself is new, it is an old one, and
-    /// nobody waits for its end.
+    /// Takes a recording that is found finished and was not known: where the catalogue itself is new, the recording is an old
+    /// one, and its end was reported before the catalogue was.
     static func takeFound(_ recording: RecordingID, _ database: Database) throws {
         try database.execute(
             sql: """

@@ -543,15 +543,15 @@ import Testing
         }
         let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
         let ofItself: [WorkerEvent] = [
-            .heartbeat(vitals), .ready(protocolVersion: 1, processID: 1),
-            .commandFailed(room: nil, command: "x", reason: "x"),
+            .heartbeat(vitals), .commandFailed(room: nil, command: "x", reason: "x"),
         ]
         for event in events("a") + ofItself {
             #expect(driver.fleet.refusal(of: event, from: WorkerID(1)) == nil, "\(event)")
             #expect(driver.fleet.refusal(of: event, from: WorkerID(9)) != nil, "\(event)")
         }
         let before = driver.fleet.rooms
-        for event in events("b") + events("nowhere") {
+        let again = WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 7)
+        for event in events("b") + [again] + events("nowhere") {
             #expect(driver.fleet.refusal(of: event, from: WorkerID(1)) != nil, "\(event)")
             #expect(driver.feed(.event(WorkerID(1), event)).isEmpty)
         }

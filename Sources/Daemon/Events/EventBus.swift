@@ -36,10 +36,10 @@ final class EventBus: Sendable {
         self.tell(event)
     }
 
-    /// Tells everybody the end of a recording, unless an earlier life or turn did.
+    /// Publishes the end of a recording, unless an earlier life or turn did.
     ///
-    /// That it was reported, and the deliveries that report it, are stored together and first: who dies after that has told
-    /// the webhooks, once, and who dies before has told nobody.
+    /// The note that it was reported and the deliveries are stored first, in one step: a daemon that is killed has done both or
+    /// neither, and each webhook gets one delivery.
     func publishEnd(
         of id: RecordingID,
         as kind: DaemonEvent.Kind,

@@ -205,8 +205,8 @@ actor RecordingStore: Service {
         }
     }
 
-    /// Publishes the ends of recordings that were found finished: their workers closed them while no daemon was there, or a
-    /// repair did, and nobody has heard of it.
+    /// Publishes the ends of finished recordings that were not reported: their workers closed them while no daemon was there, or
+    /// a repair did.
     private func reportFoundEnds() async {
         await self.attempt("look for ends that were not reported") {
             for entry in try await self.catalogue.unreportedEnds() { await self.reportFoundEnd(entry) }
@@ -456,7 +456,7 @@ actor RecordingStore: Service {
         let finished = try await self.catalogue.recordings(in: .finished)
         let exported = try await self.recordingsBeingExported()
         let unexported = try await self.catalogue.unexportedRecordings()
-        // What is being recorded takes room, too, which is the governor's business: nobody's call deletes what others recorded.
+        // Recordings in progress are the governor's business: what one participant sends deletes nothing of others.
         let total = try await self.catalogue.totals(in: .finished).bytes
         let now = UTCTime.now()
         let candidates = finished.map { entry in

@@ -11,6 +11,7 @@ extension Fleet {
     public func refusal(of event: WorkerEvent, from id: WorkerID) -> String? {
         guard let worker = self.workers[id] else { return "the worker is not known" }
         guard worker.phase != .killed else { return "the worker was killed" }
+        if case .ready = event, worker.processID != nil { return "the worker was ready before" }
         guard let room = event.room, self.rooms[room]?.worker != id else { return nil }
         return "the room is not one of this worker's"
     }
@@ -59,10 +60,6 @@ extension Fleet {
     }
 
     private mutating func ready(_ id: WorkerID, _ version: Int, _ processID: Int32, _ now: Duration) {
-        guard case .starting = self.workers[id]?.phase else {
-            self.report(.misbehaved(id, "said that it is ready a second time"))
-            return
-        }
         guard version == WorkerLine.protocolVersion else {
             self.kill(id, reason: "speaks version \(version) of the worker protocol, not \(WorkerLine.protocolVersion)")
             return
