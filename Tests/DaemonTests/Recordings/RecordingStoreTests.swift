@@ -802,6 +802,22 @@ import Timeline
         #expect(try await self.life(try self.bench.store()) == [])
     }
 
+    /// The catalogue knows that it is finished, and the end was not reported: somebody's repair, or a disk that was full then.
+    @Test(arguments: [true, false])
+    func whatIsKnownAsFinishedIsReportedOnce(isStarted: Bool) async throws {
+        _ = try await self.bench.catalogue.rebuild()
+        let folder = try self.bench.makeRecording(1)
+        _ = try await self.bench.catalogue.rebuild()
+        let expected = ["recording.finished \(folder.id) stopped"]
+        let store = try self.bench.store()
+        if isStarted {
+            #expect(try await self.ends({ await $0.refreshActive() }, store) == expected)
+        } else {
+            #expect(try await self.life(store) == expected)
+        }
+        #expect(try await self.ends({ await $0.refreshActive() }, store) == [])
+    }
+
     /// They were reported in its time.
     @Test func whatANewCatalogueFindsIsNotReported() async throws {
         let folders = try (1...3).map { try self.bench.makeRecording($0) }
