@@ -13,27 +13,33 @@ extension Catalogue {
         time <= now || time > now.adding(self.longestWait)
     }
 
-    /// Queues deliveries; returns how many older ones of the same webhooks were dropped to keep the limit.
+    /// Queues deliveries; returns how many of the same webhooks were dropped to keep the limit.
+    ///
+    /// Events of participants and the progress of exports are dropped first, then the oldest of the others.
     ///
     /// - Parameter limit: The most deliveries of one webhook that wait.
     public func enqueue(_ deliveries: [DeliveryEntry], limit: Int) async throws -> Int {
-        try await self.write { database in
-            for delivery in deliveries {
-                try database.execute(
-                    sql: """
-                        INSERT INTO deliveries (id, webhook, event, body, state, created_ns, attempts, due_ns, error)
-                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                        """,
-                    arguments: [
-                        delivery.id, delivery.webhook, delivery.event, Data(delivery.body), delivery.state.rawValue,
-                        delivery.created.nanosecondsSince1970, delivery.attempts, delivery.due.nanosecondsSince1970,
-                        delivery.error,
-                    ]
-                )
-            }
-            return try Set(deliveries.map(\.webhook)).reduce(0) { dropped, webhook in
-                try dropped + Self.trim(webhook, .queued, limit: limit, database)
-            }
+        try await self.write { try Self.enqueue(deliveries, limit: limit, $0).values.reduce(0, +) }
+    }
+
+    /// Queues deliveries; returns how many of each webhook were dropped to keep the limit.
+    static func enqueue(_ deliveries: [DeliveryEntry], limit: Int, _ database: Database) throws -> [String: Int] {
+        for delivery in deliveries {
+            // One that has the id of another is the same event, reported again.
+            try database.execute(
+                sql: """
+                    INSERT OR IGNORE INTO deliveries (id, webhook, event, body, state, created_ns, attempts, due_ns, error)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    delivery.id, delivery.webhook, delivery.event, Data(delivery.body), delivery.state.rawValue,
+                    delivery.created.nanosecondsSince1970, delivery.attempts, delivery.due.nanosecondsSince1970,
+                    delivery.error,
+                ]
+            )
+        }
+        return try Set(deliveries.map(\.webhook)).reduce(into: [:]) { dropped, webhook in
+            dropped[webhook] = try Self.trim(webhook, .queued, limit: limit, database)
         }
     }
 
@@ -172,17 +178,31 @@ extension Catalogue {
         }
     }
 
-    /// Drops the oldest deliveries of a webhook in a state beyond a limit; returns how many.
+    /// Whether events of a kind are the first to be dropped: they come in any number, at the will of peers.
+    public static func isDroppedFirst(_ event: String) -> Bool {
+        event.hasPrefix("participant.") || event == "export.progress"
+    }
+
+    /// Drops deliveries of a webhook in a state beyond a limit; returns how many.
+    ///
+    /// Those that are dropped first, then the oldest.
     private static func trim(
         _ webhook: String,
         _ state: DeliveryEntry.State,
         limit: Int,
         _ database: Database
     ) throws -> Int {
+        let count = try Int.fetchOne(
+            database,
+            sql: "SELECT count(*) FROM deliveries WHERE webhook = ? AND state = ?",
+            arguments: [webhook, state.rawValue]
+        )
+        guard (count ?? 0) > max(0, limit) else { return 0 }
         try database.execute(
             sql: """
                 DELETE FROM deliveries WHERE number IN (
-                    SELECT number FROM deliveries WHERE webhook = ? AND state = ? ORDER BY number DESC
+                    SELECT number FROM deliveries WHERE webhook = ? AND state = ?
+                    ORDER BY event GLOB 'participant.*' OR event = 'export.progress', number DESC
                     LIMIT -1 OFFSET ?
                 )
                 """,

@@ -10,6 +10,9 @@ extension Catalogue {
     /// `ExportEntry.isOfWhole`, of a row of `exports`.
     private static let isOfWhole =
         "NOT lacks_part AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL"
+    /// `ExportEntry.isInPlace`, of a row of `exports`.
+    private static let isInPlace =
+        "state = 'done' AND layout <> 'browser' AND (file IS NULL OR instr(file, '/') = 0) AND \(Catalogue.isOfWhole)"
 
     /// Inserts an export or puts what is given in the place of what is known of it.
     ///
@@ -55,31 +58,29 @@ extension Catalogue {
 
     /// Recordings of which an export that was wanted was not made.
     ///
-    /// It failed for good, and none of its layout was made of the whole recording; or nobody has ordered it yet. Exports of
-    /// a part, those that were asked for while the recording went on, and those for a player on a page do not count, and a
-    /// recording without tracks has nothing to be exported.
+    /// It failed for good, and none of its layout was made of the whole recording in its folder; or nobody has ordered it yet.
+    /// Exports of a part or to another place, those that were asked for while the recording went on, and those for a player on
+    /// a page do not count, and a recording without tracks has nothing to be exported.
     public func unexportedRecordings() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
                 database,
                 sql: """
-                    WITH whole AS NOT MATERIALIZED (
-                        SELECT recording, layout, state FROM exports WHERE \(Self.isOfWhole)
-                    )
-                    SELECT recording FROM whole AS failed
-                    WHERE state = 'failed' AND layout <> 'browser'
+                    SELECT recording FROM exports AS failed
+                    WHERE state = 'failed' AND layout <> 'browser' AND \(Self.isOfWhole)
                         AND EXISTS (
                             SELECT 1 FROM recordings JOIN tracks ON tracks.recording = recordings.position
                             WHERE recordings.id = failed.recording
                         )
                         AND NOT EXISTS (
-                            SELECT 1 FROM whole AS made
-                            WHERE made.recording = failed.recording AND made.layout = failed.layout
-                                AND made.state = 'done'
+                            SELECT 1 FROM exports
+                            WHERE recording = failed.recording AND layout = failed.layout AND \(Self.isInPlace)
                         )
                     UNION
                     SELECT recording FROM to_export
-                    WHERE NOT EXISTS (SELECT 1 FROM whole WHERE whole.recording = to_export.recording)
+                    WHERE NOT EXISTS (
+                        SELECT 1 FROM exports WHERE recording = to_export.recording AND \(Self.isInPlace)
+                    )
                     """
             )
             return Set(ids.compactMap { RecordingID(rawValue: $0) })
@@ -116,16 +117,13 @@ extension Catalogue {
         }
     }
 
-    /// Recordings that were taken over as finished and that have no export of the whole, oldest first, without participants and tracks.
+    /// Recordings that were taken over as finished and whose exports were not ordered yet, oldest first, without participants
+    /// and tracks.
+    ///
+    /// Until `exportsOrdered(of:)`: no export that somebody asked for takes the place of those that the room gets.
     public func recordingsToExport() async throws -> [RecordingEntry] {
-        try await self.write { database in
-            try database.execute(
-                sql: """
-                    DELETE FROM to_export
-                    WHERE EXISTS (SELECT 1 FROM exports WHERE recording = to_export.recording AND \(Self.isOfWhole))
-                    """
-            )
-            return try Row.fetchAll(
+        try await self.read { database in
+            try Row.fetchAll(
                 database,
                 sql: """
                     SELECT recordings.* FROM recordings JOIN to_export ON id = recording
@@ -142,14 +140,18 @@ extension Catalogue {
         }
     }
 
-    /// Notes that a recording, finished by now, has no export of the whole yet; nothing happens if it has one.
-    static func wantExports(of recording: RecordingID, _ database: Database) throws {
+    /// Notes that the exports of a recording, finished by now, are yet to be ordered.
+    ///
+    /// Of one that was not known nothing is to be ordered if an export of the whole is in its folder: it is an old one.
+    static func wantExports(of recording: RecordingID, isKnown: Bool, _ database: Database) throws {
         try database.execute(
             sql: """
                 INSERT OR IGNORE INTO to_export (recording)
-                SELECT :id WHERE NOT EXISTS (SELECT 1 FROM exports WHERE recording = :id AND \(Self.isOfWhole))
+                SELECT :id WHERE :known OR NOT EXISTS (
+                    SELECT 1 FROM exports WHERE recording = :id AND \(Self.isInPlace)
+                )
                 """,
-            arguments: ["id": recording.rawValue]
+            arguments: ["id": recording.rawValue, "known": isKnown]
         )
     }
 

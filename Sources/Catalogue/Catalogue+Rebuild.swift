@@ -91,9 +91,8 @@ extension Catalogue {
         let gone = known.keys.filter { !present.contains($0) && !active.contains($0) }
         report.forgotten = gone.count
         try await self.write { database in
-            for id in gone {
-                try database.execute(sql: "DELETE FROM recordings WHERE id = ?", arguments: [id.rawValue])
-            }
+            for id in gone { try Self.remove(id, database) }
+            try Self.firstRebuildDone(database)
         }
         return report
     }

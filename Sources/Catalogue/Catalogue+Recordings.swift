@@ -70,7 +70,7 @@ extension Catalogue {
     @discardableResult
     public func remove(_ id: RecordingID) async throws -> Bool {
         try await self.write { database in
-            try database.execute(sql: "DELETE FROM recordings WHERE id = ?", arguments: [id.rawValue])
+            try Self.remove(id, database)
             return database.changesCount > 0
         }
     }
@@ -88,12 +88,16 @@ extension Catalogue {
         }
     }
 
-    /// How many recordings there are, and their bytes together.
-    public func totals() async throws -> (recordings: Int, bytes: Int64) {
+    /// How many recordings there are, and their bytes together; of those in a state, or of all.
+    public func totals(in state: RecordingEntry.State? = nil) async throws -> (recordings: Int, bytes: Int64) {
         try await self.read { database in
             let row = try Row.fetchOne(
                 database,
-                sql: "SELECT count(*) AS number, CAST(total(bytes) AS INTEGER) AS bytes FROM recordings"
+                sql: """
+                    SELECT count(*) AS number, CAST(total(bytes) AS INTEGER) AS bytes FROM recordings
+                    WHERE ?1 IS NULL OR state = ?1
+                    """,
+                arguments: [state?.rawValue]
             )
             return (row?["number"] ?? 0, row?["bytes"] ?? 0)
         }
@@ -108,7 +112,8 @@ extension Catalogue {
         let before = try Self.save(entry, database)
         try Self.saveExports(of: summary, database)
         guard entry.state == .finished, before != .finished else { return }
-        try Self.wantExports(of: entry.id, database)
+        if before == nil { try Self.takeFound(entry.id, database) }
+        try Self.wantExports(of: entry.id, isKnown: before != nil, database)
     }
 
     /// Saves a recording; the state that it had before, `nil` for one that was not known.

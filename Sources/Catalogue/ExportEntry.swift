@@ -55,6 +55,11 @@ public struct ExportEntry: Sendable, Hashable {
 
     /// Whether it stands for the whole recording.
     public var isOfWhole: Bool { !self.lacksPart && self.participant == nil && self.from == nil && self.to == nil }
+    /// Whether it is done, of the whole recording and in its folder: one that somebody made elsewhere takes the place of none that
+    /// a room orders.
+    public var isInPlace: Bool {
+        self.state == .done && self.layout != "browser" && self.isOfWhole && self.file?.contains("/") != true
+    }
     /// Whether it is of every segment of the recording's series.
     public var isOfSeries: Bool { self.options["series"] == "true" }
     /// Whether GStreamer makes its file from another one as large, which is removed then.

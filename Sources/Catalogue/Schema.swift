@@ -40,6 +40,19 @@ enum Schema {
         migrator.registerMigration("7 exports that lack a part") {
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN lacks_part INTEGER NOT NULL DEFAULT 0")
         }
+        migrator.registerMigration("8 ends that were reported") {
+            // Not bound to a recording that is known: an end may be reported while the recording could not be noted.
+            try $0.execute(
+                sql: """
+                    CREATE TABLE reported_ends (recording TEXT PRIMARY KEY) WITHOUT ROWID;
+                    INSERT INTO reported_ends SELECT id FROM recordings WHERE state = 'finished';
+                    CREATE INDEX recordings_finished ON recordings (id) WHERE state = 'finished';
+                    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+                    INSERT INTO facts SELECT 'first rebuild', 'to come'
+                    WHERE NOT EXISTS (SELECT 1 FROM recordings);
+                    """
+            )
+        }
         return migrator
     }
 

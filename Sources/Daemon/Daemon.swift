@@ -29,6 +29,7 @@ public struct Daemon: Sendable {
     private let workerArguments: [String]
     private let serverArguments: [String]
     private let version: String
+    private let isClockSynchronised: @Sendable () -> Bool?
     private let metrics: DaemonMetrics
     private let logger: Logger
 
@@ -40,6 +41,7 @@ public struct Daemon: Sendable {
     ///   - executable: this program: workers and jobs are processes of it.
     ///   - workerArguments: what follows `worker` on their command line, such as log options.
     ///   - serverArguments: what follows `rtsp-server`.
+    ///   - isClockSynchronised: whether something keeps the system's clock in time; `nil` where the kernel does not say.
     public init(
         configurationPath: String,
         configuration: DaemonConfiguration,
@@ -48,9 +50,11 @@ public struct Daemon: Sendable {
         workerArguments: [String],
         serverArguments: [String],
         version: String,
+        isClockSynchronised: @escaping @Sendable () -> Bool? = { nil },
         metrics: DaemonMetrics,
         logger: Logger
     ) {
+        self.isClockSynchronised = isClockSynchronised
         self.configurationPath = configurationPath
         self.configuration = configuration
         self.values = values
@@ -82,7 +86,8 @@ public struct Daemon: Sendable {
         )
         let bus = EventBus(
             logger: self.logger,
-            listeners: [{ events.publish($0) }, { webhooks.dispatch($0) }]
+            listeners: [{ events.publish($0) }],
+            webhooks: webhooks
         )
         let store = RecordingStore(
             catalogue: catalogue,
@@ -158,6 +163,7 @@ public struct Daemon: Sendable {
             supervisor: supervisor,
             store: store,
             storage: self.configuration.storage,
+            isSynchronised: self.isClockSynchronised,
             bus: bus,
             metrics: metrics,
             logger: self.logger

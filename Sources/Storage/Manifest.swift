@@ -160,8 +160,10 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var tracks: [Track] = []
     /// Exports made so far.
     public var exports: [Export] = []
-    /// Whether one of them holds the whole recording.
-    public var hasWholeExport: Bool { self.exports.contains(where: \.isOfWhole) }
+    /// Whether one of them holds the whole recording and is in its folder.
+    ///
+    /// One that was made elsewhere does not replace what the room orders.
+    public var hasWholeExport: Bool { self.exports.contains { $0.isOfWhole && !$0.file.contains("/") } }
     /// What it is worth.
     public var verdict: Verdict
     /// The files as they were when the recording was closed, or made; `nil` in manifests of versions that hashed none.

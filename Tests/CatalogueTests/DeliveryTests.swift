@@ -95,4 +95,33 @@ import Testing
         #expect(try await self.catalogue.removeDeliveries(exceptOf: ["two"]) == 0)
         #expect(try await self.catalogue.deliveryCounts().keys.sorted() == ["two"])
     }
+
+    /// A room that many join and leave while a receiver is down.
+    @Test func dropsWhatPeersCanMakeAnyNumberOfFirst() async throws {
+        let kinds = [
+            "recording.finished", "participant.joined", "export.progress", "room.joined", "participant.left",
+            "disk.low",
+        ]
+        for (number, kind) in kinds.enumerated() {
+            var delivery = self.delivery("\(number)", second: number)
+            delivery.event = kind
+            #expect(try await self.catalogue.enqueue([delivery], limit: 4) == (number < 4 ? 0 : 1))
+        }
+        func left() async throws -> [String] {
+            var left: [String] = []
+            while let next = try await self.catalogue.dueDelivery(of: "one", now: CatalogueStorage.time(60)) {
+                left.append(next.event)
+                try await self.catalogue.deliveryDone(next.id)
+            }
+            return left
+        }
+        #expect(try await left() == ["recording.finished", "room.joined", "participant.left", "disk.low"])
+        // Without any of them it is the oldest.
+        for number in 0..<6 {
+            var delivery = self.delivery("again \(number)", second: number)
+            delivery.event = number < 2 ? "recording.finished" : "room.left"
+            _ = try await self.catalogue.enqueue([delivery], limit: 5)
+        }
+        #expect(try await left() == ["recording.finished", "room.left", "room.left", "room.left", "room.left"])
+    }
 }

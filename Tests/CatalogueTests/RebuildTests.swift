@@ -146,7 +146,8 @@ import Timeline
         #expect(try await self.catalogue.unexportedRecordings().isEmpty)
     }
 
-    @Test func doesNotTellOfWhatWasOrderedMeanwhile() async throws {
+    /// Whatever somebody has exported meanwhile: it is not what the room orders.
+    @Test func tellsOfWhatIsNotOrderedYet() async throws {
         let folder = try self.makeRecording(3)
         var manifest = try #require(try Manifest.read(folder))
         manifest.exports = []
@@ -155,6 +156,8 @@ import Timeline
         try await self.catalogue.save(
             ExportEntry(recording: folder.id, layout: "tracks", created: CatalogueStorage.time(9))
         )
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
+        try await self.catalogue.exportsOrdered(of: folder.id)
         #expect(try await self.catalogue.recordingsToExport().isEmpty)
     }
 
@@ -307,5 +310,39 @@ import Timeline
         try await self.catalogue.exportsOrdered(of: bare.id)
         try await self.catalogue.refresh(bare)
         #expect(try await self.catalogue.unexportedRecordings().isEmpty)
+    }
+
+    /// By a path elsewhere.
+    @Test func whatWasExportedElsewhereIsUnexportedUntilItIsOrdered() async throws {
+        let folder = try self.makeRecording(1)
+        var manifest = try #require(try Manifest.read(folder))
+        manifest.exports = [
+            Manifest.Export(file: "/tmp/call.mkv", layout: "tracks", durationNanoseconds: 1_000_000_000, bytes: 9)
+        ]
+        try manifest.write(folder)
+        _ = try await self.catalogue.rebuild()
+        #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
+        #expect(try await self.catalogue.unexportedRecordings() == [folder.id])
+    }
+
+    // MARK: Ends
+
+    @Test func knowsWhichEndsWereReported() async throws {
+        let old = try self.makeRecording(1)
+        let goesOn = try self.makeRecording(2, isFinished: false)
+        _ = try await self.catalogue.rebuild()
+        // What was there before the catalogue was reported before it.
+        #expect(try await self.catalogue.unreportedEnds().isEmpty)
+        #expect(try await self.catalogue.isEndReported(of: old.id))
+        let new = try self.makeRecording(3)
+        _ = try await self.catalogue.rebuild()
+        #expect(try await self.catalogue.unreportedEnds().map(\.id) == [new.id])
+        #expect(try await self.catalogue.reportEnd(of: new.id, by: [], limit: 1) == [:])
+        #expect(try await self.catalogue.reportEnd(of: new.id, by: [], limit: 1) == nil)
+        #expect(try await self.catalogue.unreportedEnds().isEmpty)
+        #expect(try await !self.catalogue.isEndReported(of: goesOn.id))
+        // Nothing is kept of what is forgotten.
+        try await self.catalogue.remove(new.id)
+        #expect(try await !self.catalogue.isEndReported(of: new.id))
     }
 }

@@ -81,7 +81,8 @@ final class DaemonBench: Sendable {
     func supervisor(
         _ configuration: DaemonConfiguration = DaemonConfiguration(),
         store: RecordingStore,
-        workers script: String = "exit 1"
+        workers script: String = "exit 1",
+        logger: Logger? = nil
     ) -> Supervisor {
         let launcher = WorkerLauncher(
             executable: "/bin/sh",
@@ -95,7 +96,7 @@ final class DaemonBench: Sendable {
             rtsp: RTSPKeeper(configuration: nil, launcher: launcher, logger: self.logger),
             bus: self.bus,
             metrics: self.metrics,
-            logger: self.logger
+            logger: logger ?? self.logger
         )
     }
 

@@ -8,7 +8,11 @@ import Testing
 
 @Suite struct PendingRequestTests {
     /// What the request with the number 7 about room `a` makes of events, in words.
-    private static func hear(_ question: PendingRequest.Question, _ events: [WorkerEvent]) async -> [String] {
+    private static func hear(
+        _ question: PendingRequest.Question,
+        _ events: [WorkerEvent],
+        of worker: WorkerID = WorkerID(1)
+    ) async -> [String] {
         var heard: [String] = []
         _ = await withCheckedContinuation { continuation in
             var pendingRequest = PendingRequest(
@@ -19,7 +23,7 @@ import Testing
                 deadline: .seconds(3),
                 continuation: continuation
             )
-            heard = events.map { event in pendingRequest.hear(event).map(Self.word) ?? "waits" }
+            heard = events.map { event in pendingRequest.hear(event, of: worker).map(Self.word) ?? "waits" }
             continuation.resume(returning: .silence)
         }
         return heard
@@ -107,5 +111,21 @@ import Testing
         let many = (0..<1000).map { WorkerEvent.graph(room: "a", pipeline: "\($0)", dot: "") }
         let last = await Self.hear(.graphs, many + [done]).last ?? ""
         #expect(last.split(separator: ",").count == 64)
+    }
+
+    /// Others number their commands in the same way, and may mix up rooms.
+    @Test func onlyTheWorkerThatWasAskedAnswers() async {
+        let answers: [(PendingRequest.Question, WorkerEvent)] = [
+            (.status([.paused]), Self.status(.paused)), (.status([.off]), .left(room: "a", .ordered)),
+            (.done, .commandDone(room: "a", command: "camera", number: 7)), (.done, Self.failed(7)),
+            (.graphs, .commandDone(room: "a", command: "graph", number: 7)),
+            (.thumbnail(participant: "p"), .thumbnail(room: "a", participant: "p", base64: "QQ==")),
+            (.thumbnail(participant: "p"), Self.failed(nil, of: "p")),
+            (.thumbnail(participant: "p"), .left(room: "a", .ordered)),
+        ]
+        for (question, event) in answers {
+            #expect(await Self.hear(question, [event]) != ["waits"], "\(event)")
+            #expect(await Self.hear(question, [event], of: WorkerID(2)) == ["waits"], "\(event)")
+        }
     }
 }

@@ -58,7 +58,7 @@ def small_disk(path, size, *options):
         subprocess.run(["umount", "-l", path], check=True)
 
 
-def preloaded_daemon(stage, monkeypatch, name, rooms):
+def preloaded_daemon(stage, monkeypatch, name, rooms, **sections):
     """A daemon with the library of the C file beside this one, and the file with a number that it looks at, now 0."""
     library, number = stage.folder / f"{name}.so", stage.folder / name
     compiler = shutil.which("cc") or shutil.which("clang")
@@ -68,7 +68,7 @@ def preloaded_daemon(stage, monkeypatch, name, rooms):
     with monkeypatch.context() as patch:
         patch.setenv("LD_PRELOAD", str(library))
         patch.setenv(f"{name.upper()}_FILE", str(number))
-        return Daemon(stage, rooms), number
+        return Daemon(stage, rooms, **sections), number
 
 
 def tell(path, number):
@@ -640,3 +640,25 @@ def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatc
         assert first < slack and abs(last - first - lasted) < slack, media.describe(folder / "call.mkv")
     recording, = daemon.wait_for("the verdict", lambda: verdicts(daemon))
     assert recording["verdict"] in WHOLE and recording["state"] == "finished", recording
+
+
+def test_a_host_that_comes_up_with_a_wrong_clock_loses_no_recording(stage, monkeypatch):
+    server = stage.room_server(5)
+    daemon, offset = preloaded_daemon(stage, monkeypatch, "clock_offset", {"standup": room(server, "one")},
+                                      storage={"keep": "30d"})
+    daemon.wait_for_phase("standup", "joined")
+    camera = stage.tapedeck("camera", room_url(server, "one"), "--json", "--size", "320x180")
+    daemon.wait_for_recording("standup")
+    camera.end()
+    folder, = daemon.wait_for_export("standup")
+    daemon.wait_for("the verdict", lambda: verdicts(daemon))
+    # 400 days ahead, as a host may be whose battery is empty; the preload is of the first start alone.
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setenv("LD_PRELOAD", str(stage.folder / "clock_offset.so"))
+            patch.setenv("CLOCK_OFFSET_FILE", str(offset))
+            daemon.restart(lambda: tell(offset, 400 * 86400))
+        daemon.wait_for("the doubt", lambda: daemon.log("nothing is deleted by its age"))
+        # Longer than the look at what is too old takes.
+        time.sleep(5)
+        assert len(daemon.recordings()) == 1 and (folder / "call.mkv").exists(), daemon.process.story()

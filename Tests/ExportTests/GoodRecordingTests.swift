@@ -156,6 +156,19 @@ import Timeline
         #expect(manifest.exports.map(\.isPart) == [true] && !manifest.hasWholeExport)
     }
 
+    /// What is repaired is exported in its folder, whatever somebody made of it elsewhere.
+    @Test func anExportElsewhereIsNotTheRecordingsOwn() throws {
+        let recording = try BrokenRecording.recording(closed: false)
+        let elsewhere = FileManager.default.temporaryDirectory.path + "/tapedeck-elsewhere-\(RecordingID.random()).mkv"
+        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+        _ = try Exporter.run(folder: recording.folder, output: elsewhere)
+        #expect(try Manifest.read(recording.folder)?.hasWholeExport == false)
+        #expect(try RecordingRepair.finish(recording.folder).needsExport)
+        _ = try Exporter.run(folder: recording.folder)
+        #expect(try Manifest.read(recording.folder)?.hasWholeExport == true)
+        #expect(try !RecordingRepair.finish(recording.folder).needsExport)
+    }
+
     @Test func aJournalOfAnOlderVersion() throws {
         let recording = try BrokenRecording.recording()
         try recording.changeLines { lines in

@@ -141,4 +141,38 @@ import Testing
     func garbageIsAnError(text: String) {
         #expect(throws: (any Error).self) { try WorkerLine.decode(WorkerEvent.self, from: Data(text.utf8)) }
     }
+
+    private static func heartbeat(_ seconds: String) -> Data {
+        Data(#"{"heartbeat":{"_0":{"cpuSeconds":\#(seconds),"residentBytes":1,"threads":1,"descriptors":1,"#.utf8)
+            + Data(#""sharedConnections":0,"slowConnections":0,"longTracks":0,"forgedPackets":0}}}"#.utf8)
+    }
+
+    /// Infinite, or infinite once it is scaled: no answer of the API could hold it.
+    @Test(arguments: ["1e308", "-1e308", "1E20", "1e999", "-1e9999999", String(repeating: "9", count: 300), "1.5e+25"])
+    func numbersThatAreTooLargeAreAnError(_ text: String) {
+        #expect(throws: WorkerLine.NumberTooLarge.self) {
+            try WorkerLine.decode(WorkerEvent.self, from: Self.heartbeat(text))
+        }
+        let parts = Data(
+            #"{"firstUnit":{"room":"a","participant":"p","kind":"video","milliseconds":1,"parts":{"x":\#(text)}}}"#.utf8
+        )
+        #expect(throws: WorkerLine.NumberTooLarge.self) { try WorkerLine.decode(WorkerEvent.self, from: parts) }
+    }
+
+    @Test(arguments: ["0", "-1", "1.5", "1e3", "1e-7", "0.000000000000000000000000001", "18446744073709551615"])
+    func otherNumbersAreTaken(_ text: String) throws {
+        let event = try WorkerLine.decode(WorkerEvent.self, from: Self.heartbeat(text))
+        guard case .heartbeat(let vitals) = event else {
+            Issue.record("no heartbeat")
+            return
+        }
+        #expect(vitals.cpuSeconds == Double(text))
+    }
+
+    /// Names may look like anything.
+    @Test(arguments: ["1e308", #"\"1e308"#, #"\\"#, #"\\\" 1e308 \\"#, "9999999999999999999999999999"])
+    func textsAreNoNumbers(_ text: String) throws {
+        let event = WorkerEvent.participantJoined(room: text, participant: text + "\"" + text)
+        #expect(try WorkerLine.decode(WorkerEvent.self, from: WorkerLine.encode(event).dropLast()) == event)
+    }
 }

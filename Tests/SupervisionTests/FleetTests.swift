@@ -519,4 +519,46 @@ import Testing
         #expect(policy.failed(at: .seconds(1000), random: 0) == .zero)
         #expect(!policy.wantsIsolation)
     }
+
+    /// Each kind of event: of its own room, of another one, of none, and after it was killed.
+    @Test func aWorkerIsBelievedAboutItsOwnRoomsUntilItIsKilled() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.join("b")
+        let recording = RecordingReference(id: "r", folder: "/srv/r")
+        func events(_ room: String) -> [WorkerEvent] {
+            [
+                .joined(room: room), .notJoined(room: room, reason: "x"), .status(room: room, RoomStatus()),
+                .recordingStarted(room: room, recording), .recordingFinished(room: room, recording, reason: "x"),
+                .recordingDegraded(room: room, recording, reason: "x", byDisk: true),
+                .participantJoined(room: room, participant: "p"),
+                .participantLeft(room: room, participant: "p", reason: "x"),
+                .peerRefused(room: room, participant: "p", reason: "x"),
+                .firstUnit(room: room, participant: "p", kind: "audio", milliseconds: 1, parts: [:]),
+                .outputFailed(room: room, output: "o", reason: "x"), .outputRecovered(room: room, output: "o"),
+                .thumbnail(room: room, participant: "p", base64: ""), .graph(room: room, pipeline: "p", dot: ""),
+                .commandDone(room: room, command: "x"), .commandFailed(room: room, command: "x", reason: "x"),
+                .left(room: room, .ordered),
+            ]
+        }
+        let vitals = WorkerVitals(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
+        let ofItself: [WorkerEvent] = [
+            .heartbeat(vitals), .commandFailed(room: nil, command: "x", reason: "x"),
+        ]
+        for event in events("a") + ofItself {
+            #expect(driver.fleet.refusal(of: event, from: WorkerID(1)) == nil, "\(event)")
+            #expect(driver.fleet.refusal(of: event, from: WorkerID(9)) != nil, "\(event)")
+        }
+        let before = driver.fleet.rooms
+        let again = WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 7)
+        for event in events("b") + [again] + events("nowhere") {
+            #expect(driver.fleet.refusal(of: event, from: WorkerID(1)) != nil, "\(event)")
+            #expect(driver.feed(.event(WorkerID(1), event)).isEmpty)
+        }
+        #expect(driver.fleet.rooms == before)
+        driver.tick(after: 3600)
+        for event in events("a") + ofItself {
+            #expect(driver.fleet.refusal(of: event, from: WorkerID(1)) != nil, "\(event)")
+        }
+    }
 }

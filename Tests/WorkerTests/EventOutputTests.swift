@@ -3,6 +3,7 @@
 import Foundation
 import Logging
 import Rooms
+import Synchronization
 import Testing
 
 @testable import Worker
@@ -81,5 +82,70 @@ import Testing
                 .commandFailed(room: "a", command: "graph", reason: "the graph is too large to send")
             ]
         )
+    }
+
+    private func sent(_ status: RoomStatus) throws -> [WorkerEvent] {
+        let output = self.output()
+        let reading = self.pipe.fileHandleForReading
+        let read = Mutex(Data())
+        let thread = DispatchQueue(label: "reader")
+        let isRead = DispatchSemaphore(value: 0)
+        thread.async {
+            let data = (try? reading.readToEnd()) ?? Data()
+            read.withLock { $0 = data }
+            isRead.signal()
+        }
+        output.send(.status(room: "a", status))
+        output.close()
+        try self.pipe.fileHandleForWriting.close()
+        isRead.wait()
+        return try self.events(read.withLock { $0 })
+    }
+
+    /// A hostile server gives participants long names.
+    @Test func aStatusThatIsTooLongLosesItsOldestClosedTracksAndSaysSo() throws {
+        var status = RoomStatus()
+        status.tracks = (1...512).map { number in
+            let name = "\(number) " + String(repeating: "x", count: 4000)
+            return RoomStatus.Track(
+                number: number,
+                participant: name,
+                kind: "audio",
+                codec: "opus",
+                isOpen: number % 100 == 0
+            )
+        }
+        guard case .status("a", let sent)? = try self.sent(status).first else {
+            Issue.record("no status came")
+            return
+        }
+        let cut = try #require(sent.counters["cut_tracks"])
+        #expect(cut > 200 && sent.tracks.count == 512 - cut)
+        #expect(sent.tracks.filter(\.isOpen).map(\.number) == [100, 200, 300, 400, 500])
+        #expect(sent.tracks.last?.number == 512, "the newest stay")
+    }
+
+    /// Nothing is closed, and nothing fits.
+    @Test func aStatusThatIsTooLongWithoutClosedTracksIsSent() throws {
+        var status = RoomStatus()
+        status.participants = [RoomStatus.Participant(id: "p", isConnected: true)]
+        let sdp = String(repeating: "s", count: WorkerLine.maximumLength)
+        let session = RoomStatus.Output.Session(participant: "p", sdp: sdp, streams: [])
+        status.outputs = [RoomStatus.Output(name: "rtp://h:1", state: "sending", sessions: [session])]
+        status.tracks = [RoomStatus.Track(number: 1, participant: "p", kind: "audio", codec: "opus")]
+        guard case .status("a", let sent)? = try self.sent(status).first else {
+            Issue.record("no status came")
+            return
+        }
+        #expect(sent.participants == status.participants && sent.counters["cut_tracks"] == 1)
+        #expect(sent.outputs?.map(\.name) == ["rtp://h:1"])
+    }
+
+    @Test func aStatusOfWhichNothingFitsIsReported() throws {
+        var status = RoomStatus()
+        let id = String(repeating: "p", count: WorkerLine.maximumLength)
+        status.participants = [RoomStatus.Participant(id: id, isConnected: true)]
+        let reason = "the status is too large to send"
+        #expect(try self.sent(status) == [.commandFailed(room: "a", command: "status", reason: reason)])
     }
 }

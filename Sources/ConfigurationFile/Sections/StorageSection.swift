@@ -8,7 +8,7 @@ public struct StorageConfiguration: Sendable, Hashable {
     public var minimumFreeBytes: Int64 = 2_000_000_000
     /// Age at which finished recordings are deleted; `nil` keeps them.
     public var keep: Duration?
-    /// Bytes of all recordings above which the oldest finished ones are deleted; `nil` sets no limit.
+    /// Bytes of all finished recordings above which the oldest finished ones are deleted; `nil` sets no limit.
     public var keepBytes: Int64?
     /// How often what is recorded is forced to the disk, 100 ms to 1 min; `SynchronisationSchedule` asks a slow disk less
     /// often.

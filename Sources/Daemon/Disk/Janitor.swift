@@ -5,6 +5,7 @@ import Basics
 import Catalogue
 import ConfigurationFile
 import FoundationEssentials
+import Glibc
 import Logging
 import Observability
 import Rooms
@@ -28,7 +29,9 @@ actor Janitor: Service {
     private var governor: DiskGovernorStateMachine
     private var forecast = DiskForecast()
     private var hasFailed = false
-    private var clock = ClockWatch()
+    /// Nil until what an earlier life knew is read.
+    private var clock: ClockWatch?
+    private let isSynchronised: @Sendable () -> Bool?
     private let thread = DiskThread(name: "disk")
     private let start = ContinuousClock.now
     private var uptimeNanoseconds: Int64 { (ContinuousClock.now - self.start).nanoseconds }
@@ -36,14 +39,18 @@ actor Janitor: Service {
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.thread.asUnownedSerialExecutor() }
 
     /// A janitor for the store's storage.
+    ///
+    /// - Parameter isSynchronised: whether something keeps the system's clock in time; `nil` where the kernel does not say.
     init(
         supervisor: Supervisor,
         store: RecordingStore,
         storage: StorageConfiguration,
+        isSynchronised: @escaping @Sendable () -> Bool? = { nil },
         bus: EventBus,
         metrics: DaemonMetrics,
         logger: Logger
     ) {
+        self.isSynchronised = isSynchronised
         self.supervisor = supervisor
         self.store = store
         self.bus = bus
@@ -141,7 +148,7 @@ actor Janitor: Service {
                 await self.store.removeLeftovers()
             }
             let settings = await self.supervisor.configuration.storage
-            let keep = self.believesClock() ? settings.keep : nil
+            let keep = await self.believesClock() ? settings.keep : nil
             await self.store.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))
             await self.store.refreshActive()
             await self.store.closeAbandoned(except: self.supervisor.recordingsGoingOn)
@@ -149,13 +156,53 @@ actor Janitor: Service {
     }
 
     /// Whether age counts: a clock that is ahead for one look would have everything deleted.
-    private func believesClock() -> Bool {
-        let before = self.clock.doubtedUntil
-        let isBelieved = self.clock.isBelieved(wall: .now(), monotonic: ContinuousClock.now - self.start)
-        if !isBelieved, self.clock.doubtedUntil != before {
-            self.logger.warning("the clock was set: nothing is deleted by its age for a day")
+    private func believesClock() async -> Bool {
+        let (before, until) = (self.clock?.doubt, self.clock?.doubtedUntil)
+        if self.clock == nil { self.clock = await self.remembered() }
+        guard var clock = self.clock else { return false }
+        let isBelieved = clock.isBelieved(
+            wall: .now(),
+            monotonic: Self.timeSinceBoot(),
+            bootID: BootID.current ?? "",
+            isSynchronised: self.isSynchronised()
+        )
+        self.clock = clock
+        // What was remembered before only leads to more doubt.
+        if let memory = clock.memory { try? await self.store.catalogue.remember(memory, as: Self.clockFact) }
+        switch clock.doubt {
+        case .step where before != .step || clock.doubtedUntil != until:
+            let hours = (clock.memory?.doubtNanoseconds ?? 0) / 3_600_000_000_000
+            self.logger.warning(
+                "the clock was set: nothing is deleted by its age for a day",
+                metadata: .tagged([.detail: "\(hours) full hours of it are left"])
+            )
+        case .unsynchronised where before != .unsynchronised:
+            self.logger.warning("nothing keeps the system's clock in time: nothing is deleted by its age until it is")
+        case .step, .unsynchronised, nil:
+            break
         }
         return isBelieved
+    }
+
+    /// A watch that goes on from what the life before knew; nil if that cannot be read now.
+    private func remembered() async -> ClockWatch? {
+        do {
+            let catalogue = self.store.catalogue
+            let memory = try await catalogue.remembered(ClockWatch.Memory.self, as: Self.clockFact)
+            if let memory { return ClockWatch(memory: memory) }
+            let folders = try RecordingFolder.list(storage: catalogue.storage)
+            return ClockWatch(lastWrite: folders.compactMap(\.lastWrite).max())
+        } catch {
+            return nil
+        }
+    }
+
+    private static let clockFact = "clock"
+
+    private static func timeSinceBoot() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 }
 

@@ -2,6 +2,7 @@
 
 import API
 import Basics
+import Catalogue
 import Logging
 import Observability
 import Storage
@@ -14,11 +15,13 @@ final class EventBus: Sendable {
     private let sequence = Atomic<UInt64>(0)
     private let logger: Logger
     private let listeners: [@Sendable (DaemonEvent) -> Void]
+    private let webhooks: WebhookDispatcher?
 
     /// A bus with all its listeners.
-    init(logger: Logger, listeners: [@Sendable (DaemonEvent) -> Void]) {
+    init(logger: Logger, listeners: [@Sendable (DaemonEvent) -> Void], webhooks: WebhookDispatcher? = nil) {
         self.logger = logger
         self.listeners = listeners
+        self.webhooks = webhooks
     }
 
     /// Tells everybody.
@@ -28,7 +31,40 @@ final class EventBus: Sendable {
         recording: String? = nil,
         _ details: [String: String] = [:]
     ) {
-        let event = DaemonEvent(
+        let event = self.event(kind, room: room, recording: recording, details)
+        self.webhooks?.dispatch(event)
+        self.tell(event)
+    }
+
+    /// Publishes the end of a recording, unless an earlier life or turn did.
+    ///
+    /// The note that it was reported and the deliveries are stored first, in one step: a daemon that is killed has done both or
+    /// neither, and each webhook gets one delivery.
+    func publishEnd(
+        of id: RecordingID,
+        as kind: DaemonEvent.Kind,
+        room: String,
+        _ details: [String: String] = [:],
+        in catalogue: Catalogue
+    ) async throws {
+        // Numbers without an event would look like a gap.
+        guard try await !catalogue.isEndReported(of: id) else { return }
+        let event = self.event(kind, room: room, recording: id.rawValue, details)
+        if let webhooks = self.webhooks {
+            guard try await webhooks.store(event, endOf: id) else { return }
+        } else {
+            guard try await catalogue.reportEnd(of: id, by: [], limit: 0) != nil else { return }
+        }
+        self.tell(event)
+    }
+
+    private func event(
+        _ kind: DaemonEvent.Kind,
+        room: String?,
+        recording: String?,
+        _ details: [String: String]
+    ) -> DaemonEvent {
+        DaemonEvent(
             sequence: self.sequence.add(1, ordering: .relaxed).newValue,
             time: UTCTime.now().iso8601,
             kind: kind,
@@ -36,6 +72,9 @@ final class EventBus: Sendable {
             recording: recording,
             details: details
         )
+    }
+
+    private func tell(_ event: DaemonEvent) {
         self.log(event)
         for listener in self.listeners { listener(event) }
     }

@@ -13,6 +13,7 @@ import ServiceLifecycle
 import Storage
 import Supervision
 import Synchronization
+import Timeline
 
 /// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, and runs exports.
 ///
@@ -74,6 +75,10 @@ actor RecordingStore: Service {
     private static let knownThatEndTheSearch = 50
     /// The most files of one recording that are named where they cannot be read.
     private static let mostUnreadable = 100
+    /// The most recordings that are named on one command line, which is at most 128 kB.
+    private static let mostOfOneRepair = 1000
+    /// What `tapedeck repair` writes as the reason of an end.
+    private static let repaired = "repaired"
     /// The most of them that are taken over at a start.
     private static let mostForgotten = 1000
 
@@ -115,12 +120,7 @@ actor RecordingStore: Service {
             let count = try await self.catalogue.pendingExports().count
             self.shared.withLock { $0.figures.pendingExports = count }
         }
-        let earlier = await self.recordingsOfEarlierLife()
-        // Nothing listens for the end yet.
-        _ = await cancelWhenGracefulShutdown { await self.repair() }
-        let held = await self.exportForgotten(earlier)
-        await self.exportTakenOver()
-        await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
+        let held = await self.takeUp()
         self.wake.yield()
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -137,6 +137,18 @@ actor RecordingStore: Service {
         }
     }
 
+    /// Takes up what an earlier life left: closes it, reports its end and orders its exports; returns what a worker of then still
+    /// writes.
+    func takeUp() async -> [RecordingFolder] {
+        let earlier = await self.recordingsOfEarlierLife()
+        // Nothing listens for the end yet.
+        _ = await cancelWhenGracefulShutdown { await self.repair() }
+        let held = await self.takeUpForgotten(earlier)
+        await self.exportTakenOver()
+        await self.attempt("requeue exports") { _ = try await self.catalogue.requeueInterruptedExports() }
+        return held
+    }
+
     private func finishExports() async {
         let deadline = ContinuousClock.now + self.shutdownLimit
         while ContinuousClock.now < deadline, await self.hasExports() {
@@ -148,24 +160,80 @@ actor RecordingStore: Service {
     // MARK: Recordings
 
     func started(room: String, _ reference: RecordingReference, exports: [ExportSpec]) async {
-        guard let id = RecordingID(rawValue: reference.id) else { return }
+        // One that is not there costs no memory.
+        guard let id = RecordingID(rawValue: reference.id), !Self.isGone(reference.folder) else { return }
         self.active[id] = reference.folder
         self.orders[id] = exports
         await self.refresh(reference.folder, as: .recording)
     }
 
-    /// - Parameter exports: those that it gets; `nil` for those that were ordered when it began.
-    func finished(room: String, _ reference: RecordingReference, exports: [ExportSpec]?) async {
+    /// - Parameters:
+    ///   - reason: why it ended, for people.
+    ///   - exports: those that it gets; `nil` for those that were ordered when it began.
+    func finished(
+        room: String,
+        _ reference: RecordingReference,
+        reason: String = "finished",
+        exports: [ExportSpec]?
+    ) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         let exports = exports ?? self.orders[id] ?? []
         self.active[id] = nil
         self.orders[id] = nil
-        // In this order: who dies in between finds a recording that goes on, and looks whether it has its exports.
+        // In this order: who dies after the report finds a recording that goes on, and orders what it has not.
+        await self.reportEnd(of: id, as: .recordingFinished, room: room, ["reason": reason])
         let left = await self.enqueue(exports, of: id)
         var isTold = await self.refresh(reference.folder, as: .finished)
-        if exports.isEmpty { isTold = await self.order([], of: id) && isTold }
-        self.untold[id] = isTold && left.isEmpty ? nil : Untold(folder: reference.folder, exports: left)
+        if isTold && left.isEmpty { isTold = await self.order([], of: id) }
+        let isDone = isTold && left.isEmpty || Self.isGone(reference.folder)
+        self.untold[id] = isDone ? nil : Untold(folder: reference.folder, exports: left)
     }
+
+    // MARK: Ends
+
+    /// Publishes the end of a recording, once in all lives of the daemon.
+    ///
+    /// Where that cannot be noted nothing is published: the next look at `reportFoundEnds` does it.
+    private func reportEnd(
+        of id: RecordingID,
+        as kind: DaemonEvent.Kind,
+        room: String,
+        _ details: [String: String] = [:]
+    ) async {
+        await self.attempt("report the end of a recording") {
+            try await self.bus.publishEnd(of: id, as: kind, room: room, details, in: self.catalogue)
+        }
+    }
+
+    /// Publishes the ends of finished recordings that were not reported: their workers closed them while no daemon was there, or
+    /// a repair did.
+    private func reportFoundEnds() async {
+        await self.attempt("look for ends that were not reported") {
+            for entry in try await self.catalogue.unreportedEnds() { await self.reportFoundEnd(entry) }
+        }
+    }
+
+    private func reportFoundEnd(_ entry: RecordingEntry) async {
+        guard self.active[entry.id] == nil else { return }
+        let folder = try? RecordingFolder.open(entry.folder, in: self.catalogue.storage)
+        let reason = folder.flatMap { Self.end(of: $0) }
+        // Without a last record an export closed it.
+        let isRepaired = reason == nil || reason == Self.repaired
+        await self.reportEnd(
+            of: entry.id,
+            as: isRepaired ? .recordingRepaired : .recordingFinished,
+            room: entry.room,
+            isRepaired ? [:] : ["reason": reason ?? ""]
+        )
+    }
+
+    /// Why a recording ended, as the last record of its journal says.
+    private static func end(of folder: RecordingFolder) -> String? {
+        guard case .recordingFinished(let record) = Journal.end(of: folder)?.record else { return nil }
+        return record.reason
+    }
+
+    // MARK: State
 
     /// Brings size, length and people of the recordings that go on up to date, and tells the catalogue again what it did not
     /// take of those that ended.
@@ -175,6 +243,7 @@ actor RecordingStore: Service {
             if let path = self.active[id] { await self.refresh(id, in: path) }
         }
         await self.tellUntold()
+        await self.reportFoundEnds()
     }
 
     /// Tells the catalogue what it did not take of recordings that ended, of those that still have a folder.
@@ -305,18 +374,33 @@ actor RecordingStore: Service {
     /// Deletes a recording with its files.
     ///
     /// One whose folder is gone, or whose folder's place a link took, is forgotten; the link's target is not touched. Its
-    /// exports that run are ended.
+    /// exports that run are ended. Throws `conflict` for one whose journal a process holds, whatever is known of it: it is
+    /// being written or closed.
     func delete(_ entry: RecordingEntry, because reason: String) async throws {
+        let folder = try self.folder(of: entry)
+        guard folder?.isHeld != true else {
+            throw ControlError(.conflict, "a process still writes or closes the recording \(entry.id)")
+        }
         self.deleting.insert(entry.id)
         defer { self.deleting.remove(entry.id) }
         do throws(StorageError) {
-            try RecordingFolder.open(entry.folder, in: self.catalogue.storage).delete()
+            try folder?.delete()
         } catch {
             guard error.code == .notFound else { throw error }
         }
         for export in self.queue.exportsRunning(of: entry.id) { self.makers[export]?.cancel() }
         _ = try await self.catalogue.remove(entry.id)
         self.bus.publish(.recordingDeleted, room: entry.room, recording: entry.id.rawValue, ["reason": reason])
+    }
+
+    /// The folder of a recording; `nil` if it is gone.
+    private func folder(of entry: RecordingEntry) throws(StorageError) -> RecordingFolder? {
+        do throws(StorageError) {
+            return try RecordingFolder.open(entry.folder, in: self.catalogue.storage)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
     }
 
     /// Ends deletions that an earlier life began, and those that the disk made fail.
@@ -331,13 +415,19 @@ actor RecordingStore: Service {
         await self.attempt("retention") {
             var heldBack: [RetentionPolicy.HeldBack] = []
             var unreadable: Set<RecordingID> = []
+            var held: Set<RecordingID> = []
             var isSettled = policy.keep == nil && policy.keepBytes == nil
             while !isSettled {
-                let (decision, entries) = try await self.decide(policy, unreadable)
+                let (decision, entries) = try await self.decide(policy, unreadable: unreadable, held: held)
                 heldBack = decision.heldBack
                 isSettled = true
                 for deletion in decision.deletions {
                     guard let entry = entries[deletion.id] else { continue }
+                    guard (try? self.folder(of: entry))??.isHeld != true else {
+                        held.insert(entry.id)
+                        isSettled = false
+                        continue
+                    }
                     guard self.isReadable(entry) else {
                         // What is freed without it is decided anew.
                         unreadable.insert(entry.id)
@@ -355,25 +445,31 @@ actor RecordingStore: Service {
 
     /// What a policy says of the recordings of the catalogue, which is given with it.
     ///
-    /// - Parameter unreadable: those whose folders were found to be so.
+    /// - Parameters:
+    ///   - unreadable: those whose folders were found to be so.
+    ///   - held: those whose journals a process was found to hold: they are in use, whatever the catalogue says.
     private func decide(
         _ policy: RetentionPolicy,
-        _ unreadable: Set<RecordingID>
+        unreadable: Set<RecordingID>,
+        held: Set<RecordingID>
     ) async throws -> (RetentionPolicy.Decision, [RecordingID: RecordingEntry]) {
         let finished = try await self.catalogue.recordings(in: .finished)
         let exported = try await self.recordingsBeingExported()
         let unexported = try await self.catalogue.unexportedRecordings()
-        let total = try await self.catalogue.totals().bytes
+        // Recordings in progress are the governor's business: what one participant sends deletes nothing of others.
+        let total = try await self.catalogue.totals(in: .finished).bytes
         let now = UTCTime.now()
         let candidates = finished.map { entry in
             var end = entry.end ?? entry.start
             // The clock may have been set after the recording had begun, as on machines that keep none.
-            if let keep = policy.keep, end < now.adding(.zero - keep) { end = max(end, self.lastWrite(entry) ?? end) }
+            if let keep = policy.keep, end < now.adding(.zero - keep) {
+                end = max(end, (try? self.folder(of: entry))??.lastWrite ?? end)
+            }
             return RetentionPolicy.Candidate(
                 id: entry.id,
                 end: end,
                 bytes: entry.bytes,
-                isFinished: self.active[entry.id] == nil,
+                isFinished: self.active[entry.id] == nil && !held.contains(entry.id),
                 isBeingExported: exported.contains(entry.id),
                 isUnexported: unexported.contains(entry.id),
                 isReadable: !unreadable.contains(entry.id)
@@ -381,15 +477,6 @@ actor RecordingStore: Service {
         }
         let decision = policy.decision(on: candidates, totalBytes: total, now: now)
         return (decision, Dictionary(finished.map { ($0.id, $0) }) { first, _ in first })
-    }
-
-    /// When the journal of a recording was last written, by the disk's clock.
-    private func lastWrite(_ entry: RecordingEntry) -> UTCTime? {
-        guard let folder = try? RecordingFolder.open(entry.folder, in: self.catalogue.storage),
-            let attributes = try? FileManager.default.attributesOfItem(atPath: folder.journalPath),
-            let date = attributes[.modificationDate] as? Date
-        else { return nil }
-        return UTCTime(nanosecondsSince1970: 0).adding(.seconds(min(max(0, date.timeIntervalSince1970), 9e9)))
     }
 
     /// The recordings that exports read which run or are to run.
@@ -458,9 +545,21 @@ actor RecordingStore: Service {
     /// - Returns: whether all of them are closed.
     @discardableResult
     func repair(only: Set<RecordingID>? = nil) async -> Bool {
-        var arguments = ["repair", self.catalogue.storage, "--no-export", "--json", "--pulse"]
-        for id in (only ?? []).sorted(by: { $0.rawValue < $1.rawValue }) { arguments += ["--only", id.rawValue] }
-        let failure = await self.jobs.run(arguments) { line in
+        guard let only else { return await self.repair([]) }
+        let ids = only.map(\.rawValue).sorted()
+        var isDone = true
+        // A command line takes so many; those that fail keep no others.
+        for start in stride(from: 0, to: ids.count, by: Self.mostOfOneRepair) {
+            let part = ids[start..<min(start + Self.mostOfOneRepair, ids.count)]
+            isDone = await self.repair(part.flatMap { ["--only", $0] }) && isDone
+            guard !Task.isCancelled else { return false }
+        }
+        return isDone
+    }
+
+    private func repair(_ selection: [String]) async -> Bool {
+        let arguments = ["repair", self.catalogue.storage, "--no-export", "--json", "--pulse"]
+        let failure = await self.jobs.run(arguments + selection) { line in
             await self.noteRepaired(line)
         }
         // The daemon ends: the next one repairs the rest.
@@ -476,7 +575,7 @@ actor RecordingStore: Service {
         guard let repaired = try? JSONDecoder().decode(Repaired.self, from: line),
             let id = RecordingID(rawValue: repaired.id)
         else { return }
-        self.bus.publish(.recordingRepaired, room: repaired.room, recording: repaired.id)
+        await self.reportEnd(of: id, as: .recordingRepaired, room: repaired.room)
         for (file, reason) in repaired.unreadable.sorted(by: { $0.key < $1.key }).prefix(Self.mostUnreadable) {
             self.logger.warning(
                 "a file of a repaired recording is left as it was",
@@ -513,25 +612,26 @@ actor RecordingStore: Service {
         return found.values.sorted { $0.path < $1.path }
     }
 
-    /// Queues the exports of what ended while no daemon was there; returns what a worker still writes.
-    private func exportForgotten(_ folders: [RecordingFolder]) async -> [RecordingFolder] {
+    /// Takes up what ended while no daemon was there, whose exports are ordered with `exportTakenOver`; returns what a worker
+    /// still writes.
+    private func takeUpForgotten(_ folders: [RecordingFolder]) async -> [RecordingFolder] {
         var held: [RecordingFolder] = []
         for folder in folders where self.active[folder.id] == nil && self.untold[folder.id] == nil {
-            await self.attempt("queue an export") {
-                guard try await self.catalogue.refresh(folder).state == .finished else {
-                    if folder.isHeld { held.append(folder) }
-                    return
+            await self.attempt("note a recording of before") {
+                let entry = try await self.catalogue.refresh(folder)
+                if entry.state == .finished {
+                    await self.reportFoundEnd(entry)
+                } else if folder.isHeld {
+                    held.append(folder)
                 }
-                guard try await !self.catalogue.exports(of: folder.id).contains(where: \.isOfWhole) else { return }
-                let room = try await self.catalogue.recording(folder.id).room
-                await self.order(self.orders(of: folder.id, in: room), of: folder.id)
             }
         }
         return held
     }
 
-    /// Queues the exports of what was found finished and has none: the catalogue was made anew, or could not take them.
+    /// Queues the exports of what was found finished and whose exports were not ordered yet, but for those that it has.
     private func exportTakenOver() async {
+        await self.reportFoundEnds()
         await self.attempt("look for recordings without exports") {
             for entry in try await self.catalogue.recordingsToExport() {
                 // Those that this life could not order are ordered again as they were.
@@ -551,7 +651,7 @@ actor RecordingStore: Service {
             guard !released.isEmpty else { continue }
             // For one that died before it was done; others that nobody holds may have a room that goes on with them.
             await self.repair(only: Set(released.map(\.id)))
-            held = await self.exportForgotten(held)
+            held = await self.takeUpForgotten(held)
             await self.exportTakenOver()
         }
     }
@@ -563,7 +663,16 @@ actor RecordingStore: Service {
     /// - Returns: whether all of that is noted.
     @discardableResult
     private func order(_ orders: [ExportSpec], of id: RecordingID) async -> Bool {
-        guard await self.enqueue(orders, of: id).isEmpty else { return false }
+        var missing = orders
+        if !orders.isEmpty {
+            // The daemon may have died after it had queued some.
+            let isRead = await self.attempt("read exports") {
+                let known = try await self.catalogue.exports(of: id)
+                missing = orders.filter { order in !known.contains { order.isMet(by: $0) } }
+            }
+            guard isRead else { return false }
+        }
+        guard await self.enqueue(missing, of: id).isEmpty else { return false }
         return await self.attempt("note ordered exports") { try await self.catalogue.exportsOrdered(of: id) }
     }
 

@@ -35,14 +35,17 @@ struct PendingRequest {
     var graphs: [String: String] = [:]
     let continuation: CheckedContinuation<Answer, Never>
 
-    /// What an event means to this request; `nil` if it goes on waiting.
-    mutating func hear(_ event: WorkerEvent) -> Answer? {
+    /// What an event of a worker means to this request; `nil` if it goes on waiting.
+    ///
+    /// Only the worker that was asked answers: others count their commands from 1, too.
+    mutating func hear(_ event: WorkerEvent, of worker: WorkerID) -> Answer? {
+        guard worker == self.worker else { return nil }
         switch (event, self.question) {
         case (.status(self.room, let status), .status(let states)):
             return states.contains(status.recordingState) ? .done : nil
         case (.left(self.room, _), .status):
             return .done
-        case (.left(self.room, _), .done), (.left(self.room, _), .graphs):
+        case (.left(self.room, _), .done), (.left(self.room, _), .graphs), (.left(self.room, _), .thumbnail):
             return .refused("the room was left meanwhile")
         case (.commandDone(_, _, let number), .done) where number == self.number:
             return .done

@@ -26,6 +26,10 @@ actor Supervisor: Service {
     private static let maximumPendingRequests = 256
     /// Changes of one room's camera that wait for each other; each takes as long as its worker's answer.
     private static let maximumTurns = 16
+    /// Changes of recordings that the store has not heard of yet, of all rooms.
+    private static let maximumUnheard = 16_384
+    /// The most of a worker's words that a log line has.
+    private static let longestDetail = 200
 
     let bus: EventBus
     let store: RecordingStore
@@ -42,6 +46,10 @@ actor Supervisor: Service {
     private let launcher: WorkerLauncher
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
+    /// What workers may say of recordings.
+    private var claims = WorkerClaims()
+    /// Lines of each worker that were dropped.
+    private var refused: [WorkerID: Int] = [:]
     private var mailboxes: [WorkerID: WorkerMailbox] = [:]
     /// Small numbers for the metrics of the workers: a series must not begin with each process.
     private var slots: [WorkerID: Int] = [:]
@@ -57,12 +65,16 @@ actor Supervisor: Service {
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
     /// What recordings' store has yet to hear: it may wait for the disk, and nobody else waits for it.
+    ///
+    /// `WorkerClaims` limits those of one room.
     private let storeNotes: AsyncStream<StoreNote>
     private let storeFeed: AsyncStream<StoreNote>.Continuation
+    /// How many of these there are, by room.
+    private var unheard: [String: Int] = [:]
 
     private enum StoreNote {
         case started(room: String, RecordingReference, exports: [ExportSpec])
-        case finished(room: String, RecordingReference, exports: [ExportSpec]?)
+        case finished(room: String, RecordingReference, reason: String, exports: [ExportSpec]?)
     }
 
     /// A supervisor that has not started anything.
@@ -86,8 +98,9 @@ actor Supervisor: Service {
         (self.writeFailures, self.failureFeed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         // The fleet never starts more workers than there are rooms.
         (self.starts, self.startFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
-        // Two for each recording that workers begin and end.
-        (self.storeNotes, self.storeFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        (self.storeNotes, self.storeFeed) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingOldest(Self.maximumUnheard)
+        )
     }
 
     /// Takes up the rooms of the configuration; their workers begin with `run()`.
@@ -127,10 +140,29 @@ actor Supervisor: Service {
             switch note {
             case .started(let room, let reference, let exports):
                 await self.store.started(room: room, reference, exports: exports)
-            case .finished(let room, let reference, let exports):
-                await self.store.finished(room: room, reference, exports: exports)
+                self.heard(room)
+            case .finished(let room, let reference, let reason, let exports):
+                await self.store.finished(room: room, reference, reason: reason, exports: exports)
+                self.heard(room)
             }
         }
+    }
+
+    private func feed(_ note: StoreNote, of room: String) {
+        guard case .enqueued = self.storeFeed.yield(note) else {
+            // A recording that is missed here is found by the next look for abandoned ones, or at the next start.
+            self.logger.error(
+                "the disk does not answer: a change of a recording is not noted now",
+                metadata: .tagged([.roomName: "\(room)"])
+            )
+            return
+        }
+        self.unheard[room, default: 0] += 1
+    }
+
+    private func heard(_ room: String) {
+        let left = (self.unheard[room] ?? 1) - 1
+        self.unheard[room] = left > 0 ? left : nil
     }
 
     /// Finishes every recording, leaves every room; `run()` returns then.
@@ -217,42 +249,59 @@ actor Supervisor: Service {
     private func serve(_ id: WorkerID, _ mailbox: WorkerMailbox) async {
         let end = await self.launcher.run(mailbox) { line in await self.hear(id, line) }
         self.mailboxes[id] = nil
+        self.claims.ended(id)
+        self.refused[id] = nil
         self.endPendingRequests { $0.worker == id }
         if let slot = self.slots.removeValue(forKey: id) { self.metrics.remove(worker: "\(slot)") }
         self.apply(.exited(id, reason: end.reason, wasSignal: end.wasSignal))
     }
 
+    /// The one place where a worker's words are believed or dropped.
     private func hear(_ id: WorkerID, _ line: Result<WorkerEvent, any Error>) {
         switch line {
         case .failure(let error):
-            self.publish(.misbehaved(id, "line that cannot be read: \(error)"))
+            self.refuse("line that cannot be read: \(error)", of: id)
         case .success(let event):
-            let isKnown = self.fleet.workers[id] != nil
+            let unheard = event.room.flatMap { self.unheard[$0] } ?? 0
+            if let reason = self.claims.refusal(of: event, from: id, in: self.fleet, unheard: unheard) {
+                return self.refuse("\(reason), and it names \(event.room ?? "none")", of: id)
+            }
             self.apply(.event(id, event))
-            guard isKnown else { return }
             if case .heartbeat(let vitals) = event, let slot = self.slots[id] {
                 self.metrics.update(worker: "\(slot)", WorkerMeasurement(vitals))
             }
             self.note(event)
-            self.answerPendingRequests(event)
+            self.answerPendingRequests(event, of: id)
         }
+    }
+
+    /// Counts a line that is dropped; the log has the first of each worker, the tenth, the hundredth and so on.
+    private func refuse(_ reason: String, of id: WorkerID) {
+        self.metrics.workerEventRefused()
+        // One that has ended has written everything already.
+        guard self.fleet.workers[id] != nil else { return }
+        let count = (self.refused[id] ?? 0) + 1
+        self.refused[id] = count
+        var power = 1
+        while power < count, !power.multipliedReportingOverflow(by: 10).overflow { power *= 10 }
+        guard power == count else { return }
+        self.publish(.misbehaved(id, "\(reason.prefix(Self.longestDetail)) (line \(count) of it that is dropped)"))
     }
 
     /// What a worker's event means beyond the fleet.
     private func note(_ event: WorkerEvent) {
         switch event {
         case .status(let room, let status):
-            // Of one that was left meanwhile nothing is kept.
-            guard self.fleet.rooms[room] != nil else { return }
             self.metrics.update(room: room, RoomMeasurement(status))
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
-            self.storeFeed.yield(.started(room: room, reference, exports: self.book.exports(of: room) ?? []))
+            self.feed(.started(room: room, reference, exports: self.book.exports(of: room) ?? []), of: room)
         case .recordingFinished(let room, let reference, let reason):
-            self.bus.publish(.recordingFinished, room: room, recording: reference.id, ["reason": reason])
-            self.storeFeed.yield(.finished(room: room, reference, exports: self.book.exports(of: room)))
+            // The store publishes it, with the note that this is done.
+            let exports = self.book.exports(of: room)
+            self.feed(.finished(room: room, reference, reason: reason, exports: exports), of: room)
         case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             guard byDisk else { return }
@@ -442,10 +491,10 @@ actor Supervisor: Service {
         }
     }
 
-    private func answerPendingRequests(_ event: WorkerEvent) {
+    private func answerPendingRequests(_ event: WorkerEvent, of worker: WorkerID) {
         for (id, pendingRequest) in self.pendingRequests {
             var pendingRequest = pendingRequest
-            let answer = pendingRequest.hear(event)
+            let answer = pendingRequest.hear(event, of: worker)
             self.pendingRequests[id] = answer == nil ? pendingRequest : nil
             if let answer { pendingRequest.continuation.resume(returning: answer) }
         }

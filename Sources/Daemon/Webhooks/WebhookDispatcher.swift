@@ -91,13 +91,40 @@ final class WebhookDispatcher: Sendable {
         self.state.withLock { state in
             let wanting = state.channels.values.filter { $0.webhook.wants(event.kind.rawValue) }
             guard !wanting.isEmpty else { return }
-            if state.pending.count < Self.maximumPending {
-                state.pending.append(event)
-            } else {
+            if state.pending.count >= Self.maximumPending {
+                // A catalogue that hangs; what peers can make any number of goes first.
+                let surplus = state.pending.firstIndex { Catalogue.isDroppedFirst($0.kind.rawValue) }
                 for channel in wanting { channel.count(dropped: 1) }
+                guard let surplus, !Catalogue.isDroppedFirst(event.kind.rawValue) else { return }
+                state.pending.remove(at: surplus)
             }
+            state.pending.append(event)
         }
         self.wake.yield()
+    }
+
+    /// Stores the end of a recording for every webhook that wants it, with the note that it was reported; false, with nothing
+    /// stored, if that was noted before.
+    ///
+    /// Each delivery has an id that is always the same: where a power cut takes back that one was sent, its receiver knows it.
+    func store(_ event: DaemonEvent, endOf recording: RecordingID) async throws -> Bool {
+        let channels = self.channels
+        // They happened before.
+        await self.store(self.takePending(), for: channels)
+        let now = self.environment.now()
+        let deliveries = channels.filter { $0.webhook.wants(event.kind.rawValue) }.compactMap { channel in
+            var delivery = Self.delivery(event, webhook: channel.key, now: now)
+            delivery?.id = Self.id("\(channel.key) \(recording) \(event.kind.rawValue)")
+            return delivery
+        }
+        guard let dropped = try await self.catalogue.reportEnd(of: recording, by: deliveries, limit: self.limit) else {
+            return false
+        }
+        for channel in channels {
+            channel.count(dropped: dropped[channel.key] ?? 0)
+            channel.nudge()
+        }
+        return true
     }
 
     /// Takes a new configuration; webhooks whose URL stays go on with what waits for them, those that are gone lose it.
@@ -177,6 +204,13 @@ final class WebhookDispatcher: Sendable {
         self.state.withLock { $0.channels[key] }?.nudge()
     }
 
+    private func takePending() -> [DaemonEvent] {
+        self.state.withLock { state in
+            defer { state.pending.removeAll() }
+            return state.pending
+        }
+    }
+
     private var channels: [WebhookChannel] { self.state.withLock { Array($0.channels.values) } }
 
     /// Forgets what was for others, starts new channels and stores new events.
@@ -236,6 +270,12 @@ final class WebhookDispatcher: Sendable {
             body: Array(body),
             created: now
         )
+    }
+
+    /// The id of what is told once, in the form of the others.
+    private static func id(_ text: String) -> String {
+        let digits = Array(SHA256Digest(of: text.utf8).hexadecimal.prefix(32))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 
     /// The name of a webhook in the catalogue, which shall not hold a URL: it may be a secret.

@@ -176,6 +176,11 @@ public enum DaemonMetric {
         help: "Worker processes that were replaced.",
         [.reason]
     )
+    static let refusedEvents = counter(
+        "worker_refused_events_total",
+        help: "Lines of workers that were dropped: unreadable, or of a room or recording that is not the worker's.",
+        []
+    )
     static let workerCPU = counter(
         "worker_cpu_seconds_total",
         .seconds,
@@ -256,7 +261,7 @@ public enum DaemonMetric {
         keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration,
-        workers, workerRestarts, workerCPU, workerMemory, workerThreads, workerDescriptors,
+        workers, workerRestarts, refusedEvents, workerCPU, workerMemory, workerThreads, workerDescriptors,
         workerSharedConnections, workerSlowConnections, workerLongTracks, workerForgedPackets, workerObjects,
         workerAllocation,
         deliveries, pendingDeliveries, deadLetters, requests, subscribers, reloads, logLines,

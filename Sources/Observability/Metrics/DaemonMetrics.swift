@@ -117,6 +117,7 @@ public final class DaemonMetrics: Sendable {
     private let exportDuration: HistogramFamily
     private let workers: GaugeFamily
     private let workerRestarts: CounterFamily
+    private let refusedEvents: CounterFamily
     private let workerCPU: CounterFamily
     private let workerMemory: GaugeFamily
     private let workerAllocation: GaugeFamily
@@ -181,6 +182,7 @@ public final class DaemonMetrics: Sendable {
         self.exportDuration = registry.histogram(DaemonMetric.exportDuration)
         self.workers = registry.gauge(DaemonMetric.workers)
         self.workerRestarts = registry.counter(DaemonMetric.workerRestarts)
+        self.refusedEvents = registry.counter(DaemonMetric.refusedEvents)
         self.workerCPU = registry.counter(DaemonMetric.workerCPU)
         self.workerMemory = registry.gauge(DaemonMetric.workerMemory)
         self.workerAllocation = registry.gauge(DaemonMetric.workerAllocation)
@@ -209,6 +211,7 @@ public final class DaemonMetrics: Sendable {
         self.joinToFirstFrame.touch()
         for result in ExportResult.allCases { self.exportDuration.touch(result.rawValue) }
         for reason in RestartReason.allCases { self.workerRestarts.touch(reason.rawValue) }
+        self.refusedEvents.touch()
         for result in DeliveryResult.allCases { self.deliveries.touch(result.rawValue) }
         for result in ReloadResult.allCases { self.reloads.touch(result.rawValue) }
         for level in Logger.Level.allCases { self.logLines.touch(level.rawValue) }
@@ -389,6 +392,11 @@ public final class DaemonMetrics: Sendable {
     /// A place for a worker is empty.
     public func remove(worker: String) {
         self.registry.removeSeries(where: "worker", is: worker)
+    }
+
+    /// A line of a worker was dropped.
+    public func workerEventRefused() {
+        self.refusedEvents.add(1)
     }
 
     /// A worker process was replaced.

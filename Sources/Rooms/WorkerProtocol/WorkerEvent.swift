@@ -52,6 +52,22 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     )
 }
 
+extension WorkerEvent {
+    /// The room that it speaks of; `nil` where it speaks of the worker.
+    public var room: String? {
+        switch self {
+        case .ready, .heartbeat: nil
+        case .joined(let room), .notJoined(let room, _), .left(let room, _), .status(let room, _),
+            .recordingStarted(let room, _), .recordingFinished(let room, _, _), .recordingDegraded(let room, _, _, _),
+            .participantJoined(let room, _), .participantLeft(let room, _, _), .peerRefused(let room, _, _),
+            .firstUnit(let room, _, _, _, _), .outputFailed(let room, _, _), .outputRecovered(let room, _),
+            .thumbnail(let room, _, _), .graph(let room, _, _), .commandDone(let room, _, _):
+            room
+        case .commandFailed(let room, _, _, _, _): room
+        }
+    }
+}
+
 /// Why a worker is in a room no more.
 public enum LeaveReason: Sendable, Hashable, Codable {
     /// It was told to.

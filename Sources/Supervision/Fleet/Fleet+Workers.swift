@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-internal import Rooms
+public import Rooms
 
 extension Fleet {
+    /// Why an event of a worker is not believed; `nil` if it is.
+    ///
+    /// A worker speaks of the rooms that are its own at that instant, and until it is killed. Nothing else of what it writes
+    /// may be looked at: one that mixes up rooms, or lies, reaches its own rooms only.
+    public func refusal(of event: WorkerEvent, from id: WorkerID) -> String? {
+        guard let worker = self.workers[id] else { return "the worker is not known" }
+        guard worker.phase != .killed else { return "the worker was killed" }
+        if case .ready = event, worker.processID != nil { return "the worker was ready before" }
+        guard let room = event.room, self.rooms[room]?.worker != id else { return nil }
+        return "the room is not one of this worker's"
+    }
+
     mutating func handle(_ event: WorkerEvent, of id: WorkerID, _ now: Duration) {
-        // Lines of a process that was killed are late.
-        guard let worker = self.workers[id], worker.phase != .killed else { return }
+        guard self.refusal(of: event, from: id) == nil, let worker = self.workers[id] else { return }
         switch event {
         case .ready(let version, let processID):
             self.ready(id, version, processID, now)
@@ -20,22 +31,17 @@ extension Fleet {
             self.workers[id]?.vitals = vitals
             self.checkMemory(of: id, vitals)
         case .joined(let room):
-            guard self.isIn(room, id) else { return }
             self.joined(room, now)
         case .notJoined(let room, let reason):
-            guard self.isIn(room, id) else { return }
             self.notJoined(room, reason, now)
         case .left(let room, let reason):
-            guard self.isIn(room, id) else { return }
             self.left(room, reason, now)
         case .status(let room, let status):
-            guard self.isIn(room, id) else { return }
             self.rooms[room]?.status = status
         case .recordingStarted(let room, let reference):
-            guard self.isIn(room, id) else { return }
             self.rooms[room]?.recordingStarted(reference)
         case .recordingFinished(let room, let reference, _):
-            guard self.isIn(room, id), self.rooms[room]?.unfinished?.id == reference.id else { return }
+            guard self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
             // A pause is one of its recording.
             if self.rooms[room]?.ordered == .pause { self.rooms[room]?.ordered = .record }
@@ -53,13 +59,7 @@ extension Fleet {
         self.kill(id, reason: "too large: \(vitals.residentBytes) bytes are resident, the limit is \(limit)")
     }
 
-    private func isIn(_ room: String, _ id: WorkerID) -> Bool { self.rooms[room]?.worker == id }
-
     private mutating func ready(_ id: WorkerID, _ version: Int, _ processID: Int32, _ now: Duration) {
-        guard case .starting = self.workers[id]?.phase else {
-            self.report(.misbehaved(id, "said that it is ready a second time"))
-            return
-        }
         guard version == WorkerLine.protocolVersion else {
             self.kill(id, reason: "speaks version \(version) of the worker protocol, not \(WorkerLine.protocolVersion)")
             return

@@ -157,7 +157,11 @@ extension WorkerEvent {
     fileprivate var line: Data? {
         guard let line = try? WorkerLine.encode(self) else { return nil }
         guard line.count > WorkerLine.maximumLength else { return line }
-        let substitute: WorkerEvent? =
+        if case .status(let room, let status) = self {
+            let cut = WorkerEvent.status(room: room, status.cut(by: line.count - WorkerLine.maximumLength))
+            if let line = try? WorkerLine.encode(cut), line.count <= WorkerLine.maximumLength { return line }
+        }
+        let substitute: WorkerEvent =
             switch self {
             case .thumbnail(let room, let participant, _):
                 .commandFailed(
@@ -168,8 +172,11 @@ extension WorkerEvent {
                 )
             case .graph(let room, _, _):
                 .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
-            default: nil
+            case .status(let room, _):
+                .commandFailed(room: room, command: "status", reason: "the status is too large to send")
+            default:
+                .commandFailed(room: self.room, command: "event", reason: "an event is too large to send")
             }
-        return substitute.flatMap { try? WorkerLine.encode($0) }
+        return try? WorkerLine.encode(substitute)
     }
 }

@@ -82,6 +82,7 @@ struct RunCommand: AsyncParsableCommand {
             workerArguments: self.common.arguments + self.trace.arguments,
             serverArguments: self.common.arguments,
             version: Tapedeck.version,
+            isClockSynchronised: { SystemClock.isSynchronised },
             metrics: metrics,
             logger: self.common.logOutput { metrics.logLine($0) }.logger()
         )

@@ -692,4 +692,239 @@ import Timeline
         await self.store.apply(RetentionPolicy(keepBytes: bytes - 1))
         #expect(try self.left == Set([unreadable.id, new.id]), "\(old.id) is the oldest that may go")
     }
+
+    /// A process writes it, whatever the catalogue was made to believe.
+    @Test func whatIsBeingWrittenIsNotDeleted() async throws {
+        let held = try await self.recording(1, .done)
+        let other = try await self.recording(2, .done)
+        let entry = try await self.bench.catalogue.recording(held.id)
+        var journal: JournalWriter? = try JournalWriter(folder: held)
+        try #require(try journal?.lock() == true)
+        await self.store.apply(Self.everything)
+        await self.store.apply(RetentionPolicy(keep: .zero))
+        #expect(try self.left == [held.id], "and not \(other.id)")
+        #expect(self.told.isEmpty, "there is nothing for a person to do")
+        let backend = self.bench.backend(self.bench.supervisor(store: self.store), self.store)
+        let error = await #expect(throws: ControlError.self) { try await backend.deleteRecording(held.id.rawValue) }
+        #expect(error?.code == .conflict && error?.message.contains("still writes or closes") == true)
+        #expect(try await self.bench.catalogue.recording(held.id) == entry)
+        journal = nil
+        try await backend.deleteRecording(held.id.rawValue)
+        #expect(try self.left.isEmpty)
+    }
+
+    /// What one participant sends now costs nobody his archive.
+    @Test func onlyFinishedRecordingsCount() async throws {
+        let old = try await self.recording(1, .done)
+        let bytes = try await self.bench.catalogue.totals().bytes
+        let goesOn = try self.bench.makeRecording(2, isFinished: false)
+        try Data(count: 1_000_000).write(to: URL(filePath: goesOn.tracksPath + "/001-alice-audio.mka"))
+        let reference = RecordingReference(id: goesOn.id.rawValue, folder: goesOn.path)
+        await self.store.started(room: "standup", reference, exports: [])
+        #expect(try await self.bench.catalogue.totals().bytes > 1_000_000)
+        await self.store.apply(RetentionPolicy(keepBytes: bytes))
+        #expect(try self.left == [old.id, goesOn.id])
+        await self.store.apply(RetentionPolicy(keepBytes: bytes - 1))
+        #expect(try self.left == [goesOn.id])
+    }
+}
+
+/// Each recording's end is reported once, in however many lives, and the exports that the room orders are made.
+@Suite(.timeLimit(.minutes(5))) struct RecordingEndTests {
+    private let bench: DaemonBench
+
+    init() throws {
+        self.bench = try DaemonBench()
+    }
+
+    private static func reference(_ folder: RecordingFolder) -> RecordingReference {
+        RecordingReference(id: folder.id.rawValue, folder: folder.path)
+    }
+
+    /// The end of a life in which nothing more is published.
+    private func ends(_ body: (RecordingStore) async throws -> Void, _ store: RecordingStore) async throws -> [String] {
+        try await body(store)
+        self.bench.bus.publish(.roomAdded, room: "mark")
+        var ends: [String] = []
+        for await event in self.bench.events {
+            if event.kind == .roomAdded { break }
+            guard [.recordingFinished, .recordingRepaired].contains(event.kind) else { continue }
+            ends.append("\(event.kind.rawValue) \(event.recording ?? "-") \(event.details["reason"] ?? "-")")
+        }
+        return ends
+    }
+
+    /// The start of a life.
+    private func life(_ store: RecordingStore) async throws -> [String] {
+        try await self.ends({ _ = await $0.takeUp() }, store)
+    }
+
+    @Test func whatItsWorkerClosedAloneIsReportedOnce() async throws {
+        _ = try await self.bench.catalogue.rebuild()
+        let known = try self.bench.makeRecording(1)
+        let unknown = try self.bench.makeRecording(2)
+        await (try self.bench.store()).started(room: "standup", Self.reference(known), exports: [])
+        let first = try await self.life(try self.bench.store())
+        #expect(
+            first.sorted() == [known, unknown].map { "recording.finished \($0.id) stopped" }.sorted(),
+            "the journal has the reason"
+        )
+        for _ in 0..<3 { #expect(try await self.life(try self.bench.store()) == []) }
+    }
+
+    @Test func whatAWorkerEndedIsReportedOnce() async throws {
+        let folder = try self.bench.makeRecording(1)
+        let store = try self.bench.store()
+        let reported = try await self.ends(
+            { store in
+                await store.started(room: "standup", Self.reference(folder), exports: [])
+                for _ in 0..<2 {
+                    await store.finished(room: "standup", Self.reference(folder), reason: "empty", exports: [])
+                    await store.refreshActive()
+                }
+            },
+            store
+        )
+        #expect(reported == ["recording.finished \(folder.id) empty"])
+        #expect(try await self.life(try self.bench.store()) == [])
+    }
+
+    /// Another life's repair, or somebody's at a terminal, of which the daemon did not hear.
+    @Test(arguments: [true, false])
+    func whatWasRepairedIsReportedOnce(isHeard: Bool) async throws {
+        let folder = try self.bench.makeRecording(1, isFinished: false)
+        try await self.bench.catalogue.refresh(folder)
+        let journal = try JournalWriter(folder: folder)
+        try journal.append(.recordingFinished(RecordingFinished(reason: "repaired")), monotonicNanoseconds: 1)
+        let line = #"{"id":"\#(folder.id)","folder":"\#(folder.path)","room":"standup","unreadable":{}}"#
+        let store = try self.bench.store(repairs: isHeard ? "echo '\(line)'" : "exit 0")
+        #expect(try await self.life(store) == ["recording.repaired \(folder.id) -"])
+        #expect(try await self.life(try self.bench.store()) == [])
+    }
+
+    /// The catalogue knows that it is finished, and the end was not reported: somebody's repair, or a disk that was full then.
+    @Test(arguments: [true, false])
+    func whatIsKnownAsFinishedIsReportedOnce(isStarted: Bool) async throws {
+        _ = try await self.bench.catalogue.rebuild()
+        let folder = try self.bench.makeRecording(1)
+        _ = try await self.bench.catalogue.rebuild()
+        let expected = ["recording.finished \(folder.id) stopped"]
+        let store = try self.bench.store()
+        if isStarted {
+            #expect(try await self.ends({ await $0.refreshActive() }, store) == expected)
+        } else {
+            #expect(try await self.life(store) == expected)
+        }
+        #expect(try await self.ends({ await $0.refreshActive() }, store) == [])
+    }
+
+    /// They were reported in its time.
+    @Test func whatANewCatalogueFindsIsNotReported() async throws {
+        let folders = try (1...3).map { try self.bench.makeRecording($0) }
+        for folder in folders { try await self.bench.catalogue.refresh(folder) }
+        #expect(try await self.bench.catalogue.rebuild().kept == 3)
+        #expect(try await self.life(try self.bench.store()) == [])
+        let next = try self.bench.makeRecording(4)
+        #expect(try await self.life(try self.bench.store()) == ["recording.finished \(next.id) stopped"])
+    }
+
+    /// Neither the note nor the delivery is there without the other, whenever the daemon dies.
+    @Test func theNoteAndTheDeliveryAreOne() async throws {
+        let dispatcher = WebhookDispatcher(
+            catalogue: self.bench.catalogue,
+            configuration: Fixture.configuration(["http://127.0.0.1:9/hook"], events: ["recording.finished"]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let bus = EventBus(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            listeners: [],
+            webhooks: dispatcher
+        )
+        func report(_ id: RecordingID) async throws {
+            try await bus.publishEnd(of: id, as: .recordingFinished, room: "a", in: self.bench.catalogue)
+        }
+        func queued() async throws -> Int {
+            try await self.bench.catalogue.deliveryCounts().values.reduce(0) { $0 + $1.queued }
+        }
+        let id = RecordingID.random()
+        for (table, what) in [("reported_ends", "note"), ("deliveries", "delivery")] {
+            try self.bench.execute(
+                "CREATE TRIGGER no BEFORE INSERT ON \(table) BEGIN SELECT RAISE(ABORT, 'not now'); END"
+            )
+            await #expect(throws: CatalogueError.self, "the \(what) is refused") { try await report(id) }
+            #expect(try await queued() == 0)
+            #expect(try await !self.bench.catalogue.isEndReported(of: id))
+            try self.bench.execute("DROP TRIGGER no")
+        }
+        for _ in 0..<3 { try await report(id) }
+        #expect(try await queued() == 1)
+        #expect(try await self.bench.catalogue.isEndReported(of: id))
+        // A power cut may take back the last that was written, after it was sent: the receiver knows the id.
+        let key = try #require(try await self.bench.catalogue.deliveryCounts().keys.first)
+        let first = try #require(try await self.bench.catalogue.dueDelivery(of: key, now: .now()))
+        try self.bench.execute("DELETE FROM deliveries; DELETE FROM reported_ends")
+        try await report(id)
+        let second = try #require(try await self.bench.catalogue.dueDelivery(of: key, now: .now()))
+        #expect(first.id == second.id)
+    }
+
+    @Test func aRepairOfManyTakesSeveralCommandLines() async throws {
+        let ids = Set((0..<2500).map { _ in RecordingID.random() })
+        #expect(await (try self.bench.store()).repair(only: ids))
+        let text = try String(contentsOfFile: self.bench.storage + "/repairs", encoding: .utf8)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.utf8.count < 65_536 })
+        let named = lines.flatMap { $0.split(separator: " ") }.compactMap { RecordingID(rawValue: String($0)) }
+        #expect(named.count == ids.count && Set(named) == ids)
+    }
+
+    // MARK: Exports that the room orders
+
+    /// An export that somebody made at a terminal, between a crash and the next start.
+    private func exported(_ folder: RecordingFolder, _ file: String, layout: String = "tracks") throws {
+        var manifest = Manifest(room: "standup", id: folder.id, verdict: .complete)
+        manifest.exports = [Manifest.Export(file: file, layout: layout, durationNanoseconds: 1, bytes: 1)]
+        try manifest.write(folder)
+    }
+
+    private static let orders = ["standup": ["tracks", "grid", "audio"].map { ExportSpec(layout: $0) }]
+
+    /// What is made by hand, and what of the room's orders is made then.
+    @Test(arguments: [
+        ("/tmp/elsewhere/crashed.mkv", "tracks", ["tracks", "grid", "audio"]),
+        ("mine.mkv", "tracks", ["tracks", "grid", "audio"]), ("call.mkv", "tracks", ["grid", "audio"]),
+        ("call-grid.mp4", "grid", ["tracks", "audio"]),
+    ])
+    func anExportByHandTakesNoOthersPlace(file: String, layout: String, made: [String]) async throws {
+        _ = try await self.bench.catalogue.rebuild()
+        let folder = try self.bench.makeRecording(1)
+        await (try self.bench.store()).started(room: "standup", Self.reference(folder), exports: [])
+        try self.exported(folder, file, layout: layout)
+        for _ in 0..<2 {
+            let store = try self.bench.store(roomOrders: Self.orders)
+            _ = try await self.life(store)
+        }
+        let exports = try await self.bench.catalogue.exports(of: folder.id)
+        #expect(exports.filter { $0.file == nil }.map(\.layout) == made)
+    }
+
+    /// The daemon dies after it has queued the first.
+    @Test func whatWasOrderedInPartIsOrderedWhole() async throws {
+        let folder = try self.bench.makeRecording(1)
+        let early = try self.bench.store()
+        await early.started(room: "standup", Self.reference(folder), exports: [])
+        try await self.bench.catalogue.save(ExportEntry(recording: folder.id, layout: "tracks", created: .now()))
+        _ = try await self.life(try self.bench.store(roomOrders: Self.orders))
+        _ = try await self.life(try self.bench.store(roomOrders: Self.orders))
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["tracks", "grid", "audio"])
+    }
+
+    /// A room may have got other orders since: what is old is not made anew.
+    @Test func whatANewCatalogueFindsExportedIsNotExportedAgain() async throws {
+        let folder = try self.bench.makeRecording(1)
+        try self.exported(folder, "call.mkv")
+        _ = try await self.bench.catalogue.rebuild()
+        _ = try await self.life(try self.bench.store(roomOrders: Self.orders))
+        #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.file) == ["call.mkv"])
+    }
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+/// What the daemon remembers from one life to the next, beside recordings.
+extension Catalogue {
+    /// What was remembered under a name; `nil` if nothing was, or nothing that can be read.
+    public func remembered<Value: Codable & Sendable>(_ type: Value.Type, as name: String) async throws -> Value? {
+        try await self.read { database in
+            JSONColumn.value(
+                try String.fetchOne(database, sql: "SELECT value FROM facts WHERE name = ?", arguments: [name])
+            )
+        }
+    }
+
+    /// Remembers something under a name, in place of what was.
+    public func remember<Value: Codable & Sendable>(_ value: Value, as name: String) async throws {
+        try await self.write { database in
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+                arguments: [name, try JSONColumn.text(value)]
+            )
+        }
+    }
+}
