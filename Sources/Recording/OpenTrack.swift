@@ -22,8 +22,10 @@ final class OpenTrack {
     var damage = TrackDamage()
     /// What of that is journalled.
     var damageLines = DamageLines()
-    /// After a failed write: when to go on in a new file, on the clock of arrivals.
+    /// After a failed write or synchronisation: when to go on in a new file, on the clock of arrivals.
     var resumesAt: Int64?
+    /// Files that the disk may have lost units of.
+    var failures = FailurePause()
     /// How often its clock may start anew.
     var restarts = RestartLimit()
     /// Its file, or the next one, is among those that its participant may begin.
