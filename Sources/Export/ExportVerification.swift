@@ -58,6 +58,7 @@ enum ExportVerification {
             // Without a Duration all of it is at its beginning: zero is not valid (RFC 9559 section 5.1.2.10).
             try self.require((reader.durationNanoseconds ?? 0) >= last, output, "states a duration that is too short")
             try self.require(reader.tornTailOffset.map { $0 >= output.file.count } ?? true, output, "has a torn end")
+            try self.require(reader.damage.count == 0, output, "is damaged in its middle")
             return try file.sha256()
         } catch let error as MatroskaError {
             throw ExportError(error, file: output.path)

@@ -133,7 +133,23 @@ public enum FileExamination {
             certificate.durationNanoseconds = max(certificate.durationNanoseconds, tally.endNanoseconds)
             certificate.tracks.append(found)
         }
-        if let text = reader.tornText(size: size) { certificate.note(.init(.damage, .fileTorn, file: name, text)) }
+        for text in reader.damage.texts + [reader.tornText(size: size)].compactMap(\.self) {
+            certificate.note(.init(.damage, .fileTorn, file: name, text))
+        }
+    }
+}
+
+extension Damage {
+    /// What findings say of it, a sentence for each range that is listed.
+    var texts: [String] {
+        let listed = self.ranges.map { range in
+            range.bytes == 0
+                ? "the size of what ends at byte \(range.offset) makes no sense"
+                : "\(range.bytes) bytes from byte \(range.offset) on make no sense: "
+                    + "\(range.durationNanoseconds / 1_000_000) ms are missing"
+        }
+        guard self.count > listed.count else { return listed }
+        return listed + ["\(self.count) places make no sense in all, \(self.bytes) bytes together"]
     }
 }
 

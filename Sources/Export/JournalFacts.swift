@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Codecs
+import Storage
 import Timeline
 
 /// What a certificate takes from a journal, record by record, on the clock of the first part.
@@ -58,6 +59,8 @@ struct JournalFacts {
     /// Whether the last end was made by a repair.
     private(set) var isRepaired = false
     private(set) var isFinished = false
+    /// Why the disk made the recording end, if it did.
+    private(set) var endOfDisk: StorageError.Code?
     /// In the order of the journal; the same number twice if the journal says so.
     private(set) var opened: [Opened] = []
     /// Tracks of which at least one unit was written.
@@ -116,6 +119,7 @@ struct JournalFacts {
             self.part &+= 1
         case .recordingFinished(let record):
             self.isFinished = true
+            self.endOfDisk = StorageError.Code(rawValue: record.reason)
             self.isRepaired = self.isRepaired || record.reason == RecordingRepair.reason
         case .trackOpened(let record): self.opened.append(Opened(record: record, monotonicNanoseconds: now))
         case .clockAnchor(let record):

@@ -30,7 +30,7 @@ final class OutputFile {
             throw ExportError(.storage, "\(path) is not the path of a file")
         }
         self.path = path
-        self.partialPath = (components + ["." + name + ".partial"]).joined(separator: "/")
+        self.partialPath = (components + [Substring(PartialFile.name(of: name))]).joined(separator: "/")
         do throws(StorageError) {
             while true {
                 let file = try File(self.partialPath, .overwrite)
@@ -65,16 +65,17 @@ final class OutputFile {
         try self.flush()
         do throws(StorageError) {
             for patch in patches { try self.file.write(patch.bytes, at: patch.offset) }
-            try self.file.synchronise()
         } catch {
             throw ExportError(error)
         }
     }
 
-    /// Puts the file in its place, over an older one.
-    func commit() throws(ExportError) {
+    /// Puts the file in its place, over an older one; returns when it is on the disk under its name.
+    ///
+    /// - Parameter path: its place, if that was not known before.
+    func commit(as path: String? = nil) throws(ExportError) {
         do throws(StorageError) {
-            try File.rename(self.partialPath, to: self.path)
+            try File.rename(self.partialPath, to: path ?? self.path)
         } catch {
             throw ExportError(error)
         }

@@ -37,7 +37,7 @@ public enum ProjectFile {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
-            try encoder.encode(timeline).write(to: URL(filePath: path), options: .atomic)
+            try File.replace(path, with: Array(encoder.encode(timeline)))
         } catch {
             throw ExportError(.storage, "cannot write \(path): \(error)", cause: error)
         }

@@ -144,9 +144,8 @@ struct UnitCount {
     private(set) var bytes: UInt64 = 0
     private(set) var keyframes: UInt64 = 0
     private(set) var lastNanoseconds: Int64 = 0
-    private(set) var isTorn = false
 
-    /// Counts from the beginning, if the source does not rest; a damaged end counts as torn.
+    /// Counts from the beginning, if the source does not rest.
     init(_ source: TrackSource) {
         guard var reader = source.rewound else { return }
         do {
@@ -157,9 +156,8 @@ struct UnitCount {
                 self.keyframes += head.isKeyframe ? 1 : 0
                 self.lastNanoseconds = max(self.lastNanoseconds, head.timeNanoseconds)
             }
-            self.isTorn = reader.tornTailOffset.map { $0 < source.size } ?? false
         } catch {
-            self.isTorn = true
+            // What could be counted is.
         }
     }
 }

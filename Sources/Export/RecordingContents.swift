@@ -31,6 +31,8 @@ struct RecordingContents {
     /// What the journal tells of the call itself.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
+    /// Whether units that cannot be decoded are read as well.
+    private var keepsDamaged = true
     /// How the tracks of a series follow each other; `nil` for a recording.
     private(set) var seriesJournal: SeriesJournal?
     /// What a certificate needs of the journal.
@@ -53,6 +55,7 @@ struct RecordingContents {
     /// - Parameter keepsDamaged: whether units that cannot be decoded are read as well.
     init(_ folder: RecordingFolder, keepsDamaged: Bool = true) throws(ExportError) {
         self.room = folder.path.split(separator: "/").dropLast().last.map(String.init) ?? ""
+        self.keepsDamaged = keepsDamaged
         // Before the journal: what is let go in between has been read as a whole.
         let isHeld = folder.isHeld
         var contents = self
@@ -88,6 +91,7 @@ struct RecordingContents {
     /// Tracks have the numbers that `SeriesJournal` gives them; files are named as from the first segment's folder.
     init(_ series: RecordingSeries, keepsDamaged: Bool) throws(ExportError) {
         self.room = ""
+        self.keepsDamaged = keepsDamaged
         var contents = self
         var clocks = TrackClockCollector()
         var opened: [TrackOpened] = []
@@ -292,6 +296,7 @@ struct RecordingContents {
                 participant: participant,
                 name: name,
                 damage: damage ?? DamagedSpans(),
+                keepsDamaged: self.keepsDamaged,
                 prefix: prefix,
                 place: place
             )

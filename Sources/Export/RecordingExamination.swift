@@ -185,6 +185,9 @@ extension RecordingExamination {
         if self.contents.facts.isRepaired {
             self.note(.gap, .cutOff, "the recording was cut off, and repaired: what came after its end is not known")
         }
+        if let code = self.contents.facts.endOfDisk {
+            self.note(.gap, .diskFailed, "the recording ended because of its disk: \(code.rawValue)")
+        }
         for part in self.contents.parts.dropFirst().prefix(Certificate.maximumFindings) {
             let after = part.monotonicNanoseconds.subtractingReportingOverflow(
                 self.contents.started?.monotonicNanoseconds ?? 0

@@ -122,10 +122,6 @@ public enum RecordingRepair {
             let file = try File(path, .overwrite)
             let plan = try Repair.plan(file)
             guard !plan.isEmpty else { return }
-            if let next = plan.resumesAt {
-                report.unreadable[name] = "it is damaged from byte \(plan.truncateTo) on, and goes on at byte \(next)"
-                return
-            }
             guard plan.originalSize - min(plan.truncateTo, plan.originalSize) <= Self.longestTornEnd else {
                 report.unreadable[name] = "most of it is damaged"
                 return

@@ -89,6 +89,7 @@ struct TrackExamination {
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack
         var (stepsBack, strangers) = (0, 0)
+        var (holes, isBehindHole) = (0, false)
         while let block = try reader.next() {
             guard block.track == source.track.number else {
                 strangers += 1
@@ -104,7 +105,12 @@ struct TrackExamination {
                 let length = tally.gapNanoseconds &- before
                 self.note(gap: Certificate.Span(startNanoseconds: time &- length, durationNanoseconds: length), setting)
             }
-            if let opened = source.opened, let clock {
+            if reader.damage.count > holes { isBehindHole = codec.kind == .video }
+            holes = reader.damage.count
+            if block.isKeyframe { isBehindHole = false }
+            if isBehindHole {
+                self.track.leftOut += 1
+            } else if let opened = source.opened, let clock {
                 let rtpTime =
                     opened.firstRTPTime &+ clock.ticks(nanoseconds: block.timeNanoseconds) &+ Self.roundingTicks
                 while let span = damage.first, span.upperBound <= rtpTime { damage = damage.dropFirst() }
@@ -122,6 +128,7 @@ struct TrackExamination {
         if strangers > 0 {
             self.note(.damage, .fileUnreadable, "\(strangers) of its units are none of \(codec.rawValue)")
         }
+        for text in reader.damage.texts { self.note(.damage, .fileTorn, text) }
         if let torn = reader.tornTailOffset, torn < source.size {
             let text = "from byte \(torn) of \(source.size) on it makes no sense"
             let isClosed = source.number.flatMap { setting.contents.closed[$0] } != nil

@@ -33,6 +33,11 @@ struct TrackSource {
     private var reader: Reader<File>?
     private let placement: Placement
     private var damage: DamagedSpans
+    private let keepsDamaged: Bool
+    /// Places of the file that made no sense so far.
+    private var holes = 0
+    /// Whether pictures refer to some that were in the last of them.
+    private var isBehindHole = false
     /// What was left out because it cannot be decoded.
     private(set) var leftOut = LeftOutUnits()
     /// The unit that comes next, and its time on the session clock.
@@ -47,6 +52,7 @@ struct TrackSource {
         participant: String?,
         name: String?,
         damage: DamagedSpans = DamagedSpans(),
+        keepsDamaged: Bool = true,
         prefix: String = "",
         place: (SegmentInfo) -> Placement?
     ) throws(ExportError) {
@@ -62,6 +68,7 @@ struct TrackSource {
         self.size = size
         self.placement = placement
         self.damage = damage
+        self.keepsDamaged = keepsDamaged
         self.participant = participant ?? track.name ?? "unknown"
         self.name = name ?? track.name ?? self.participant
         self.reader = reader
@@ -99,6 +106,7 @@ struct TrackSource {
         guard self.reader == nil else { return }
         self.reader = try Self.open(self.path, self.file).reader
         self.damage.rewind()
+        (self.holes, self.isBehindHole) = (0, false)
         self.leftOut = LeftOutUnits()
         try self.advance()
     }
@@ -137,7 +145,7 @@ struct TrackSource {
         }
     }
 
-    /// Reads the unit after `next`, damaged ones left out; a damaged rest of the file counts as its end.
+    /// Reads the unit after `next`, damaged ones left out; where no cluster follows what is damaged, the file ends.
     mutating func advance() throws(ExportError) {
         do throws(MatroskaError) {
             while let head = try self.reader?.nextHead() {
@@ -145,7 +153,8 @@ struct TrackSource {
                 // The recording goes on, and of the other tracks no more is known.
                 guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { break }
                 let time = self.sessionTime(head.timeNanoseconds)
-                if self.damage.contains(self.rtpTime(head.timeNanoseconds)) {
+                let isBehindHole = self.refersIntoHole(head)
+                if self.damage.contains(self.rtpTime(head.timeNanoseconds)) || isBehindHole {
                     self.leftOut.note(at: time)
                     continue
                 }
@@ -157,6 +166,16 @@ struct TrackSource {
         } catch {
             throw ExportError(error, file: self.file)
         }
+    }
+
+    /// Whether a picture refers to some that were where the file makes no sense.
+    private mutating func refersIntoHole(_ head: BlockHead) -> Bool {
+        guard !self.keepsDamaged, self.track.codec.kind == .video else { return false }
+        let holes = self.reader?.damage.count ?? 0
+        if holes > self.holes { self.isBehindHole = true }
+        self.holes = holes
+        if head.isKeyframe { self.isBehindHole = false }
+        return self.isBehindHole
     }
 
     /// Leaves out what is not later than that time; pictures go on with a keyframe.

@@ -16,6 +16,10 @@ struct ActiveRecording: Sendable {
 
     let folder: RecordingFolder
     let journal: JournalWriter
+    /// Folders in which names were made for it: its own and those above it that were missing.
+    let changedFolders: [String]
+    /// Whether those are yet to be forced to the disk.
+    var isNew = true
     /// From 1; each process that goes on with the recording adds one.
     let part: Int
     /// Where it is in its series, if it is of one.
@@ -37,6 +41,8 @@ struct ActiveRecording: Sendable {
     private static let reserve = 24
     /// Whether a loss on this side was told.
     var isDegraded = false
+    /// Whether it ended because its folder or its journal was lost, which was told: what else fails of it is no news.
+    var isLost = false
     /// What was written in it since this process began.
     private var messages = 0
 
@@ -56,8 +62,11 @@ struct ActiveRecording: Sendable {
         after previous: ActiveRecording? = nil
     ) throws(RecordingError) -> ActiveRecording {
         let start = UTCTime.at(monotonicNanoseconds: now)
+        var changedFolders: [String] = []
         let folder = try RecordingError.blaming(.folder) { () throws(StorageError) in
-            try RecordingFolder.create(storage: settings.storage, room: settings.room, start: start)
+            try RecordingFolder.create(storage: settings.storage, room: settings.room, start: start) {
+                changedFolders.append($0)
+            }
         }
         let place: Place? =
             if let place = previous?.place {
@@ -85,6 +94,7 @@ struct ActiveRecording: Sendable {
             return ActiveRecording(
                 folder: folder,
                 journal: journal,
+                changedFolders: changedFolders,
                 part: 1,
                 place: place,
                 beganAt: now,
@@ -94,7 +104,7 @@ struct ActiveRecording: Sendable {
             )
         } catch {
             // A disk that is full takes the folder but not the journal: each new attempt makes another.
-            try? folder.delete()
+            try? folder.delete(isDurable: false)
             throw error
         }
     }
@@ -126,6 +136,7 @@ struct ActiveRecording: Sendable {
         return ActiveRecording(
             folder: folder,
             journal: journal,
+            changedFolders: [folder.path],
             part: nextPart,
             place: past.place,
             beganAt: now - max(0, min(past.age, now)),
@@ -198,6 +209,7 @@ struct ActiveRecording: Sendable {
     private init(
         folder: RecordingFolder,
         journal: JournalWriter,
+        changedFolders: [String],
         part: Int,
         place: Place?,
         beganAt: Int64,
@@ -207,6 +219,7 @@ struct ActiveRecording: Sendable {
     ) {
         self.folder = folder
         self.journal = journal
+        self.changedFolders = changedFolders
         self.part = part
         self.place = place
         self.beganAt = beganAt
@@ -324,10 +337,11 @@ struct ActiveRecording: Sendable {
         }
     }
 
-    /// Journals the end; every file is closed by then.
+    /// Journals the end, and returns when that is on the disk; every file is closed by then.
     func finish(reason: String, _ now: Int64) throws(RecordingError) {
         try RecordingError.blaming(.journal) { () throws(StorageError) in
             try self.journal.append(.recordingFinished(RecordingFinished(reason: reason)), monotonicNanoseconds: now)
+            try RecordingFolder.synchronise(folders: self.changedFolders)
             try self.journal.synchronise()
         }
     }

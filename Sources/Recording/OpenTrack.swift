@@ -23,10 +23,12 @@ final class OpenTrack {
     var damage = TrackDamage()
     /// What of that is journalled.
     var damageLines = DamageLines()
-    /// After a failed write, or too many files: when the track continues in a new file, on the clock of arrivals, and why not
-    /// before.
+    /// After a failed write or synchronisation, or too many files: when the track continues in a new file, on the clock of
+    /// arrivals, and why not before.
     var resumesAt: Int64?
     var pauseReason = RefusalReason.disk
+    /// Files that the disk may have lost units of.
+    var failures = FailurePause()
     /// How often its clock may start anew.
     var restarts = RestartLimit()
     /// Its file, or the next one, is among those that its participant may begin.

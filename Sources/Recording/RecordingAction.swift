@@ -51,21 +51,69 @@ public struct RecordingCompletion: Sendable {
     }
 }
 
-/// Files that are to be forced to the disk.
+/// What is to be forced to the disk, of each recording that goes on.
 public struct SynchronisationRound: Sendable {
-    let files: [(part: RecordingError.Part, file: File)]
+    /// What failed, and of which recording.
+    public struct Failure: Sendable, Hashable {
+        /// The recording.
+        public var recording: RecordingID
+        /// What failed: the journal, the folder that is gone or cannot be synchronised, or the file of a track.
+        public var error: RecordingError
+    }
 
-    /// Forces each to the disk, and waits for it; returns what failed.
+    struct Files: Sendable {
+        let recording: RecordingID
+        let journal: JournalWriter
+        /// Files with units that are not on the disk.
+        var tracks: [(number: Int, file: File)] = []
+        /// Folders in which names were made.
+        var folders: [String] = []
+        /// The journal's file, if lines went into it.
+        var lines: File?
+    }
+
+    let recordings: [Files]
+
+    /// Forces each to the disk, and waits for it; returns what failed, and what is gone.
     ///
-    /// Any thread.
-    public func perform() -> [RecordingError] {
-        self.files.compactMap { part, file in
-            do throws(StorageError) {
+    /// Any thread. Of a recording whose folder is gone nothing else is reported.
+    public func perform() -> [Failure] {
+        self.recordings.flatMap { files in
+            Self.failures(files).map { Failure(recording: files.recording, error: $0) }
+        }
+    }
+
+    private static func failures(_ files: Files) -> [RecordingError] {
+        guard !files.journal.isGone() else {
+            let message = "the recording's folder is gone: its journal was deleted or moved"
+            return [RecordingError(.folder, StorageError(.notFound, message, path: files.lines?.path ?? ""))]
+        }
+        // Tracks first, then their names: what the journal tells of is there then.
+        var failures = files.tracks.compactMap { number, file in
+            Self.failure(.track(number)) { () throws(StorageError) in
+                guard !file.isGone() else {
+                    throw StorageError(.notFound, "\(file.path) is gone: it was deleted or moved", path: file.path)
+                }
                 try file.synchronise()
-                return nil
-            } catch {
-                return RecordingError(part, error)
             }
+        }
+        let folders = Self.failure(.folder) { () throws(StorageError) in
+            try RecordingFolder.synchronise(folders: files.folders)
+        }
+        let journal = Self.failure(.journal) { () throws(StorageError) in try files.lines?.synchronise() }
+        failures += [folders, journal].compactMap(\.self)
+        return failures
+    }
+
+    private static func failure(
+        _ part: RecordingError.Part,
+        _ body: () throws(StorageError) -> Void
+    ) -> RecordingError? {
+        do throws(StorageError) {
+            try body()
+            return nil
+        } catch {
+            return RecordingError(part, error)
         }
     }
 }

@@ -68,9 +68,30 @@ extension RecordingSession {
     public mutating func completed(_ completion: RecordingCompletion, failure: RecordingError?) {
         self.completions.ended(completion)
         self.beginCompletions()
-        if let failure { self.failed(failure, of: completion.recording) }
+        if let failure {
+            if self.completesLater(completion) { return }
+            self.failed(failure, of: completion.recording)
+        }
         guard case .recording(let reason, _) = completion.work, let recording = completion.recording else { return }
         self.actions.append(.tellFinished(recording.folder, part: recording.part, reason: reason))
+    }
+
+    /// Whether the end of a recording that the disk lost waits until the disk takes it.
+    private mutating func completesLater(_ completion: RecordingCompletion) -> Bool {
+        guard case .recording = completion.work, completion.recording?.isLost == true, !self.isEnding,
+            self.unfinished.count < Self.mostUnfinished
+        else { return false }
+        self.unfinished.append((completion, self.now + Self.pauseAfterFailure.nanoseconds))
+        return true
+    }
+
+    private static let mostUnfinished = 16
+
+    /// Tries again to end recordings that the disk lost, those whose time has come by then.
+    mutating func completeUnfinished(until now: Int64) {
+        let due = self.unfinished.filter { $0.at <= now }
+        self.unfinished.removeAll { $0.at <= now }
+        for (completion, _) in due { self.complete(completion) }
     }
 
     // MARK: Failures
@@ -79,20 +100,25 @@ extension RecordingSession {
     ///
     /// Of one that is over already only itself is incomplete: the one after it goes on, and is not to blame.
     mutating func failed(_ error: RecordingError, of ended: ActiveRecording? = nil) {
+        guard ended?.isLost != true else { return }
         let other = ended?.folder.id == self.recording?.folder.id ? nil : ended
         let isFirst = self.failure == nil
         if isFirst, other == nil || self.isEnding { self.failure = error }
-        if other?.isDegraded != true { self.degraded(error.message, of: other) }
+        if other?.isDegraded != true { self.degraded(error.message, of: other, byDisk: error.cause.code != .notFound) }
         if isFirst || other != nil { self.actions.append(.logIncomplete(error, other?.folder)) }
     }
 
     /// The disk lost media, of the present recording or of another one; said once for the present one.
-    mutating func degraded(_ reason: String, of other: ActiveRecording? = nil) {
+    ///
+    /// - Parameter byDisk: false for what somebody moved or deleted.
+    mutating func degraded(_ reason: String, of other: ActiveRecording? = nil, byDisk: Bool = true) {
         if other == nil {
             guard self.recording?.isDegraded != true else { return }
             self.recording?.isDegraded = true
         }
         let recording = other ?? self.recording
-        self.actions.append(.tellDegraded(recording?.folder, part: recording?.part ?? 0, reason: reason, byDisk: true))
+        self.actions.append(
+            .tellDegraded(recording?.folder, part: recording?.part ?? 0, reason: reason, byDisk: byDisk)
+        )
     }
 }

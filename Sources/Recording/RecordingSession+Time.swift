@@ -21,6 +21,7 @@ extension RecordingSession {
             self.droppedUnits = droppedUnits
             self.unitsWereDropped(now)
         }
+        self.completeUnfinished(until: now)
         let recordings = [self.recording, self.older].compactMap { $0 }
         guard !recordings.isEmpty else { return }
         for recording in recordings {
@@ -75,22 +76,72 @@ extension RecordingSession {
     private mutating func synchroniseIfDue(_ recordings: [ActiveRecording], _ now: Int64) {
         let interval = UInt64(clamping: self.settings.synchroniseEvery.nanoseconds)
         guard self.synchronisation.begins(now: UInt64(clamping: now), interval: interval) else { return }
-        // Tracks first: what the journal tells of is there then.
-        let tracks = self.tracks.values.compactMap { track in
-            track.writer.flatMap { writer in
-                writer.takeUnsynchronised().map { (RecordingError.Part.track(writer.track.number), $0) }
-            }
+        self.actions.append(.synchronise(SynchronisationRound(recordings: recordings.map { self.files(of: $0) })))
+        self.recording?.isNew = false
+        self.older?.isNew = false
+    }
+
+    private func files(of recording: ActiveRecording) -> SynchronisationRound.Files {
+        var files = SynchronisationRound.Files(recording: recording.folder.id, journal: recording.journal)
+        var hasNewFile = false
+        for track in self.tracks.values where track.recording == recording.folder.id {
+            guard let writer = track.writer, let (file, isNew) = writer.takeUnsynchronised() else { continue }
+            files.tracks.append((writer.track.number, file))
+            hasNewFile = hasNewFile || isNew
         }
-        let journals = recordings.compactMap { recording in
-            recording.journal.takeUnsynchronised().map { (RecordingError.Part.journal, $0) }
-        }
-        self.actions.append(.synchronise(SynchronisationRound(files: tracks + journals)))
+        if hasNewFile { files.folders.append(recording.folder.tracksPath) }
+        if recording.isNew { files.folders += recording.changedFolders.reversed() }
+        files.lines = recording.journal.takeUnsynchronised()
+        return files
     }
 
     /// A round of synchronisation was performed.
-    public mutating func synchronised(failures: [RecordingError]) {
-        for failure in failures { self.failed(failure) }
-        self.synchronisation.ended(now: UInt64(clamping: self.now))
+    public mutating func synchronised(failures: [SynchronisationRound.Failure]) {
+        let now = self.now
+        self.synchronisation.ended(now: UInt64(clamping: now))
+        for failure in failures {
+            switch failure.error.part {
+            case .track(let number): self.lost(track: number, of: failure.recording, failure.error, now)
+            case .journal, .folder: self.lost(failure.recording, failure.error, now)
+            }
+        }
+    }
+
+    /// The disk may have lost units of a track's file: it ends as it is, and the track goes on in the next one.
+    ///
+    /// The kernel reports a lost page once. From then on it says of the same file that all is well.
+    private mutating func lost(track number: Int, of recording: RecordingID, _ error: RecordingError, _ now: Int64) {
+        let found = self.tracks.values.first { $0.recording == recording && $0.writer?.track.number == number }
+        if let track = found, let writer = track.writer, writer.takesUnits {
+            writer.fail(error.cause, monotonicNanoseconds: now)
+            track.resumesAt = now + track.failures.failed(at: now).nanoseconds
+            track.hasFailed = true
+        }
+        self.failed(error, of: self.older?.folder.id == recording ? self.older : nil)
+    }
+
+    /// A recording lost its folder, or lines of its journal: it ends, and the next media begin another.
+    private mutating func lost(_ id: RecordingID, _ error: RecordingError, _ now: Int64) {
+        if let older = self.older, older.folder.id == id {
+            self.failed(error, of: older)
+            self.endCut()
+            return
+        }
+        guard let recording = self.recording, recording.folder.id == id else { return }
+        // While nothing is written nothing more is lost: it ends when the pause does.
+        guard self.machine.phase == .recording else { return self.failed(error) }
+        let byDisk = error.cause.code != .notFound
+        self.actions.append(
+            .tellDegraded(recording.folder, part: recording.part, reason: error.message, byDisk: byDisk)
+        )
+        self.actions.append(.logIncomplete(error, recording.folder))
+        self.recording?.isLost = true
+        self.finishRecording(reason: error.cause.code.rawValue)
+        self.machine.recordingLost()
+        let pause = self.losses.failed(at: now)
+        // A folder that was moved away once says nothing of the disk.
+        let isSingle = error.cause.code == .notFound && pause == FailurePause.shortest
+        self.retryAt = isSingle ? now : now + pause.nanoseconds
     }
 
     private mutating func requestDueKeyframes(_ now: Int64) {

@@ -42,8 +42,10 @@ public struct RecordingSession: ~Copyable {
     /// The session ends when everything that waits has been told.
     var isEnding = false
     var failure: RecordingError?
-    /// After a recording could not be begun: when to try again.
+    /// After a recording could not be begun, or was lost: when to try again.
     var retryAt: Int64 = 0
+    /// Recordings that the disk lost.
+    var losses = FailurePause()
     var synchronisation = SynchronisationSchedule()
     var lastCounted: Int64 = 0
     var droppedUnits: UInt64 = 0
@@ -52,6 +54,8 @@ public struct RecordingSession: ~Copyable {
     var stillsWantedUntil: Int64 = 0
     var lag = RecordingLag()
     var completions = CompletionSchedule()
+    /// Ends of recordings that the disk did not take, and when to try again.
+    var unfinished: [(completion: RecordingCompletion, at: Int64)] = []
     var actions: [RecordingAction] = []
 
     /// A session that waits for media, or goes on with the recording `settings.continues`.
@@ -101,6 +105,7 @@ public struct RecordingSession: ~Copyable {
     /// Whether nothing becomes due before something comes: there is no track, no recording, and nothing to be completed.
     public var isIdle: Bool {
         self.tracks.isEmpty && self.recording == nil && self.older == nil && !self.isCompleting
+            && self.unfinished.isEmpty
     }
 
     /// Takes out what is to be done into an array that is empty; its memory serves the next actions.
@@ -338,6 +343,7 @@ public struct RecordingSession: ~Copyable {
     public mutating func end(reason: String) {
         self.isEnding = true
         self.finishRecording(reason: reason)
+        self.completeUnfinished(until: .max)
         self.tracks = [:]
         _ = self.machine.stopOrdered()
     }

@@ -80,6 +80,14 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
+    /// The recording is lost, and ends: the next media begin another.
+    public mutating func recordingLost() {
+        switch self.phase {
+        case .recording: self.phase = .waiting
+        case .off, .waiting, .paused: break
+        }
+    }
+
     /// What follows an order.
     public enum OnOrder: Sendable, Hashable {
         /// The state changed.

@@ -7,6 +7,7 @@ internal import Timeline
 /// What is left to do for a track's file that takes no more units: its index, and the journal's word that it is complete.
 public struct TrackFileEnd: Sendable {
     let file: File
+    let folder: RecordingFolder
     /// Where the last block ends.
     let size: UInt64
     let finish: Writer.Finish
@@ -14,7 +15,7 @@ public struct TrackFileEnd: Sendable {
     let record: TrackClosed
     let monotonicNanoseconds: Int64
 
-    /// Writes cues, duration and sizes, syncs the file twice, and journals its end; waits for the disk.
+    /// Writes cues, duration and sizes, syncs the file twice and its folder, and journals its end; waits for the disk.
     ///
     /// After an error the file is as its last unit left it, and the journal says why.
     public func complete() throws(RecordingError) {
@@ -25,6 +26,7 @@ public struct TrackFileEnd: Sendable {
             try self.file.synchronise()
             for patch in self.finish.patches.suffix(1) { try self.file.write(patch.bytes, at: patch.offset) }
             try self.file.synchronise()
+            try RecordingFolder.synchronise(folders: [self.folder.tracksPath])
         } catch {
             // Best effort: what matters is in the file, and the first error is the one to tell.
             try? self.file.truncate(to: self.size)

@@ -267,10 +267,19 @@ public final class TrackFileWriter {
     }
 
     /// The file, if units went into it since the last call: whoever has it may force them to the disk, on any thread.
-    public func takeUnsynchronised() -> File? {
+    ///
+    /// - Returns: the file, and whether it is the first time, so that its name is to be forced to the disk, too.
+    public func takeUnsynchronised() -> (file: File, isNew: Bool)? {
         guard case .writing(let open) = self.state, self.statistics.units != self.synchronisedUnits else { return nil }
-        self.synchronisedUnits = self.statistics.units
-        return open.file
+        defer { self.synchronisedUnits = self.statistics.units }
+        return (open.file, self.synchronisedUnits == 0)
+    }
+
+    /// Takes no more units, because the disk may have lost some: the file stays as it is, and the journal says why.
+    public func fail(_ error: StorageError, monotonicNanoseconds: Int64) {
+        guard case .writing = self.state else { return }
+        self.state = .closed
+        self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: monotonicNanoseconds)
     }
 
     /// Takes no more units; what is left to do waits for the disk, and may be done on another thread.
@@ -285,6 +294,7 @@ public final class TrackFileWriter {
         self.note(self.formats.takeAll())
         return TrackFileEnd(
             file: open.file,
+            folder: self.folder,
             size: open.writer.offset,
             finish: open.writer.finish(),
             journal: self.journal,

@@ -115,6 +115,17 @@ final class Directory {
         }
     }
 
+    /// Returns when the names in it are on the disk, where the file system knows how.
+    func synchronise() throws(StorageError) {
+        while fsync(self.descriptor) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EINVAL, ENOTSUP, ENOSYS, EROFS: return
+            case let error: throw StorageError(errorNumber: error, action: "synchronise", path: self.path)
+            }
+        }
+    }
+
     /// Gives a name another one in the same directory.
     func rename(_ name: Name, to other: Name) throws(StorageError) {
         guard renameat(self.descriptor, name.characters, self.descriptor, other.characters) == 0 else {

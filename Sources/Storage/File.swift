@@ -149,7 +149,7 @@ public final class File: Sendable, Source {
         if self.isStillAtPath() { _ = unlink(self.path) }
     }
 
-    /// Returns when the content is on the disk.
+    /// Returns when the content is on the disk; `synchroniseFolder` does the same for the file's name.
     public func synchronise() throws(StorageError) {
         guard retrying({ fdatasync(self.descriptor) }) == 0 else {
             throw StorageError(errorNumber: errno, action: "synchronise", path: self.path)
@@ -177,7 +177,20 @@ public final class File: Sendable, Source {
             && here.st_ino == there.st_ino && here.st_dev == there.st_dev
     }
 
+    /// Whether the path leads to this file no longer: it was deleted, or it or a folder above it was renamed or replaced.
+    ///
+    /// False where the system does not know at the moment.
+    public func isGone() -> Bool {
+        var (here, there) = (stat(), stat())
+        guard fstat(self.descriptor, &here) == 0 else { return false }
+        guard here.st_nlink > 0 else { return true }
+        guard stat(self.path, &there) == 0 else { return errno == ENOENT || errno == ENOTDIR }
+        return here.st_ino != there.st_ino || here.st_dev != there.st_dev
+    }
+
     /// Writes a small file in the place of an older one, at once: readers see the old or the new.
+    ///
+    /// Returns when it is on the disk, under its name.
     public static func replace(_ path: String, with bytes: [UInt8]) throws(StorageError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         // A name of its own for each writer: two at once must not share a half-written file.
@@ -186,7 +199,6 @@ public final class File: Sendable, Source {
         do throws(StorageError) {
             let file = try File(temporary, .create)
             try file.write(bytes, at: 0)
-            try file.synchronise()
             try Self.rename(temporary, to: path)
         } catch {
             _ = unlink(temporary)
@@ -194,11 +206,34 @@ public final class File: Sendable, Source {
         }
     }
 
-    /// Puts a file in the place of another, at once.
+    /// Puts a file in the place of another in the same folder, at once.
+    ///
+    /// Returns when its content and its name are on the disk: the content comes first, so that a power cut leaves the
+    /// old file or the new one.
     public static func rename(_ path: String, to target: String) throws(StorageError) {
+        do throws(StorageError) {
+            try File(path, .read).synchronise()
+        } catch {
+            // A link has no content of its own.
+            guard error.code == .invalid else { throw error }
+        }
         guard Glibc.rename(path, target) == 0 else {
             throw StorageError(errorNumber: errno, action: "rename \(path) to", path: target)
         }
+        try Self.synchroniseFolder(Self.folder(of: target))
+    }
+
+    /// Returns when the names in a folder are on the disk.
+    ///
+    /// Some file systems know no such call; their names are as safe as they get.
+    public static func synchroniseFolder(_ path: String) throws(StorageError) {
+        try Directory(path: path).synchronise()
+    }
+
+    /// The folder that a path's last name is in.
+    public static func folder(of path: String) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
     }
 }
 

@@ -6,8 +6,9 @@ public import Timeline
 
 /// Appends records to a recording's journal: one line and one `write(2)` each, nothing buffered.
 ///
-/// From any thread; a call may wait for another's system call. What `append` returned from survives `kill -9`; power
-/// loss spares what `synchronise` returned from.
+/// From any thread; a call may wait for another's system call. What `append` returned from survives `kill -9`; a power
+/// cut spares what `synchronise` returned from, on any file system once the folder is synchronised too
+/// (`RecordingFolder.synchronise`).
 public final class JournalWriter: Sendable {
     /// The longest line, in bytes; the reader skips longer ones.
     static let maximumLineLength = 1 << 20
@@ -183,6 +184,9 @@ public final class JournalWriter: Sendable {
             return state.isUnsynchronised ? self.file : nil
         }
     }
+
+    /// Whether the journal is in the recording's folder no longer, or the folder not in its place.
+    public func isGone() -> Bool { self.file.isGone() }
 
     /// Returns when all records so far are on the disk.
     public func synchronise() throws(StorageError) {

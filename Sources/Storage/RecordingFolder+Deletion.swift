@@ -9,18 +9,21 @@ extension RecordingFolder {
 
     /// Deletes the recording with everything in its folder; no symbolic link is followed.
     ///
-    /// The folder first gets a hidden name, so that from one instant on the recording is gone, however far the removal
-    /// then comes: `removeLeftovers(storage:)` ends it. Throws `notFound` if the folder is gone or a link.
-    public func delete() throws(StorageError) {
+    /// The folder first gets a hidden name, which is brought to the disk: from one instant on the recording is gone, however
+    /// far the removal then comes. `removeLeftovers(storage:)` ends it. Throws `notFound` if the folder is gone or a link.
+    ///
+    /// - Parameter isDurable: whether it returns only when a power cut does not bring the recording back.
+    public func delete(isDurable: Bool = true) throws(StorageError) {
         let (room, name) = try Directory.room(of: self)
         // Refuses a link, and whatever is not a directory.
         _ = try Directory(name, in: room)
         let hidden = Directory.Name("\(Self.deletionPrefix)\(self.compactStart)-\(self.id)-\(RecordingID.random())")
         try room.rename(name, to: hidden)
+        if isDurable { try room.synchronise() }
         try Self.remove(hidden, in: room, depth: 1)
     }
 
-    /// Removes what interrupted deletions left behind; returns how many folders that were.
+    /// Removes what interrupted deletions and killed exports left behind; returns how many folders and files that were.
     ///
     /// One that cannot be removed keeps no other; the first such failure is thrown at the end.
     public static func removeLeftovers(storage: String) throws(StorageError) -> Int {
@@ -49,14 +52,41 @@ extension RecordingFolder {
     ) throws(StorageError) -> Int {
         var removed = 0
         for name in try room.names(limit: .max) {
-            guard let text = name.text, text.hasPrefix(Self.deletionPrefix) else { continue }
+            guard let text = name.text else { continue }
             do throws(StorageError) {
                 guard case .directory = try room.kind(of: name) else { continue }
-                try Self.remove(name, in: room, depth: 1)
-                removed += 1
+                if text.hasPrefix(Self.deletionPrefix) {
+                    try Self.remove(name, in: room, depth: 1)
+                    removed += 1
+                } else if RecordingFolder(named: room.path + "/" + text) != nil {
+                    removed += try Self.removePartialFiles(in: try Directory(name, in: room))
+                }
             } catch {
                 Self.keep(error, &failure)
             }
+        }
+        return removed
+    }
+
+    /// Removes files of exports that nobody makes any more: whoever makes one holds the lock of its hidden file.
+    private static func removePartialFiles(in folder: Directory) throws(StorageError) -> Int {
+        var removed = 0
+        for name in try folder.names(limit: .max) {
+            guard let text = name.text, let guards = PartialFile.guards(of: text) else { continue }
+            guard case .regular = try folder.kind(of: name) else { continue }
+            var locks: [File] = []
+            var isHeld = false
+            for guarding in guards {
+                // A guard that is not there keeps nobody away.
+                guard let lock = try? File(folder.path + "/" + guarding, .read) else { continue }
+                isHeld = try !lock.lock() || isHeld
+                locks.append(lock)
+            }
+            guard !isHeld else { continue }
+            try withExtendedLifetime(locks) { () throws(StorageError) in
+                try folder.remove(name, isDirectory: false)
+            }
+            removed += 1
         }
         return removed
     }

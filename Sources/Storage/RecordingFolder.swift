@@ -34,18 +34,33 @@ public struct RecordingFolder: Sendable, Hashable {
     public var exportPath: String { self.path + "/call.mkv" }
 
     /// Creates the folder of a new recording; the room's name may be anything.
+    ///
+    /// - Parameter changed: called for each folder in which a name was made. It survives a power cut after
+    ///   `File.synchroniseFolder`, for which nobody waits here.
     public static func create(
         storage: String,
         room: String,
         start: UTCTime,
-        id: RecordingID = .random()
+        id: RecordingID = .random(),
+        changed: (String) -> Void = { _ in }
     ) throws(StorageError) -> RecordingFolder {
         let parent = recordings(of: storage) + "/" + Sanitiser.pathComponent(room, fallback: "room")
-        try makeDirectories(parent)
+        try makeDirectories(parent, changed: changed)
         let path = "\(parent)/\(start.compact)-\(id)"
-        try makeDirectory(path)
-        try makeDirectory(path + "/tracks")
+        try makeDirectory(path, changed: changed)
+        try makeDirectory(path + "/tracks", changed: changed)
         return RecordingFolder(path: path, id: id, compactStart: start.compact)
+    }
+
+    /// Returns when the names in folders are on the disk; a folder that is not there has none.
+    public static func synchronise(folders: some Sequence<String>) throws(StorageError) {
+        for folder in folders {
+            do throws(StorageError) {
+                try File.synchroniseFolder(folder)
+            } catch {
+                guard error.code == .notFound else { throw error }
+            }
+        }
     }
 
     /// Opens the folder of an existing recording; throws `notFound`, or `invalid` for a folder that is not one.
@@ -160,7 +175,7 @@ public struct RecordingFolder: Sendable, Hashable {
     }
 
     /// Reads start and id from the folder's name.
-    private init?(named path: String) {
+    init?(named path: String) {
         guard let name = path.split(separator: "/").last else { return nil }
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == "20260704T120000Z".utf8.count, parts[0].last == "Z",
@@ -186,19 +201,20 @@ public struct RecordingFolder: Sendable, Hashable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    private static func makeDirectory(_ path: String) throws(StorageError) {
+    private static func makeDirectory(_ path: String, changed: (String) -> Void) throws(StorageError) {
         guard mkdir(path, 0o750) == 0 else {
             throw StorageError(errorNumber: errno, action: "create", path: path)
         }
+        changed(File.folder(of: path))
     }
 
     /// Makes a directory and those above it that are missing.
-    private static func makeDirectories(_ path: String) throws(StorageError) {
+    private static func makeDirectories(_ path: String, changed: (String) -> Void) throws(StorageError) {
         var index = path.startIndex
         while index < path.endIndex {
             index = path[path.index(after: index)...].firstIndex(of: "/") ?? path.endIndex
             do throws(StorageError) {
-                try makeDirectory(String(path[..<index]))
+                try makeDirectory(String(path[..<index]), changed: changed)
             } catch {
                 guard error.code == .exists else { throw error }
             }

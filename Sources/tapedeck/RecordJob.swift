@@ -113,7 +113,7 @@ struct RecordJob: Sendable {
     var recordsChat = true
     /// How large one recording gets before the next of its series begins.
     var segment: SegmentPolicy.Limit?
-    /// Takes what came of each recording of a series but the last.
+    /// Takes what came of each recording but the last.
     var onSegment: @Sendable (RecordResult) -> Void = { _ in }
     var showsProgress: Bool
 
@@ -137,10 +137,11 @@ struct RecordJob: Sendable {
         )
         settings.displayName = request.options.displayName
         settings.segment = self.segment
-        // One folder for each segment, which are rare; none may be dropped.
-        let (segments, feed) = AsyncStream.makeStream(of: RecordingFolder.self, bufferingPolicy: .unbounded)
+        // One for each segment, and for each recording that the disk ended; they are rare, and none may be dropped.
+        let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
         let recorder = RecorderThread(settings: settings, logger: self.stay.logger) { event in
-            if case .finished(let folder, _, reason: "segment") = event { feed.yield(folder) }
+            guard case .finished(let folder, _, let reason) = event else { return }
+            if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
         }
         let outputs =
             self.outputs.isEmpty
@@ -270,18 +271,25 @@ struct RecordJob: Sendable {
         return problems
     }
 
-    /// Exports each segment when it is closed; what is missing in them.
-    private func exportSegments(_ segments: AsyncStream<RecordingFolder>) async throws -> [String] {
+    /// A recording that is over while the room is still recorded, and why.
+    private typealias Earlier = (folder: RecordingFolder, reason: String)
+
+    /// Exports each recording but the last when it is closed; what is missing in them.
+    private func exportSegments(_ segments: AsyncStream<Earlier>) async throws -> [String] {
         let thread = ControlThread(name: "export")
         var problems: [String] = []
-        for await folder in segments {
+        for await (folder, reason) in segments {
             let report: ExportReport
+            let isLost = reason != "segment"
+            if isLost { problems.append("\(folder.path) ended because of its disk: \(reason)") }
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
                     try TracksExport.run(.recording(folder), options: ExportOptions(program: Tapedeck.program))
                 }
             } catch {
-                throw Self.notExported(folder, error)
+                guard isLost else { throw Self.notExported(folder, error) }
+                problems.append(Self.notExported(folder, error).message)
+                continue
             }
             let result = RecordResult(folder: folder, report: report)
             self.onSegment(result)

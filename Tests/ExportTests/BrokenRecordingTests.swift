@@ -132,7 +132,7 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
             BrokenRecording("a name of control characters", .foreignFile, "tracks/\u{1B}[2J?.mkv".hardened) {
                 try $0.put("tracks/\u{1B}[2J\u{7}.mkv", Data("hello".utf8))
             },
-            BrokenRecording("an element of an absurd size", .unitsMissing, Self.video, withoutManifest: true) {
+            BrokenRecording("an element of an absurd size", .fileTorn, Self.video, withoutManifest: true) {
                 try $0.change(Self.video) { data in
                     var data = data
                     let cluster = Self.clusterOffsets(data)[1]

@@ -26,26 +26,24 @@ import Testing
             let bytes = Array(file.bytes.prefix(cut))
             let whole = file.blockEnds.filter { $0 <= cut }.count
             let plan = try Repair.plan(MemorySource(bytes))
-            #expect(plan.resumesAt == nil)
             let repaired = SampleFile.applying(plan, to: bytes)
             #expect(repaired == finished[whole])
             #expect(try Repair.plan(MemorySource(repaired)).isEmpty)
         }
     }
 
-    @Test func whatGoesOnBehindADamagedPlaceIsFound() throws {
+    @Test func whatComesBehindADamagedPlaceStays() throws {
         let file = try SampleFile.synthetic(seconds: 4)
         for index in 1..<(file.clusterStarts.count - 1) {
             var bytes = file.bytes
             for place in file.clusterStarts[index]..<(file.clusterStarts[index] + 16) { bytes[place] = 0 }
             let plan = try Repair.plan(MemorySource(bytes))
-            #expect(plan.truncateTo == UInt64(file.clusterStarts[index]))
-            #expect(plan.resumesAt == UInt64(file.clusterStarts[index + 1]))
+            #expect(plan.truncateTo == UInt64(bytes.count) && !plan.append.isEmpty)
         }
         // The name of a cluster in a torn unit is none.
         var torn = file.bytes
         torn += [0xA3, 0x4F, 0xFF, 0x81, 0, 0, 0x80, 0x1F, 0x43, 0xB6, 0x75, 0xFF, 0xE7, 0x81, 0]
-        #expect(try Repair.plan(MemorySource(torn)).resumesAt == nil)
+        #expect(try Repair.plan(MemorySource(torn)).truncateTo == UInt64(file.bytes.count))
     }
 
     /// A crash after each step of finishing, and a copy of a finished file cut at each byte behind its clusters.

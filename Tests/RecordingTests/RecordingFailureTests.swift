@@ -58,11 +58,11 @@ import Timeline
         let feed = RecordingFeed { $0.synchroniseEvery = .nanoseconds(1) }
         let video = feed.open(.vp8)
         feed.push(video, FedUnit.keyframe(), at: 0)
-        feed.failsWith = RecordingError(.journal, Self.noSpace)
+        feed.failsWith = RecordingError(.track(1), Self.noSpace)
         for time in 1...5 as ClosedRange<Int64> { feed.tick(at: time * 50) }
         #expect(feed.degraded.map(\.reason) == ["no space left"] && feed.degraded.allSatisfy { $0.byDisk })
-        #expect(Self.logged(feed).map(\.error.part) == [.journal])
-        #expect(feed.status.failure?.part == .journal)
+        #expect(Self.logged(feed).map(\.error.part) == [.track(1)])
+        #expect(feed.status.failure?.part == .track(1))
     }
 
     @Test func whatIsOverIsNotToBlameForWhatGoesOn() throws {

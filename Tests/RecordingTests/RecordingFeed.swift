@@ -24,6 +24,8 @@ final class RecordingFeed {
     private(set) var actions: [RecordingAction] = []
     /// What completions and synchronisation fail with; nil for what they do.
     var failsWith: RecordingError?
+    /// What synchronisation alone fails with.
+    var failsRoundWith: RecordingError?
     /// Whether completions begin, and end only with `completes`.
     var isDiskBusy = false
     /// Completions that have begun, in the order in which they did.
@@ -153,7 +155,11 @@ final class RecordingFeed {
             case .complete(let completion):
                 if self.isDiskBusy { self.begun.append(completion) } else { self.complete(completion) }
             case .synchronise(let round):
-                self.session.synchronised(failures: round.perform() + [self.failsWith].compactMap { $0 })
+                let recording = self.session.status.current?.folder.id
+                let failure = (self.failsWith ?? self.failsRoundWith).flatMap { error in
+                    recording.map { SynchronisationRound.Failure(recording: $0, error: error) }
+                }
+                self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 })
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
                 .logIncomplete, .logRefused, .logGoesOn:
                 break

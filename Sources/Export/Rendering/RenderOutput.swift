@@ -3,7 +3,7 @@
 internal import FoundationEssentials
 internal import Storage
 
-/// A rendered file while it is made: a hidden file beside its final place, locked against a second export.
+/// A rendered or remuxed file while it is made: a hidden file beside its final place, locked against a second export.
 ///
 /// It is removed unless it was put in its place.
 public final class RenderOutput {
@@ -56,12 +56,7 @@ public final class RenderOutput {
     }
 
     /// Brings the bytes to the disk, and the file into its place, over an older one.
-    public func commit() throws(ExportError) {
-        do throws(StorageError) {
-            try self.file.file.synchronise()
-        } catch {
-            throw ExportError(error)
-        }
-        try self.file.commit()
-    }
+    ///
+    /// - Parameter path: its place, if that was not known before.
+    public func commit(as path: String? = nil) throws(ExportError) { try self.file.commit(as: path) }
 }

@@ -94,6 +94,34 @@ enum ElementID {
 
     static let attachments: UInt32 = 0x1941_A469
 
+    static let position: UInt32 = 0xA7
+    static let previousSize: UInt32 = 0xAB
+    static let silentTracks: UInt32 = 0x5854
+    static let encryptedBlock: UInt32 = 0xAF
+
+    /// Whether an element of this id may stand anywhere.
+    static func isFiller(_ id: UInt32) -> Bool { id == Self.void || id == Self.crc32 }
+
+    /// Whether an element of this id belongs into a cluster.
+    static func isInCluster(_ id: UInt32) -> Bool {
+        switch id {
+        case Self.timestamp, Self.simpleBlock, Self.blockGroup, Self.position, Self.previousSize, Self.silentTracks,
+            Self.encryptedBlock, Self.void, Self.crc32:
+            true
+        default: false
+        }
+    }
+
+    /// Whether an element of this id belongs behind the clusters, or between them.
+    static func isBetweenClusters(_ id: UInt32) -> Bool {
+        switch id {
+        case Self.cluster, Self.cues, Self.tags, Self.chapters, Self.seekHead, Self.info, Self.tracks,
+            Self.attachments, Self.void, Self.crc32:
+            true
+        default: false
+        }
+    }
+
     /// Whether an element of this id ends a cluster of unknown size: a child of Segment, or a new top element.
     static func endsCluster(_ id: UInt32) -> Bool {
         switch id {

@@ -18,11 +18,11 @@ extension Reader {
     }
 
     /// The end of what may be looked at.
-    private var limit: UInt64 { min(self.head.end ?? self.window.count, self.window.count) }
+    var limit: UInt64 { min(self.head.end ?? self.window.count, self.window.count) }
 
     /// Advances to the next event; nil once the walk is over.
     ///
-    /// Each step moves on by at least two bytes.
+    /// Each step moves on by at least two bytes, or over damage.
     mutating func nextEvent() throws(MatroskaError) -> Event? {
         if let frame = self.lace.popLast() { return .block(frame) }
         while !self.isOver {
@@ -32,31 +32,21 @@ extension Reader {
         return nil
     }
 
-    /// Whether a cluster begins at an offset, and its first block is whole and of a track that we know.
-    func isCluster(at offset: UInt64) throws(MatroskaError) -> Bool {
-        var trial = self
-        trial.rewind()
-        trial.position = offset
-        let id = try trial.window.peek(offset: offset, limit: 4)
-        guard id.reduce(0, { $0 << 8 | UInt32($1) }) == ElementID.cluster,
-            case .clusterOpened = try trial.nextEvent(), case .block(let head) = try trial.nextEvent()
-        else { return false }
-        return head.offset > offset
-    }
-
     private mutating func stepBetweenClusters() throws(MatroskaError) -> Event? {
         let start = self.position
         guard start < self.limit else {
             // Nothing belongs behind the Segment.
-            if self.limit < self.window.count { return self.tear(at: self.limit) }
+            if self.limit < self.window.count { return self.endTorn(at: self.limit) }
             self.isOver = true
             return nil
         }
         guard let element = try Self.element(&self.window, at: start, limit: self.limit),
             element.id != ElementID.ebml, element.id != ElementID.segment
-        else { return self.tear(at: start) }
+        else { return try self.tear(at: start) }
         guard element.id == ElementID.cluster else {
-            guard let end = element.end else { return self.tear(at: start) }
+            guard let end = element.end, try self.isBelievable(element.id, end: end, inCluster: false) else {
+                return try self.tear(at: start)
+            }
             try self.takeDescription(element, end: end)
             self.position = end
             return .passed(id: element.id, end: end)
@@ -94,26 +84,26 @@ extension Reader {
         let limit = min(cluster.end ?? self.limit, self.limit)
         guard start < limit else {
             // Cut between the head of the cluster and its first block: the head alone is worth nothing.
-            if !cluster.hasBlock, limit == self.window.count, cluster.end != limit { return self.tear(at: start) }
+            if !cluster.hasBlock, limit == self.window.count, cluster.end != limit { return try self.tear(at: start) }
             return self.closeCluster(end: start)
         }
         let bytes = try self.window.peek(
             offset: start,
             limit: Int(min(UInt64(ElementHead.maximumLength), limit - start))
         )
-        guard let head = ElementHead(bytes) else { return self.tear(at: start) }
+        guard let head = ElementHead(bytes) else { return try self.tear(at: start) }
         if ElementID.endsCluster(head.id) {
             // A cluster of known size cannot hold a top element: its size, or this id, is damaged.
-            return cluster.end == nil ? self.closeCluster(end: start) : self.tear(at: start)
+            return cluster.end == nil ? self.closeCluster(end: start) : try self.tear(at: start)
         }
         let content = start + UInt64(head.length)
-        guard let size = head.size, size <= limit - min(content, limit) else { return self.tear(at: start) }
+        guard let size = head.size, size <= limit - min(content, limit) else { return try self.tear(at: start) }
         let end = content + size
         switch head.id {
         case ElementID.timestamp:
             guard size <= 8, let ticks = try self.window.peek(offset: content, limit: Int(size)).ebmlUnsigned,
                 ticks <= UInt64(Int64.max) / 2 / self.info.timestampScaleNanoseconds
-            else { return self.tear(at: start) }
+            else { return try self.tear(at: start) }
             self.cluster?.ticks = ticks
             self.position = end
             return nil
@@ -122,6 +112,7 @@ extension Reader {
         case ElementID.blockGroup:
             return try self.takeGroup(element: start, content: content..<end)
         default:
+            guard try self.isBelievable(head.id, end: end, inCluster: true) else { return try self.tear(at: start) }
             self.position = end
             return nil
         }
@@ -132,16 +123,20 @@ extension Reader {
         return .clusterClosed(end: end)
     }
 
+    /// Takes what begins at an offset for damage: the walk goes on at the next cluster, or is over if there is none.
+    private mutating func tear(at offset: UInt64) throws(MatroskaError) -> Event? {
+        // A cluster without a whole block is torn from its start.
+        let start = self.cluster.flatMap { $0.hasBlock ? nil : $0.start } ?? offset
+        guard let next = try self.nextCluster(from: offset) else { return self.endTorn(at: offset) }
+        self.damage.note(DamagedRange(offset: start, end: next, startNanoseconds: self.lastNanoseconds))
+        self.position = next
+        return self.cluster == nil ? nil : self.closeCluster(end: offset)
+    }
+
     /// Ends the walk.
-    ///
-    /// A cluster without a whole block is torn from its start.
-    private mutating func tear(at offset: UInt64) -> Event? {
+    private mutating func endTorn(at offset: UInt64) -> Event? {
         self.isOver = true
-        if let cluster = self.cluster, !cluster.hasBlock {
-            self.tornTailOffset = cluster.start
-        } else {
-            self.tornTailOffset = offset
-        }
+        self.tornTailOffset = self.cluster.flatMap { $0.hasBlock ? nil : $0.start } ?? offset
         return self.cluster == nil ? nil : self.closeCluster(end: offset)
     }
 
@@ -158,7 +153,7 @@ extension Reader {
         while position < content.upperBound {
             guard let child = try Self.element(&self.window, at: position, limit: content.upperBound),
                 let end = child.end, end <= content.upperBound
-            else { return self.tear(at: element) }
+            else { return try self.tear(at: element) }
             switch child.id {
             case ElementID.block: block = child.contentOffset..<end
             case ElementID.referenceBlock: group.hasReference = true
@@ -170,7 +165,7 @@ extension Reader {
             }
             position = end
         }
-        guard let block else { return self.tear(at: element) }
+        guard let block else { return try self.tear(at: element) }
         return try self.takeBlock(element: element, content: block, end: content.upperBound, group: group)
     }
 
@@ -185,7 +180,7 @@ extension Reader {
         let start = try self.window.peek(offset: content.lowerBound, limit: Int(min(size, 11)))
         guard size <= UInt64(Writer.maximumPayloadSize) + 11, let clusterTicks = self.cluster?.ticks,
             let number = VariableInteger(start), number.value > 0, start.count >= number.width + 3
-        else { return self.tear(at: element) }
+        else { return try self.tear(at: element) }
         let fields = start.dropFirst(number.width)
         let relative = Int16(truncatingIfNeeded: fields.prefix(2).reduce(0) { $0 << 8 | Int($1) })
         let flags = fields[fields.startIndex + 2]
@@ -209,7 +204,10 @@ extension Reader {
         )
         if flags & 0x06 != 0 {
             let payload = try self.window.peek(offset: payloadOffset, limit: payloadSize)
-            guard let frames = Lacing.frames(flags: flags, content: payload) else { return self.tear(at: element) }
+            guard let frames = Lacing.frames(flags: flags, content: payload) else {
+                self.search.bytes -= min(self.search.bytes, UInt64(payloadSize))
+                return try self.tear(at: element)
+            }
             var heads: [BlockHead] = []
             for frame in frames {
                 head.payloadOffset = payloadOffset + UInt64(frame.lowerBound - payload.startIndex)
@@ -228,7 +226,13 @@ extension Reader {
         }
         self.cluster?.hasBlock = true
         self.position = end
+        self.delivered(head)
         return .block(head)
+    }
+
+    private mutating func delivered(_ head: BlockHead) {
+        self.damage.goesOn(at: head.timeNanoseconds)
+        self.lastNanoseconds = max(self.lastNanoseconds ?? head.timeNanoseconds, head.timeNanoseconds)
     }
 
     /// How long one frame of a lace lasts, in nanoseconds; zero if nothing tells.

@@ -4,9 +4,9 @@ internal import Codecs
 
 /// Reads a Matroska or WebM file block by block, also one that is cut off or still being written.
 ///
-/// Takes clusters of known and unknown size, simple blocks and block groups, and all kinds of lacing. It stops at the
-/// first byte that makes no sense and says where that is; everything before has been delivered. Reads 256 kB at a
-/// time and keeps no more, whatever the file's size. Never traps, whatever the bytes.
+/// Takes clusters of known and unknown size, simple blocks and block groups, and all kinds of lacing. Behind bytes that make
+/// no sense it continues at the next cluster, and says what it passed over; where no cluster follows it stops, and says
+/// where. Reads 256 kB at a time and keeps no more, whatever the file's size. Never traps, whatever the bytes.
 ///
 /// Blocks come in file order. A value type: one thread at a time; reading blocks the caller.
 public struct Reader<S: Source> {
@@ -24,8 +24,10 @@ public struct Reader<S: Source> {
     public internal(set) var tags: [Tag] = []
     /// The duration that the file states; nil while it is being written, or after a crash.
     public let durationNanoseconds: Int64?
-    /// The first byte that does not belong to a whole block; known once the walk is over, nil if nothing is torn.
+    /// The first byte behind the last whole block that makes no sense; known once the walk is over, nil if nothing is torn.
     public internal(set) var tornTailOffset: UInt64?
+    /// What was passed over so far because it makes no sense.
+    public internal(set) var damage = Damage()
 
     /// Where the Segment ends as its size says, perhaps beyond the file's end; nil if that is unknown.
     ///
@@ -41,6 +43,9 @@ public struct Reader<S: Source> {
     var cluster: OpenCluster?
     /// Frames of a laced block that are not delivered yet, the next one last.
     var lace: [BlockHead] = []
+    var search = SearchBudget()
+    /// The latest time of a block so far.
+    var lastNanoseconds: Int64?
 
     struct WalkTrack {
         var codec: MediaCodec
@@ -95,7 +100,8 @@ public struct Reader<S: Source> {
         let limit = min(head.end ?? window.count, window.count)
         while head.elements.count < Self.maximumHeadElements {
             guard let element = try Self.element(&window, at: position, limit: limit),
-                element.id != ElementID.cluster, let end = element.end
+                element.id != ElementID.cluster, let end = element.end,
+                try Self.isBelievable(element.id, end: end, stop: limit, inCluster: false, &window)
             else { break }
             let content: ArraySlice<UInt8>
             switch element.id {
@@ -151,7 +157,7 @@ public struct Reader<S: Source> {
         self.position = position
     }
 
-    /// The next block, with its bytes; nil at the end of the file or at the first torn block.
+    /// The next block, with its bytes; nil at the end of the file, or where nothing that makes sense follows.
     ///
     /// - Throws: `sourceFailed` only.
     public mutating func next() throws(MatroskaError) -> Block? {
@@ -186,6 +192,9 @@ public struct Reader<S: Source> {
         self.isOver = false
         self.cluster = nil
         self.lace = []
+        self.search = SearchBudget()
+        self.lastNanoseconds = nil
+        self.damage = Damage()
         self.tornTailOffset = nil
     }
 

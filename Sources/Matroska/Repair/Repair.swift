@@ -16,10 +16,6 @@ public struct RepairPlan: Sendable, Hashable {
     ///
     /// The Segment's size comes last: to be safe from power loss, sync the file before it.
     public var patches: [Patch]
-    /// Where behind the cut a cluster begins that can be read: then the file was damaged in its middle, and cutting it loses
-    /// what is whole; `nil` after a crash.
-    public var resumesAt: UInt64?
-
     /// Whether there is nothing to do.
     public var isEmpty: Bool {
         self.truncateTo == self.originalSize && self.append.isEmpty && self.patches.isEmpty
@@ -38,7 +34,7 @@ public enum Repair {
     /// Looks at a file and says what would complete it; changes nothing.
     ///
     /// A file whose Segment states a size that is there was finished: its plan is empty, and only its head is read.
-    /// Otherwise all heads of blocks are read, the torn tail is cut off, and cues, duration and sizes are added as
+    /// Otherwise all heads of blocks are read, the torn tail is cut off, what is damaged before it stays, and cues, duration and sizes are added as
     /// `Writer.finish()` would have done: for files of `Writer` the result is the same byte for byte. Files of other
     /// writers get as much as their head has room for. A plan interrupted while it is applied is found anew by
     /// planning again; after it was applied the next plan is empty.
@@ -71,36 +67,9 @@ public enum Repair {
             originalSize: size,
             truncateTo: scan.dataEnd,
             append: completion.append,
-            patches: patches,
-            resumesAt: try Self.cluster(behind: scan.dataEnd, &reader)
+            patches: patches
         )
     }
-
-    /// Where the first cluster at or soon behind an offset begins that has a whole block of a track of the file.
-    private static func cluster<S: Source>(
-        behind offset: UInt64,
-        _ reader: inout Reader<S>
-    ) throws(MatroskaError) -> UInt64? {
-        let first = UInt8(ElementID.cluster >> 24)
-        var position = offset
-        let end = min(reader.window.count, offset &+ Self.longestSearch)
-        while position < end {
-            let bytes = try reader.window.peek(offset: position, limit: Self.searchStep)
-            guard let place = bytes.firstIndex(of: first) else {
-                position += UInt64(bytes.count)
-                continue
-            }
-            position += UInt64(place - bytes.startIndex)
-            if try reader.isCluster(at: position) { return position }
-            position += 1
-        }
-        return nil
-    }
-
-    /// Bytes that are looked through: as many as the largest unit may have.
-    private static let longestSearch = UInt64(Writer.maximumPayloadSize)
-    /// Bytes that are looked through at a time.
-    private static let searchStep = 64 << 10
 
     private struct Scan {
         var index: SegmentIndex
@@ -145,7 +114,9 @@ public enum Repair {
                 if let cluster, hasBlock {
                     scan.dataEnd = end
                     scan.hasCues = cuesBefore
-                    if let patch = Self.sizePatch(cluster, end: end),
+                    // A cluster with damage in it keeps its size: readers find the next one by it.
+                    let isCut = cluster.end.map { $0 > reader.window.count } ?? true
+                    if isCut, let patch = Self.sizePatch(cluster, end: end),
                         scan.clusterPatches.count < Writer.maximumClusterCount
                     {
                         scan.clusterPatches.append(patch)

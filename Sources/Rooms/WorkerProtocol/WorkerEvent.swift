@@ -21,7 +21,7 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     /// Every file of a recording is closed; it can be exported.
     case recordingFinished(room: String, RecordingReference, reason: String)
     /// Media are being lost on this side: the disk is full, broken or too slow, or, if not `byDisk`, a participant sends
-    /// what cannot be recorded, or the worker stood still.
+    /// what cannot be recorded, the worker stood still, or a file or folder was moved or deleted.
     case recordingDegraded(room: String, RecordingReference, reason: String, byDisk: Bool)
     /// Somebody came.
     case participantJoined(room: String, participant: String)

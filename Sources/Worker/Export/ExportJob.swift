@@ -110,11 +110,9 @@ public struct ExportJob: Sendable {
     /// A file for a player: as it is where the codecs allow, remuxed by GStreamer where not.
     private func rendition(_ progress: (ExportProgress) -> Void) throws -> ExportJobResult {
         let base = self.output ?? self.subject.renditionPath(self.selection)
-        let intermediate = base + ".tmp"
-        // What a job leaves that is killed has the same names each time, and the next one takes it over.
-        let lock = try Self.lock(base)
-        defer { lock.remove() }
-        defer { try? FileManager.default.removeItem(atPath: intermediate) }
+        // The names are the same each time: what a job leaves that is killed, the next one takes over.
+        let file = try RenderOutput(path: base)
+        let intermediate = file.scratchPath("tracks")
         var report = try Exporter.run(
             self.subject,
             layout: .browser,
@@ -128,33 +126,20 @@ public struct ExportJob: Sendable {
         let output = self.output ?? base + (mediaType == "video/mp4" ? ".mp4" : ".webm")
         if BrowserRemux.isNeeded(codecs) {
             try Runtime.initialise()
-            let remuxed = intermediate + ".remux"
-            defer { try? FileManager.default.removeItem(atPath: remuxed) }
             try BrowserRemux.run(
                 from: intermediate,
-                to: remuxed,
+                to: file.partialPath,
                 codecs: codecs,
                 limit: StreamEnd.limit(forBytes: report.bytes)
             )
-            let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
-            report.bytes = size ?? report.bytes
-            try File.rename(remuxed, to: output)
+            report.bytes = file.bytes
+            try file.commit(as: output)
         } else {
             try File.rename(intermediate, to: output)
         }
         report.output = output
         report = try Exporter.note(report, of: self.subject)
         return Self.result(report, mediaType: mediaType)
-    }
-
-    /// Keeps other jobs away from a rendition until the file is released; throws `busy` if one is there.
-    private static func lock(_ path: String) throws -> File {
-        while true {
-            let file = try File(path + ".tmp.lock", .overwrite)
-            guard try file.lock() else { throw ExportError(.busy, "another export to \(path) is under way") }
-            // Between opening and locking, its last owner may have removed it.
-            if file.isStillAtPath() { return file }
-        }
     }
 
     private static func result(_ report: ExportReport, mediaType: String) -> ExportJobResult {

@@ -2,7 +2,6 @@
 
 internal import Codecs
 public import Export
-internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
@@ -33,12 +32,9 @@ public enum TracksExport {
             )
         }
         let output = output ?? subject.path(selection, suffix: "mp4")
-        let intermediate = output + ".\(RecordingID.random()).tmp"
-        let remuxed = intermediate + ".remux"
-        defer {
-            try? FileManager.default.removeItem(atPath: intermediate)
-            try? FileManager.default.removeItem(atPath: remuxed)
-        }
+        // The names are the same each time: what a job leaves that is killed, the next one takes over.
+        let file = try RenderOutput(path: output)
+        let intermediate = file.scratchPath("tracks")
         var report = try Exporter.run(
             subject,
             selection: selection,
@@ -51,15 +47,14 @@ public enum TracksExport {
         let limit = StreamEnd.limit(forBytes: report.bytes)
         try BrowserRemux.run(
             from: intermediate,
-            to: remuxed,
+            to: file.partialPath,
             codecs: report.tracks.compactMap { MediaCodec(rawValue: $0.codec) },
             asMP4: true,
             limit: limit
         )
-        try RemuxReadBack.check(remuxed, report, limit: limit)
-        let size = try FileManager.default.attributesOfItem(atPath: remuxed)[.size] as? UInt64
-        report.bytes = size ?? report.bytes
-        try File.rename(remuxed, to: output)
+        try RemuxReadBack.check(file.partialPath, report, limit: limit)
+        report.bytes = file.bytes
+        try file.commit()
         report.output = output
         if !report.events.isEmpty { report.warnings.append("an MP4 file has no chapters of the call's events") }
         return try Exporter.note(report, of: subject)
