@@ -62,7 +62,8 @@ extension Exporter {
                 if !damaged.isDisjoint(with: files) { report.tracks[index].isComplete = false }
             }
             report.verdict = report.verdict.worse(certificate.verdict)
-            report.losesMedia = report.losesMedia || certificate.sources?.contains(where: \.losesMedia) ?? false
+            let losses = certificate.findings(.gap).contains { [.mediaRefused, .payloadUndecodable].contains($0.kind) }
+            report.losesMedia = report.losesMedia || losses
             if index == 0 { report.sources = certificate.sources }
             if certificate.findings(.damage).contains(where: { $0.kind != .notClosed }) { report.isOfDamaged = true }
             warnings += certificate.warnings.map { subject.sentence($0, index) }

@@ -88,7 +88,7 @@ struct TrackExamination {
         // Pictures may be shown in another order than they are sent.
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack
-        var (stepsBack, strangers) = (0, 0)
+        var (stepsBack, strangers, undecodable) = (0, 0, 0)
         var (holes, isBehindHole) = (0, false)
         while let block = try reader.next() {
             guard block.track == source.track.number else {
@@ -114,7 +114,11 @@ struct TrackExamination {
                 let rtpTime =
                     opened.firstRTPTime &+ clock.ticks(nanoseconds: block.timeNanoseconds) &+ Self.roundingTicks
                 while let span = damage.first, span.upperBound <= rtpTime { damage = damage.dropFirst() }
-                if damage.first?.contains(rtpTime) ?? false { self.track.leftOut += 1 }
+                if damage.first?.contains(rtpTime) ?? false {
+                    self.track.leftOut += 1
+                } else if !block.payload.withUnsafeBytes({ Bitstream.mayBeDecoded(codec, $0) }) {
+                    undecodable += 1
+                }
             }
         }
         self.track.units = tally.units
@@ -125,6 +129,10 @@ struct TrackExamination {
         self.endNanoseconds = tally.endNanoseconds
         self.place(source, lastNanoseconds: max(0, last), setting)
         if stepsBack > 0 { self.note(.damage, .fileTorn, "its times step back at \(stepsBack) of its units") }
+        if undecodable > 0 {
+            let which = "\(undecodable) of its \(tally.units) units"
+            self.note(.gap, .payloadUndecodable, "\(which) cannot be decoded: their payload is encrypted or broken")
+        }
         if strangers > 0 {
             self.note(.damage, .fileUnreadable, "\(strangers) of its units are none of \(codec.rawValue)")
         }

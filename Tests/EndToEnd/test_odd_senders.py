@@ -109,3 +109,17 @@ def test_padding_is_no_loss(stage):
     source = account(stage, "audio")
     assert source["empty"] > 5 and not source["refused"]
     assert_balances(stage)
+
+
+def test_encrypted_video_is_recorded_and_not_called_complete(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "encrypted", "--codec", "vp8")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    peer.wait_for_figure("framesSent", 60)
+    caught_up(peer, recorder)
+    interrupted(recorder, 5)
+    assert {stream["codec_type"] for stream in media.streams(exported)} == {"audio", "video"}
+    told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "payload-undecodable"]
+    assert len(told) == 1 and told[0]["severity"] == "gap", certificate(stage)["findings"]
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)

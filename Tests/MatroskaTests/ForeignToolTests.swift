@@ -48,6 +48,7 @@ import Testing
             #expect(inspections.allSatisfy { $0 != nil })
             let keyframes = inspections.indices.filter { inspections[$0]?.isKeyframe == true }
             #expect(keyframes == (codec == .h264 ? [0, 25, 50] : [0, 25]))
+            #expect(units.allSatisfy { unit in unit.withUnsafeBytes { Bitstream.mayBeDecoded(codec, $0) } })
             #expect(inspections.first??.width == 320)
             #expect(inspections.first??.height == 240)
         }

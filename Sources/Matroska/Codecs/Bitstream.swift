@@ -39,6 +39,13 @@ public struct UnitInspection: Sendable, Hashable {
 
 /// Looks into coded units without decoding or copying them.
 public enum Bitstream {
+    /// Whether a decoder may take a whole unit, as far as its headers say; true for codecs whose headers do not say.
+    ///
+    /// False for most frames of VP8 whose payload is encrypted (decision 111).
+    public static func mayBeDecoded(_ codec: MediaCodec, _ unit: UnsafeRawBufferPointer) -> Bool {
+        codec != .vp8 || VP8.hasWholePartitions(unit)
+    }
+
     /// Inspects one unit; nil if it is not a unit of that codec.
     ///
     /// Never traps, whatever the bytes.

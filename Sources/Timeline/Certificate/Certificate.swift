@@ -286,6 +286,8 @@ extension Certificate.Finding.Kind {
     public static let wallClock = Self(rawValue: "wall-clock")
     /// A stretch of a track in which nothing came.
     public static let gap = Self(rawValue: "gap")
+    /// Units came whole, and no decoder takes them: their payload is encrypted from end to end, or broken.
+    public static let payloadUndecodable = Self(rawValue: "payload-undecodable")
     /// Media came and are in no file.
     public static let mediaRefused = Self(rawValue: "media-refused")
     /// The account of a source's packets does not balance.
