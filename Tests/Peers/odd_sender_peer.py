@@ -46,14 +46,14 @@ def renumbered(packet, sequence):
 class Sets:
     """What becomes of the parameter sets that aiortc's encoder makes."""
 
-    def __init__(self, kind):
+    def __init__(self, kind, width, height):
         self.kind, self.units, self.seen = kind, {}, set()
         self.split = h264.H264Encoder._split_bitstream
         h264.H264Encoder._split_bitstream = staticmethod(self.kept)
         # One encoder for the whole call: another one would begin with other sets.
         h264.H264Encoder.target_bitrate = property(lambda encoder: aiortc_peer.BITRATE, lambda encoder, value: None)
         if kind == "sets-described":
-            frame = VideoFrame(640, 360, "yuv420p")
+            frame = VideoFrame(width, height, "yuv420p")
             frame.pts, frame.time_base = 0, aiortc_peer.fractions.Fraction(1, aiortc_peer.VIDEO_RATE)
             h264.H264Encoder().encode(frame, True)
             self.seen.clear()
@@ -180,7 +180,7 @@ class Packets:
 class OddPeer(aiortc_peer.Peer):
     def __init__(self, options):
         super().__init__(options)
-        self.sets = Sets(options.odd) if options.odd.startswith("sets") else None
+        self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
 
     async def run(self):
