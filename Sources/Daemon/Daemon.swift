@@ -199,11 +199,7 @@ public struct Daemon: Sendable {
 
     private func makeStorage() throws -> String {
         let storage = self.configuration.storage.directory
-        try FileManager.default.createDirectory(
-            atPath: storage,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o750]
-        )
+        try RecordingFolder.makeStorage(storage)
         // Recordings are known by their paths below it: a link on the way would give them two.
         return try realPath(storage)
     }

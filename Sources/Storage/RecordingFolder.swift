@@ -52,6 +52,14 @@ public struct RecordingFolder: Sendable, Hashable {
         return RecordingFolder(path: path, id: id, compactStart: start.compact)
     }
 
+    /// Makes a storage directory, and those above it that are missing; returns when they are on the disk.
+    public static func makeStorage(_ path: String) throws(StorageError) {
+        var changed: [String] = []
+        try makeDirectories(path) { changed.append($0) }
+        // Also says so if something else has its place.
+        for folder in changed.reversed() + [path] { try File.synchroniseFolder(folder) }
+    }
+
     /// Returns when the names in folders are on the disk; a folder that is not there has none.
     public static func synchronise(folders: some Sequence<String>) throws(StorageError) {
         for folder in folders {

@@ -537,22 +537,29 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
         return any(path.stat().st_size > sizes.get(path, 0) + 5000
                    for path in (daemon.storage / "recordings").rglob(f"*-{kind}.mk[av]"))
     daemon.wait_for("both tracks again", lambda: goes_on("video") and goes_on("audio"))
-    assert daemon.worker("standup") == worker and len(daemon.log("recording.started")) == 1
+    assert daemon.worker("standup") == worker
     assert camera.end() in (0, 130), camera.story()
-    folder, = daemon.wait_for_export("standup")
-    assert_plays(folder / "call.mkv")
-    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-    start = media.began(folder / "call.mkv")
-    for kind in ("video", "audio"):
-        times = [start + packet.time for stream in media.streams(folder / "call.mkv", kind)
-                 for packet in media.packets(folder / "call.mkv", stream["index"])]
-        assert_kept(begun[kind], [at for at in times if at < mended], kind)
-        assert max(times) > mended, (kind, mended)
+    # If lines of its journal were to be synchronised meanwhile, what came when the disk was mended is in another recording.
+    count = len(daemon.log("recording.started"))
+    folders = daemon.wait_for_export("standup", count=count)
+    assert len(folders) == count <= 2, daemon.process.story()
+    times = {kind: [] for kind in ("video", "audio")}
+    for folder in folders:
+        assert_plays(folder / "call.mkv")
+        start = media.began(folder / "call.mkv")
+        for kind, found in times.items():
+            found += [start + packet.time for stream in media.streams(folder / "call.mkv", kind)
+                      for packet in media.packets(folder / "call.mkv", stream["index"])]
+    for kind, found in times.items():
+        assert_kept(begun[kind], [at for at in found if at < mended], kind)
+        assert max(found) > mended, (kind, mended)
+    records = [json.loads(line) for line in (folders[0] / "journal.jsonl").read_text().splitlines()]
     assert {record["reason"] for record in records if record["kind"] == "track-closed"} >= {"inputOutput"}, records
-    daemon.wait_for("the certificate", (folder / "certificate.txt").exists)
-    assert "inputOutput" in (folder / "certificate.txt").read_text()
-    recording, = daemon.wait_for("the verdict", lambda: verdicts(daemon))
-    assert recording["verdict"] == "complete-with-gaps", recording
+    assert (records[-1]["reason"] == "inputOutput") == (count == 2), records[-1]
+    daemon.wait_for("the certificates", lambda: all((folder / "certificate.txt").exists() for folder in folders))
+    assert "inputOutput" in (folders[0] / "certificate.txt").read_text()
+    found = daemon.wait_for("the verdicts", lambda: len(each := verdicts(daemon) or []) == count and each)
+    assert {recording["verdict"] for recording in found} <= {"complete", "complete-with-gaps"}, found
     assert daemon.process.end() == 0, daemon.process.story()
 
 

@@ -115,6 +115,14 @@ import Testing
         #expect { try self.folder.delete() } throws: { ($0 as? StorageError)?.code == .notFound }
     }
 
+    @Test func makesAStorageDirectoryOnce() throws {
+        let path = self.storage.path + "/a/b"
+        for _ in 0..<2 { try RecordingFolder.makeStorage(path) }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o750)
+        try Data().write(to: URL(filePath: path + "/file"))
+        #expect { try RecordingFolder.makeStorage(path + "/file") } throws: { ($0 as? StorageError)?.code == .notFound }
+    }
+
     @Test func deletesManyFiles() throws {
         for number in 0..<5000 { try self.put("tracks/\(number)", bytes: 0) }
         try self.folder.delete()
