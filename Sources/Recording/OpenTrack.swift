@@ -25,8 +25,8 @@ final class OpenTrack {
     var damageLines = DamageLines()
     /// After a failed write or synchronisation, or too many files: when the track continues in a new file, on the clock of
     /// arrivals, and why not before.
-    var resumesAt: Int64?
-    var pauseReason = RefusalReason.disk
+    private(set) var resumesAt: Int64?
+    private(set) var pauseReason = RefusalReason.disk
     /// Files that the disk may have lost units of.
     var failures = FailurePause()
     /// How often its clock may start anew.
@@ -105,6 +105,17 @@ final class OpenTrack {
         return (sets.sequence + sets.picture).flatMap { [0, 0, 0, 1] + $0 } + Array(unit.bytes)
     }
 
+    /// Nothing of the track is recorded before an instant.
+    func pause(until instant: Int64, for reason: RefusalReason) {
+        self.resumesAt = instant
+        self.pauseReason = reason
+    }
+
+    /// The pause is over.
+    func resume() {
+        self.resumesAt = nil
+    }
+
     // MARK: What became of its packets
 
     /// The session got a unit.
@@ -157,19 +168,17 @@ final class OpenTrack {
     }
 
     /// Its part of the account of its source, in the present recording or in the segment before it.
-    func ledgerPart(ofOlder: Bool, at now: Int64) -> SourceLedger.Part? {
+    func ledgerPart(ofOlder: Bool, at now: Int64) -> SourceLedger.Part {
         let counters = self.counters
-        var (share, other) = (self.share, self.olderShare)
+        var (share, other) = (self.share, self.olderShare ?? TrackShare())
         share.outcomes = counters.outcomes.settled(since: self.outcomesBefore)
-        if ofOlder {
-            guard let older = self.olderShare else { return nil }
-            (share, other) = (older, share)
-        }
+        // A track that came after the cut has nothing in the segment before it.
+        if ofOlder { (share, other) = (other, share) }
         return SourceLedger.Part(
             isVideo: self.isVideo,
             counters: counters,
             taken: self.taken,
-            elsewhere: self.elsewhere &+ (other?.account.noted ?? 0),
+            elsewhere: self.elsewhere &+ other.account.noted,
             share: share,
             waitNanoseconds: max(0, (self.firstUnitAt ?? now) &- self.appearedAt)
         )

@@ -87,7 +87,7 @@ extension RecordingSession {
                 participant: opened?.participant ?? own.first?.received.participant ?? "",
                 counts: counts[ssrc],
                 base: base[ssrc],
-                parts: own.compactMap { $0.ledgerPart(ofOlder: ofOlder, at: now) },
+                parts: own.map { $0.ledgerPart(ofOlder: ofOlder, at: now) },
                 isFinal: isFinal
             ).record()
             guard record.ofRecording > 0 else { continue }

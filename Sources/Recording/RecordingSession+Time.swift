@@ -2,6 +2,7 @@
 
 internal import Basics
 internal import Storage
+internal import Timeline
 
 /// What happens because time passes.
 extension RecordingSession {
@@ -114,7 +115,7 @@ extension RecordingSession {
         let found = self.tracks.values.first { $0.recording == recording && $0.writer?.track.number == number }
         if let track = found, let writer = track.writer, writer.takesUnits {
             writer.fail(error.cause, monotonicNanoseconds: now)
-            track.resumesAt = now + track.failures.failed(at: now).nanoseconds
+            track.pause(until: now + track.failures.failed(at: now).nanoseconds, for: .disk)
             track.hasFailed = true
         }
         self.failed(error, of: self.older?.folder.id == recording ? self.older : nil)

@@ -171,8 +171,7 @@ extension RecordingSession {
             }
         } catch {
             // A failed file takes no more: the track goes on in the next one when the disk may have recovered.
-            track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
-            track.pauseReason = .disk
+            track.pause(until: now + Self.pauseAfterFailure.nanoseconds, for: .disk)
             track.hasFailed = true
             self.failed(error)
             return .refused(.disk)
@@ -189,7 +188,7 @@ extension RecordingSession {
     private mutating func hasResumed(_ track: OpenTrack, _ now: Int64) -> Bool {
         guard let resumesAt = track.resumesAt else { return true }
         guard now >= resumesAt else { return false }
-        track.resumesAt = nil
+        track.resume()
         if track.writer?.takesUnits == false {
             self.startNextFile(track, now, reason: "write failed")
         }
@@ -237,8 +236,7 @@ extension RecordingSession {
         if let recording = self.recording, recording.isFull {
             self.finishRecording(reason: "as many tracks as a recording may have")
             guard self.beginRecording(now, after: recording) else {
-                track.resumesAt = now + Self.pauseAfterFailure.nanoseconds
-                track.pauseReason = .disk
+                track.pause(until: now + Self.pauseAfterFailure.nanoseconds, for: .disk)
                 return self.machine.beginningFailed()
             }
         }
@@ -272,8 +270,7 @@ extension RecordingSession {
             return true
         case .waits(let resumesAt, let pause):
             self.closeFile(track.id, reason: "too many files of its participant", now)
-            track.resumesAt = resumesAt
-            track.pauseReason = .tooManyTracks
+            track.pause(until: resumesAt, for: .tooManyTracks)
             guard let pause else { return false }
             let reason = """
                 \(participant) begins too many files: new tracks are left out for \(pause.components.seconds) s
@@ -292,8 +289,7 @@ extension RecordingSession {
     /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
     private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
-        track.resumesAt = now + pause.nanoseconds
-        track.pauseReason = .impossibleClock
+        track.pause(until: now + pause.nanoseconds, for: .impossibleClock)
         let reason = """
             the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
             left out for \(pause.components.seconds) s
@@ -319,7 +315,7 @@ extension RecordingSession {
         self.remember(track)
         self.endFile(track, reason: reason, now)
         track.writer = nil
-        track.resumesAt = nil
+        track.resume()
     }
 
     /// Keeps what is told of a track's file; before the file ends, when counts begin again.

@@ -2,9 +2,11 @@
 """Senders that keep to the standards in their own way are recorded; what cannot be recorded is named and counted."""
 
 import json
+import re
 
 import media
 import pytest
+from daemon import Daemon
 from figures import assert_whole
 from harness import caught_up, interrupted, recording_folder, room_url, start_recorder
 
@@ -123,3 +125,32 @@ def test_encrypted_video_is_recorded_and_not_called_complete(stage):
     assert len(told) == 1 and told[0]["severity"] == "gap", certificate(stage)["findings"]
     assert certificate(stage)["verdict"] == "complete-with-gaps"
     assert_balances(stage)
+
+
+def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certificate(stage):
+    server = stage.room_server(5)
+    room = {"url": room_url(server, ROOM), "record": {"empty_after": "1s"}}
+    daemon = Daemon(stage, {"standup": room})
+    daemon.wait_for_phase("standup", "joined")
+    peer = odd_peer(stage, server, "other-type", "--codec", "vp8")
+    daemon.wait_for_recording("standup")
+    daemon.post("/v1/rooms/standup/pause")
+
+    def refused():
+        participants = (daemon.room("standup").get("status") or {}).get("participants", [])
+        return participants[0].get("unrecordedPackets", {}) if participants else {}
+
+    daemon.wait_for("the counts", lambda: {"paused", "payload-type-not-accepted"} <= set(refused()))
+    for reason in ("paused", "payload-type-not-accepted"):
+        daemon.wait_for(f"the metric of {reason}", lambda reason=reason: re.search(
+            rf'tapedeck_room_unrecorded_packets_total{{room="standup",reason="{reason}"}} [1-9]', daemon.text("/metrics")))
+    daemon.post("/v1/rooms/standup/resume")
+    assert peer.end() == 0, peer.story()
+    folder, = daemon.wait_for_export("standup")
+    recording, = daemon.recordings()
+    detail = daemon.get(f"/v1/recordings/{recording['id']}")
+    assert detail["verdict"] == "complete-with-gaps", detail
+    journal = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    counted = [record for record in journal if record["kind"] == "source-counted" and record["media"] == "audio"]
+    assert counted[-1]["final"] and {"paused", "payload-type-not-accepted"} <= set(counted[-1]["refused"])
+    assert "payload type not accepted" in (folder / "certificate.txt").read_text()

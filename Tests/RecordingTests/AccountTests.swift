@@ -340,6 +340,29 @@ import Timeline
         }
     }
 
+    /// One who comes and goes while a cut waits for the keyframe of another has an account in the new segment alone.
+    @Test func whoComesWithinACutIsOfTheNextSegment() throws {
+        let feed = RecordingFeed { $0.segment = .bytes(1000) }
+        let (slow, quick) = (Receiver(), Receiver())
+        let video = feed.open(.vp8, ssrc: 7, connection: 2, counters: slow.counters)
+        slow.comes(1)
+        feed.push(video, FedUnit.keyframe(), at: 0)
+        slow.comes(1)
+        feed.push(video, FedUnit.frame(size: 2000), at: 10)
+        feed.tick(at: 20)
+        let audio = feed.open(.opus, ssrc: 8, counters: quick.counters)
+        for time in [30, 50] as [Int64] {
+            quick.comes(3)
+            feed.push(audio, FedUnit.opus, at: time, rateHz: 48_000, packets: 3)
+        }
+        #expect(feed.folders.count == 2)
+        feed.tell { $0.connectionClosed(1, reason: "left") }
+        let accounts = try feed.folders.flatMap { try Self.accounts($0) }.filter { $0.ssrc == 8 }
+        #expect(accounts.map(\.recorded) == [6])
+        #expect(accounts.allSatisfy { $0.imbalance == 0 && $0.isFinal })
+        feed.end()
+    }
+
     @Test func whatThePrerollKeptIsRecorded() throws {
         let feed = RecordingFeed {
             $0.isAutomatic = false

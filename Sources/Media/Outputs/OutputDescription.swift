@@ -61,7 +61,8 @@ struct OutputDescription: Sendable, Hashable {
         switch format.codec {
         case .h264:
             let profile = format.profileLevelID.flatMap(Self.profile).map { ";profile-level-id=\($0)" } ?? ""
-            text.append("a=fmtp:\(type) packetization-mode=1\(profile)")
+            let sets = format.statedSets.map { ";sprop-parameter-sets=\($0)" } ?? ""
+            text.append("a=fmtp:\(type) packetization-mode=1\(profile)\(sets)")
         case .opus:
             text.append("a=fmtp:\(type) useinbandfec=1")
         case .vp8, .vp9, .pcmu, .pcma:

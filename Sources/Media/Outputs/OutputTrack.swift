@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Codecs
 internal import GStreamer
 internal import Matroska
@@ -23,6 +24,14 @@ struct OutputFormat: Sendable, Hashable {
     var channels: Int
     /// Profile and level of H.264, if known.
     var profileLevelID: String?
+    /// The parameter sets of H.264 that the sender's description states; a receiver may get them nowhere else.
+    var parameterSets: H264ParameterSets?
+
+    /// The value of `sprop-parameter-sets` (RFC 6184 section 8.1); nil for none.
+    var statedSets: String? {
+        let units = self.parameterSets.map { $0.sequence + $0.picture } ?? []
+        return units.isEmpty ? nil : units.map(Base64.encode).joined(separator: ",")
+    }
 }
 
 /// Which of a participant's tracks of one kind is sent.

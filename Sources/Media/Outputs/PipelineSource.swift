@@ -16,6 +16,8 @@ struct PipelineSource: Sendable, Hashable {
         var sourcePort: UInt16
         var payloadType: UInt8
         var ssrc: UInt32
+        /// The value of `sprop-parameter-sets` (RFC 6184 section 8.1); nil for none.
+        var statedSets: String?
     }
 
     /// The participant's id.
@@ -38,7 +40,8 @@ struct PipelineSource: Sendable, Hashable {
                 port: stream.port,
                 sourcePort: stream.sourcePort,
                 payloadType: stream.payloadType,
-                ssrc: stream.ssrc
+                ssrc: stream.ssrc,
+                statedSets: stream.statedSets
             )
         }
     }
@@ -182,7 +185,9 @@ struct PipelineReceiver: Sendable, Hashable {
 extension PipelineSource.Stream {
     /// What the packets are, in GStreamer's notation.
     fileprivate var caps: String {
+        // Base64 has nothing that ends a value in quotes.
+        let sets = self.statedSets.map { ",sprop-parameter-sets=(string)\"\($0)\"" } ?? ""
         return "application/x-rtp,media=\(self.codec.kind.rawValue),clock-rate=\(self.codec.clockRateHz),"
-            + "encoding-name=\(self.codec.capsName),payload=\(self.payloadType)"
+            + "encoding-name=\(self.codec.capsName),payload=\(self.payloadType)\(sets)"
     }
 }

@@ -223,7 +223,8 @@ struct RTPOutput {
                             payloadType: line.payloadType,
                             ssrc: line.ssrc,
                             counters: line.stream.counters,
-                            isSilent: line.silence.isSilent
+                            isSilent: line.silence.isSilent,
+                            statedSets: line.format.statedSets
                         )
                     }
                 )

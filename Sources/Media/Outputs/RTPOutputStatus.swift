@@ -31,6 +31,8 @@ public struct RTPOutputStatus: Sendable, Hashable {
         public var counters: RTPStreamCounters
         /// Whether nothing comes while the participant's other stream goes on.
         var isSilent = false
+        /// The value of `sprop-parameter-sets` (RFC 6184 section 8.1); nil for none.
+        var statedSets: String?
     }
 
     /// One participant's streams.

@@ -126,7 +126,8 @@ public final class RTPOutputs: Sendable {
                 codec: track.codec,
                 clockRateHz: track.clockRateHz,
                 channels: track.channels,
-                profileLevelID: profileLevelID
+                profileLevelID: profileLevelID,
+                parameterSets: track.parameterSets
             )
             let added = OutputTrack(
                 id: state.nextTrack,

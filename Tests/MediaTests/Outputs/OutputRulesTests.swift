@@ -197,6 +197,14 @@ import Testing
         #expect(text.hasPrefix(OutputDescription.beginning))
     }
 
+    /// A receiver may get them nowhere else (RFC 6184 section 8.1).
+    @Test func parameterSetsOfTheSendersDescriptionAreRepeated() {
+        let sets = H264ParameterSets(sequence: [[0x67, 0x42, 0xC0, 0x1F]], picture: [[0x68, 0xCB, 0x8C, 0xB2]])
+        let format = OutputFormat(codec: .h264, clockRateHz: 90_000, channels: 0, parameterSets: sets)
+        let line = "a=fmtp:102 packetization-mode=1;sprop-parameter-sets=Z0LAHw==,aMuMsg==\r\n"
+        #expect(Self.description([format]).contains(line))
+    }
+
     @Test(arguments: [
         (MediaCodec.vp8, "VP8/90000", 90_000), (.vp9, "VP9/90000", 90_000), (.pcmu, "PCMU/8000", 8000),
         (.pcma, "PCMA/8000", 8000),
