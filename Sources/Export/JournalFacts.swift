@@ -76,6 +76,8 @@ struct JournalFacts {
     /// The accounts of the sources, the newest of each, in the order of the journal.
     private(set) var accounts: [SourceCounted] = []
     private var accountIndex: [AccountKey: Int] = [:]
+    /// What our answers refused, each once.
+    private(set) var refusedMedia: [MediaRefused] = []
     /// Packets of the units in each track's file.
     private(set) var filePackets: [Int: UInt64] = [:]
     /// The entry, from 1, whose time goes back too far.
@@ -100,6 +102,7 @@ struct JournalFacts {
     private static let maximumPauses = 10_000
     private static let maximumStalls = 1_000
     private static let maximumAccounts = 10_000
+    private static let maximumRefused = 100
     /// How many stretches of a track that cannot be decoded are known: those of days on a bad link.
     ///
     /// Later ones count as whole.
@@ -130,6 +133,10 @@ struct JournalFacts {
             if record.units > 0 { self.written.insert(record.track) }
             self.filePackets[record.track] = record.packets
         case .sourceCounted(let record): self.counted(record)
+        case .mediaRefused(let record):
+            if self.refusedMedia.count < Self.maximumRefused, !self.refusedMedia.contains(record) {
+                self.refusedMedia.append(record)
+            }
         case .trackDamaged(let record): self.damaged(record)
         case .trackMended(let record): self.mended(record)
         case .marker(let record): self.marked(record, now)

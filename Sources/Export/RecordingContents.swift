@@ -199,7 +199,8 @@ struct RecordingContents {
         case .packetsCounted(let record): self.packets[record.track] = record
         case .formatChanged(let record): self.noteSize(record)
         case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
-        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .sourceCounted, .trackDamaged, .trackMended,
+        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .sourceCounted, .mediaRefused, .trackDamaged,
+            .trackMended,
             .chatMessage, .marker, .recordingFinished:
             break
         }

@@ -245,6 +245,10 @@ extension RecordingExamination {
     /// What became of all packets that came.
     private mutating func lookAtAccounts() {
         let facts = self.contents.facts
+        for refused in facts.refusedMedia {
+            let what = "\(refused.media.rawValue) of \(printableName(refused.participant))"
+            self.note(.gap, .notNegotiated, "\(what) was refused in our answer: \(refused.reason)")
+        }
         guard !facts.accounts.isEmpty else { return }
         self.certificate.sources = Array(facts.accounts.prefix(Certificate.maximumFindings))
         for account in facts.accounts {

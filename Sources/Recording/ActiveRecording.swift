@@ -189,6 +189,7 @@ struct ActiveRecording: Sendable {
             case .participantJoined(let record): self.joined.insert(record.participant)
             case .participantLeft(let record): self.joined.remove(record.participant)
             case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
+                .mediaRefused,
                 .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker:
                 break
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
+public import Codecs
 internal import Storage
 public import Timeline
 
@@ -9,6 +9,8 @@ public import Timeline
 struct OpenConnection {
     let participant: String
     let sources: any ReceivedSources
+    /// What our answer refused of it.
+    var refused: [MediaRefused] = []
     /// What had been counted when the present recording, or the segment before it, began.
     var base: [UInt32: SourceCounts] = [:]
     var olderBase: [UInt32: SourceCounts] = [:]
@@ -48,6 +50,24 @@ extension RecordingSession {
     /// A peer connection came, whose packets are counted there.
     public mutating func connectionOpened(_ id: UInt64, participant: String, sources: any ReceivedSources) {
         self.connections[id] = OpenConnection(participant: participant, sources: sources)
+    }
+
+    /// Our answer refuses audio or video that the peer of a connection would send.
+    public mutating func mediaRefused(_ kind: MediaKind, reason: String, of connection: UInt64) {
+        guard let opened = self.connections[connection], opened.refused.count < Self.mostStrangers else { return }
+        let record = MediaRefused(participant: opened.participant, media: kind, reason: reason)
+        self.connections[connection]?.refused.append(record)
+        self.recording?.journal.note(.mediaRefused(record), monotonicNanoseconds: self.now)
+    }
+
+    /// The recording that began says what is refused already.
+    mutating func noteRefusedMedia() {
+        let now = self.now
+        for (_, connection) in self.connections.sorted(by: { $0.key < $1.key }) {
+            for record in connection.refused {
+                self.recording?.journal.note(.mediaRefused(record), monotonicNanoseconds: now)
+            }
+        }
     }
 
     /// The recording that begins now counts from here on.

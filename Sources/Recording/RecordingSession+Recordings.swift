@@ -25,6 +25,7 @@ extension RecordingSession {
     mutating func took(_ recording: ActiveRecording) {
         self.accountsBegin(asSegment: self.recording != nil)
         self.recording = recording
+        self.noteRefusedMedia()
         self.flooders = []
         self.segments.segmentBegan(at: UInt64(clamping: recording.beganAt))
         self.folder = recording.folder

@@ -117,6 +117,19 @@ public struct NegotiationState: Sendable {
         }
     }
 
+    /// The m-lines of the peer's last offer on which it would send what we receive, and that our answer refuses.
+    public var refusedSenders: [(outerIndex: Int, kind: MediaKind, reason: String)] {
+        guard let offer = self.lastRemoteOffer else { return [] }
+        return self.refusedMedia.compactMap { refused in
+            guard offer.media.indices.contains(refused.outerIndex) else { return nil }
+            let media = offer.media[refused.outerIndex]
+            guard let kind = media.kind, media.port != 0 || media.isBundleOnly, offer.direction(of: media).sends,
+                !self.policy.received(kind).isEmpty
+            else { return nil }
+            return (refused.outerIndex, kind, refused.reason)
+        }
+    }
+
     /// What we send and the peer listens for, but only on m-lines that cannot carry it.
     public var unservedKinds: [MediaKind] {
         [MediaKind.audio, .video].filter { kind in

@@ -187,6 +187,7 @@ private struct JournalEvents: Sendable {
         case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
         case .recordingFinished: self.isFinished = true
         case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
+            .mediaRefused,
             .trackDamaged, .trackMended, .chatMessage, .marker:
             break
         }

@@ -154,3 +154,18 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
     counted = [record for record in journal if record["kind"] == "source-counted" and record["media"] == "audio"]
     assert counted[-1]["final"] and {"paused", "payload-type-not-accepted"} <= set(counted[-1]["refused"])
     assert "payload type not accepted" in (folder / "certificate.txt").read_text()
+
+
+def test_an_m_line_that_is_refused_is_named(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "strange-codec", "--codec", "vp8")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    peer.wait_for_figure("audioPacketsSent", 150)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert [stream["codec_type"] for stream in media.streams(exported)] == ["audio"]
+    assert recorder.messages.count("our answer refuses what a participant would send") == 1, recorder.story()
+    told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "not-negotiated"]
+    assert len(told) == 1 and "video of" in told[0]["text"], told
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)

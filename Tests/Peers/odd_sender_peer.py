@@ -11,6 +11,7 @@
   other-type         audio with a packet of a payload type that nobody described behind each tenth packet
   stranger           a source of a payload type that nobody described, beside audio and video
   padding            audio with a packet of padding alone behind each tenth packet
+  strange-codec      video in a codec that nobody takes (with --codec vp8)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
 
@@ -29,7 +30,8 @@ from av import VideoFrame
 
 import aiortc_peer
 
-KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding")
+KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
+         "strange-codec")
 UNKNOWN_TYPE = 77 + 32
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
 
@@ -198,6 +200,8 @@ class OddPeer(aiortc_peer.Peer):
     async def send(self, member, message):
         if self.sets and message.get("sdp"):
             message = {**message, "sdp": self.sets.described(message["sdp"])}
+        if self.options.odd == "strange-codec" and message.get("sdp"):
+            message = {**message, "sdp": message["sdp"].replace("VP8/90000", "AV9/90000")}
         await super().send(member, message)
 
 

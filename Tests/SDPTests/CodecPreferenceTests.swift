@@ -66,6 +66,23 @@ import Testing
         #expect(media.rtpFormats.first?.parameters.contains("sprop") == false)
     }
 
+    /// What the peer would send and nobody records is named; what it only wants to hear is not.
+    @Test(arguments: [("sendrecv", true), ("sendonly", true), ("recvonly", false)])
+    func whatIsRefusedIsNamed(_ direction: String, _ isNamed: Bool) throws {
+        let offer = try Fixture.load("libwebrtc-plan-b.offer").text
+        let (head, video) = try #require(
+            offer.firstRange(of: "m=video").map { (offer[..<$0.lowerBound], offer[$0.lowerBound...]) }
+        )
+        let strange = ["VP8/90000", "VP9/90000", "H264/90000"].reduce(String(video)) {
+            $0.replacing($1, with: "XX/90000")
+        }
+        let text = String(head) + strange.replacing("a=sendrecv", with: "a=\(direction)")
+        var state = try makeState(NegotiationPolicy())
+        _ = try state.exchange(text)
+        #expect(state.refusedSenders.map(\.kind) == (isNamed ? [.video] : []))
+        #expect(state.refusedSenders.allSatisfy { !$0.reason.isEmpty })
+    }
+
     @Test func modeZeroAndOtherProfilesAreTakenWhereThereIsNothingBetter() throws {
         let policy = NegotiationPolicy().preferringVideo(.h264)
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text

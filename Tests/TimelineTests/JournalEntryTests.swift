@@ -68,6 +68,7 @@ import Timeline
                 notes: "second"
             )
         ),
+        .mediaRefused(MediaRefused(participant: "p", media: .video, reason: "no codec")),
         .trackDamaged(TrackDamaged(track: 1, rtpTime: .min, lostPackets: .max)),
         .trackMended(TrackMended(track: 1, rtpTime: .max, units: 7)),
         .chatMessage(ChatMessage(participant: "p", text: "one\ntwo")),

@@ -86,7 +86,8 @@ struct Happenings {
             }
             self.messages.append(Message(nanoseconds: at, participant: record.participant, text: record.text))
         case .trackOpened, .senderReport, .clockAnchor, .formatChanged, .packetsCounted,
-            .sourceCounted, .trackClosed, .trackDamaged, .trackMended, .detailsChanged, .recordingFinished:
+            .sourceCounted, .mediaRefused, .trackClosed, .trackDamaged, .trackMended, .detailsChanged,
+            .recordingFinished:
             break
         }
     }

@@ -54,6 +54,8 @@ public final class PeerConnection: Sendable {
         var sentBefore: [MediaCodec: ConsumerCounters] = [:]
         /// What the peer listens for and does not get, as last said.
         var unserved: Set<MediaKind> = []
+        /// M-lines on which the peer would send and that were refused, as last said.
+        var refused: [Int: String] = [:]
         var chat: ChatReceiver?
         /// What its network takes; nil where the rate is fixed.
         var rate: RateController?
@@ -157,6 +159,7 @@ public final class PeerConnection: Sendable {
             case .reply(let outer):
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 for decision in self.state.withLock({ $0.negotiation.onNewCandidates }) { await self.follow(decision) }
+                self.tellRefused()
                 // The peer did not get the answer before if this offer superseded its offer.
                 self.onEvent(.answerCreated(self.embeddingCandidates(in: outer)))
             case .rebuild(let reason):
@@ -175,6 +178,7 @@ public final class PeerConnection: Sendable {
                 try await bin.setLocalDescription(.answer, toSet)
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 self.resolveNames(in: offer)
+                self.tellRefused()
                 let described = await self.withCandidates(outer)
                 self.note(\.answer)
                 self.onEvent(.answerCreated(described))
@@ -338,6 +342,26 @@ public final class PeerConnection: Sendable {
                 sent[codec] = consumer.counters.adding(sent[codec])
             }
             return sent
+        }
+    }
+
+    /// Names what the peer would send and our answer refuses, once for each m-line and reason.
+    private func tellRefused() {
+        let new = self.state.withLock { state in
+            let refused = state.negotiation.refusedSenders
+            let new = refused.filter { state.refused[$0.outerIndex] != $0.reason }
+            state.refused = Dictionary(
+                refused.map { ($0.outerIndex, $0.reason) },
+                uniquingKeysWith: { first, _ in first }
+            )
+            return new
+        }
+        for (_, kind, reason) in new {
+            self.logger.warning(
+                "our answer refuses what a participant would send: it is not recorded",
+                metadata: .tagged([.detail: "\(kind.rawValue): \(reason)"])
+            )
+            for sink in self.context.sinks { sink.refused(connection: self.id.rawValue, kind, reason: reason) }
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import GStreamer
 internal import Observability
 internal import Recording
@@ -12,6 +13,8 @@ protocol TrackSink: Sendable {
     ///
     /// - Parameter sources: what became of the packets of its sources before they reached their taps; on any thread.
     func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts])
+    /// Our answer refuses audio or video that the peer of a connection would send.
+    func refused(connection: UInt64, _ kind: MediaKind, reason: String)
     /// A track came; the sink takes from the source what it needs of it, now.
     ///
     /// - Returns: what takes the units of the track, made of its packets; of all sinks of a room one at most wants them.
@@ -68,6 +71,7 @@ struct TrackSource {
 
 extension TrackSink {
     func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts]) {}
+    func refused(connection: UInt64, _ kind: MediaKind, reason: String) {}
 }
 
 extension RecorderThread: TrackSink {

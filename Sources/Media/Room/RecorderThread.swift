@@ -88,6 +88,11 @@ public final class RecorderThread: Sendable {
         self.exchange.tell { $0.connectionOpened(connection, participant: participant, sources: counted) }
     }
 
+    /// Our answer refuses audio or video that the peer of a connection would send: the recording says so.
+    public func refused(connection: UInt64, _ kind: MediaKind, reason: String) {
+        self.exchange.tell { $0.mediaRefused(kind, reason: reason, of: connection) }
+    }
+
     /// Opens a track; its file comes into being with its first decodable unit.
     ///
     /// - Parameters:

@@ -290,6 +290,8 @@ extension Certificate.Finding.Kind {
     public static let payloadUndecodable = Self(rawValue: "payload-undecodable")
     /// Media came and are in no file.
     public static let mediaRefused = Self(rawValue: "media-refused")
+    /// Our answer refused what a participant would have sent.
+    public static let notNegotiated = Self(rawValue: "not-negotiated")
     /// The account of a source's packets does not balance.
     public static let unbalanced = Self(rawValue: "unbalanced")
     /// Packets that never came.

@@ -55,6 +55,7 @@ public struct TrackClockCollector: Sendable {
             let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: entry.monotonicNanoseconds)
             self.gathered[record.track, default: Gathered()].samples.add(sample, self.limit)
         case .recordingStarted, .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .sourceCounted,
+            .mediaRefused,
             .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
             break
         }

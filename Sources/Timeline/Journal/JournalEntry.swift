@@ -24,6 +24,8 @@ public enum JournalRecord: Sendable, Hashable {
     case packetsCounted(PacketsCounted)
     /// What became of the packets of a source so far.
     indirect case sourceCounted(SourceCounted)
+    /// Our answer refused what a participant would have sent.
+    indirect case mediaRefused(MediaRefused)
     /// A track's file was finished.
     indirect case trackClosed(TrackClosed)
     /// Packets of a video track never came: its units cannot be decoded from here on.
@@ -78,6 +80,7 @@ extension JournalEntry: Codable {
         case formatChanged = "format-changed"
         case packetsCounted = "packets-counted"
         case sourceCounted = "source-counted"
+        case mediaRefused = "media-refused"
         case trackClosed = "track-closed"
         case trackDamaged = "track-damaged"
         case trackMended = "track-mended"
@@ -111,6 +114,7 @@ extension JournalEntry: Codable {
             case .formatChanged: .formatChanged(try FormatChanged(from: decoder))
             case .packetsCounted: .packetsCounted(try PacketsCounted(from: decoder))
             case .sourceCounted: .sourceCounted(try SourceCounted(from: decoder))
+            case .mediaRefused: .mediaRefused(try MediaRefused(from: decoder))
             case .trackClosed: .trackClosed(try TrackClosed(from: decoder))
             case .trackDamaged: .trackDamaged(try TrackDamaged(from: decoder))
             case .trackMended: .trackMended(try TrackMended(from: decoder))
@@ -138,6 +142,7 @@ extension JournalEntry: Codable {
             case .formatChanged(let payload): (.formatChanged, payload)
             case .packetsCounted(let payload): (.packetsCounted, payload)
             case .sourceCounted(let payload): (.sourceCounted, payload)
+            case .mediaRefused(let payload): (.mediaRefused, payload)
             case .trackClosed(let payload): (.trackClosed, payload)
             case .trackDamaged(let payload): (.trackDamaged, payload)
             case .trackMended(let payload): (.trackMended, payload)

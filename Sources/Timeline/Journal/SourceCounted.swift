@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// Why packets that came are in no file of a recording.
 ///
 /// Each packet that is refused has one of these reasons. The raw values are part of the journal, the certificate, the HTTP API
@@ -80,6 +82,23 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         case .tooManyTracks: "too many tracks"
         case .disk: "disk failed"
         }
+    }
+}
+
+/// Our answer refused audio or video that a participant would have sent: no packet of it comes.
+public struct MediaRefused: Sendable, Hashable, Codable {
+    /// The participant's id in the room; untrusted.
+    public var participant: String
+    /// Audio or video.
+    public var media: MediaKind
+    /// Why, in a few words.
+    public var reason: String
+
+    /// A record with each part given.
+    public init(participant: String, media: MediaKind, reason: String) {
+        self.participant = participant
+        self.media = media
+        self.reason = reason
     }
 }
 
