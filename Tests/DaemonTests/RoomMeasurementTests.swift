@@ -24,7 +24,8 @@ struct RoomMeasurementTests {
                 roundTripMilliseconds: 250,
                 refusedPackets: 6,
                 droppedReports: 7,
-                droppedUnits: 8
+                droppedUnits: 8,
+                unrecordedPackets: ["paused": 22, "no reason of ours": 23]
             ),
             RoomStatus.Participant(id: "bob", isConnected: true, roundTripMilliseconds: 125, refusedPackets: 9),
         ]
@@ -57,6 +58,7 @@ struct RoomMeasurementTests {
             refusedPackets: ["alice": 6, "bob": 9],
             droppedReports: ["alice": 7, "bob": 0],
             droppedUnits: ["alice": 8, "bob": 0],
+            unrecordedPackets: ["alice": ["paused": 22], "bob": [:]],
             cameraSound: RoomMeasurement.Sound(decibels: -10, silentSeconds: 11),
             cameraBitsPerSecond: 2,
             cameraReductions: 3,

@@ -427,7 +427,7 @@ extension String {
     private static func account(
         received: UInt64 = 100,
         recorded: UInt64,
-        tracks: [Int] = [],
+        tracks: [Int]? = nil,
         refused: [RefusalReason: UInt64] = [:]
     ) -> SourceCounted {
         SourceCounted(
@@ -435,7 +435,8 @@ extension String {
             ssrc: 7,
             participant: "alice",
             media: "video",
-            tracks: tracks,
+            // A track that has no file with a figure.
+            tracks: tracks ?? (recorded > 0 ? [9] : []),
             received: received,
             recorded: recorded,
             refused: refused.mapValues { RefusedPackets(packets: $0, nanoseconds: 9_300_000_000) },

@@ -165,7 +165,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .video(
                 "mallory",
                 .h264,
-                media.h264.prefix(1) + media.h264.dropFirst(60).prefix(5).map { $0.prefix(9) + [1] }
+                media.h264.prefix(1) + media.h264.dropFirst(60).prefix(5).map { $0.prefix(16) + [1] }
             ),
             .video("trudy", .vp8, noise),
             .audio("alice", media.opus),
