@@ -358,7 +358,7 @@ def test_export_jobs(stage, codec, suffix, media_type):
     worker.finished("job")
     assert worker.end() == 0
     # As a job leaves them that is killed while it writes, and while it remuxes.
-    for left in (".browser.tmp.partial", "browser.tmp", "browser.tmp.lock"):
+    for left in (".browser.partial", ".browser.partial.tracks"):
         (pathlib.Path(folder) / left).write_bytes(bytes(20_000))
     job = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser")
     assert job.exit_code == 0, job.story()

@@ -152,7 +152,7 @@ private struct Renumbering {
         case .marker(var record):
             record.track = record.track.map { self.number($0) }
             entry.record = .marker(record)
-        case .recordingStarted, .participantJoined, .participantLeft, .chatMessage, .detailsChanged,
+        case .recordingStarted, .participantJoined, .participantLeft, .mediaRefused, .chatMessage, .detailsChanged,
             .recordingFinished:
             break
         }
