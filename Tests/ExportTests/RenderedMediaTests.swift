@@ -153,6 +153,16 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         #expect(report.tracks[0].participant == "alice")
     }
 
+    private func firstBytesOfASlice(_ unit: [UInt8]) -> [UInt8] {
+        var slice: [UInt8] = []
+        unit.withUnsafeBytes { bytes in
+            H264.forEachUnit(bytes, framing: .annexB) { nal in
+                if slice.isEmpty, [1, 5].contains((nal.first ?? 0) & 0x1F) { slice = Array(nal.prefix(5)) }
+            }
+        }
+        return [0, 0, 0, 1] + slice + [1]
+    }
+
     @Test func unitsThatCannotBeDecodedBecomeAWarning() throws {
         let media = try EncodedMedia.shared.get()
         // The heads are whole, the rest is noise.
@@ -165,7 +175,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .video(
                 "mallory",
                 .h264,
-                media.h264.prefix(1) + media.h264.dropFirst(60).prefix(5).map { $0.prefix(16) + [1] }
+                media.h264.prefix(1) + media.h264.dropFirst(60).prefix(5).map { self.firstBytesOfASlice($0) }
             ),
             .video("trudy", .vp8, noise),
             .audio("alice", media.opus),

@@ -204,6 +204,12 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": message["sdp"].replace("VP8/90000", "AV9/90000")}
         await super().send(member, message)
 
+    async def on_message(self, room, *rest):
+        # aiortc takes no answer that refuses a codec which it does not have.
+        rest = [{**value, "sdp": value["sdp"].replace("AV9/90000", "VP8/90000")}
+                if isinstance(value, dict) and isinstance(value.get("sdp"), str) else value for value in rest]
+        await super().on_message(room, *rest)
+
 
 if __name__ == "__main__":
     aiortc_peer.main(__doc__, OddPeer, lambda parser: parser.add_argument("--odd", choices=KINDS, required=True))
