@@ -234,15 +234,20 @@ import Timeline
         let sound = feed.open(.opus, ssrc: 5, connection: 2)
         feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
         sources.now.withLock {
-            $0[0].packets = [77: 100]
+            $0[0].packets = [77: 103]
             $0[0].notAccepted = 100
+            $0[0].queueFull = 3
             $0[1].packets = [98: 50]
             $0[1].notAccepted = 50
+            // Repair packets that come twice are no loss of media.
+            $0[2].packets = [97: 20]
+            $0[2].late = 2
         }
+        feed.tick(at: 10_000)
         Self.close(feed)
         let folder = try #require(feed.folders.first)
         let accounts = Dictionary(grouping: try Self.accounts(folder), by: \.ssrc).compactMapValues(\.last)
-        #expect(accounts[21]?.refused.mapValues(\.packets) == [.payloadTypeNotAccepted: 60])
+        #expect(accounts[21]?.refused.mapValues(\.packets) == [.payloadTypeNotAccepted: 60, .queueFull: 3])
         #expect(accounts[21]?.before == 40)
         #expect(accounts[22]?.refused.mapValues(\.packets) == [.codecRefused: 20])
         #expect(accounts[23] == nil)
