@@ -72,7 +72,7 @@ GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool 
     if (result == GST_PAD_LINK_OK) {
         hold->is_open = true;
         hold->has_tap = has_tap;
-        // By the probe, which is not removed, they are counted as not taken.
+        // Without a tap the probe, which stays, counts them as not taken.
         note_waiting_over(hold, hold->held.packets.length, true);
         GstBuffer *packet;
         while ((packet = held_packets_take(&hold->held)) != NULL) gst_pad_push(hold->pad, packet);

@@ -298,20 +298,13 @@ uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue) {
     return dropped;
 }
 
-uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source) {
+uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source, uint64_t *evicted_packets) {
     g_mutex_lock(&queue->mutex);
     const Share *share = g_hash_table_lookup(queue->shares, &source);
     uint64_t dropped = share != NULL ? share->dropped : 0;
+    *evicted_packets = share != NULL ? share->evicted_packets : 0;
     g_mutex_unlock(&queue->mutex);
     return dropped;
-}
-
-uint64_t CTapedeck_queue_evicted_packets_of(CTapedeckQueue *queue, uint64_t source) {
-    g_mutex_lock(&queue->mutex);
-    const Share *share = g_hash_table_lookup(queue->shares, &source);
-    uint64_t packets = share != NULL ? share->evicted_packets : 0;
-    g_mutex_unlock(&queue->mutex);
-    return packets;
 }
 
 void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source) {

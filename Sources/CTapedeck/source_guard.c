@@ -19,8 +19,6 @@ enum {
     // AES-128 and its salt (RFC 3711 section 8.2).
     KEY_SIZE = SRTP_AES_ICM_128_KEY_LEN_WSALT,
     SHORT_TAG_SIZE = 4,
-    // Of a source: four codecs and what repairs them. rtpbin has a row of elements for each that comes, whatever was agreed on.
-    MAXIMUM_PAYLOAD_TYPES = 8,
     MAXIMUM_STEPS = 16,
     // Before the key is there: more than a camera sends until a lost end of a handshake comes again, after a second (RFC 6347
     // section 4.2.4.1).
@@ -39,16 +37,14 @@ typedef enum {
     WAY_AROUND,
 } Way;
 
-G_STATIC_ASSERT((int)MAXIMUM_PAYLOAD_TYPES == (int)CTAPEDECK_SOURCE_PAYLOAD_TYPES);
-
 // A source that was let in, and the payload types that came of it, with the packets of each that were authentic. Whoever holds
 // the stream lock writes; any thread reads.
 typedef struct {
     uint32_t ssrc;
-    uint8_t payload_types[MAXIMUM_PAYLOAD_TYPES];
+    uint8_t payload_types[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
     // So many of the payload types are there.
     atomic_uint payload_type_count;
-    atomic_uint_fast64_t packets[MAXIMUM_PAYLOAD_TYPES];
+    atomic_uint_fast64_t packets[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
     // Packets of other payload types.
     atomic_uint_fast64_t beyond;
     // Packets that rtpsession gave out.
@@ -69,10 +65,9 @@ struct CTapedeckSourceGuard {
     // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
     // By SSRC.
     GHashTable *known;
-    // The source of the last packet that rtpsession was given, and what it had given out in all when the packet came. What it
-    // gives out meanwhile is of this source: it keeps packets of a new source back until it believes in it.
-    _Atomic(Known *) entering;
-    atomic_uint_fast64_t passed_before;
+    // The source of the last packet that rtpsession was given. What it gives out meanwhile is of this source: it keeps packets
+    // of a new source back until it believes in it.
+    Known *entering;
     bool looked_for_session;
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
@@ -93,8 +88,7 @@ struct CTapedeckSourceGuard {
     atomic_uint_fast64_t forged;
     // The sources in the order in which they came: as many as are known are there.
     Known **row;
-    // All packets that rtpsession gave out, and whether there is one.
-    atomic_uint_fast64_t passed;
+    // Whether there is an rtpsession whose packets are counted.
     atomic_bool has_session;
 };
 
@@ -168,28 +162,12 @@ static void add(atomic_uint_fast64_t *counter, uint64_t more) {
     atomic_store_explicit(counter, before + more, memory_order_relaxed);
 }
 
-// What rtpsession gave out since a packet of the source came.
-static uint64_t passed_since(CTapedeckSourceGuard *guard) {
-    return atomic_load_explicit(&guard->passed, memory_order_relaxed) -
-           atomic_load_explicit(&guard->passed_before, memory_order_relaxed);
-}
-
-// The next packet that rtpsession is given is of the source.
-static void enters_session(CTapedeckSourceGuard *guard, Known *known) {
-    Known *before = atomic_load_explicit(&guard->entering, memory_order_relaxed);
-    if (before == known) return;
-    if (before != NULL) add(&before->passed, passed_since(guard));
-    uint64_t passed = atomic_load_explicit(&guard->passed, memory_order_relaxed);
-    atomic_store_explicit(&guard->passed_before, passed, memory_order_relaxed);
-    atomic_store_explicit(&guard->entering, known, memory_order_relaxed);
-}
-
 // Whether another packet of an authentic source may have the payload type; counts it. Called once for each.
 static bool may_carry(CTapedeckSourceGuard *guard, Known *known, uint8_t payload_type) {
     unsigned count = atomic_load_explicit(&known->payload_type_count, memory_order_relaxed);
     unsigned index = 0;
     while (index < count && known->payload_types[index] != payload_type) index += 1;
-    if (index == MAXIMUM_PAYLOAD_TYPES) {
+    if (index == CTAPEDECK_SOURCE_PAYLOAD_TYPES) {
         add(&known->beyond, 1);
         note_refused(guard);
         return false;
@@ -199,7 +177,7 @@ static bool may_carry(CTapedeckSourceGuard *guard, Known *known, uint8_t payload
         atomic_store_explicit(&known->payload_type_count, count + 1, memory_order_release);
     }
     add(&known->packets[index], 1);
-    enters_session(guard, known);
+    guard->entering = known;
     return true;
 }
 
@@ -354,7 +332,7 @@ static GstPadProbeReturn on_passed(GstPad *pad, GstPadProbeInfo *info, gpointer 
     (void)pad;
     (void)info;
     CTapedeckSourceGuard *guard = user;
-    add(&guard->passed, 1);
+    if (guard->entering != NULL) add(&guard->entering->passed, 1);
     return GST_PAD_PROBE_OK;
 }
 
@@ -402,8 +380,7 @@ static void find_way(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
     }
 }
 
-static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
-    if (!guard->looked_for_session) find_way(guard, srtpdec);
+static bool may_go_around(CTapedeckSourceGuard *guard) {
     if (guard->way == WAY_AROUND && !guard->is_session_ready) {
         GstEvent *segment = gst_pad_get_sticky_event(guard->session_sink, GST_EVENT_SEGMENT, 0);
         guard->is_session_ready = segment != NULL;
@@ -413,10 +390,9 @@ static bool may_go_around(CTapedeckSourceGuard *guard, GstElement *srtpdec) {
 }
 
 // Media of a source that is known, or is new and has room: NULL.
-static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstElement *srtpdec, GstPadProbeInfo *info, Header header,
-                                    Known *known) {
+static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstPadProbeInfo *info, Header header, Known *known) {
     GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    bool goes_around = may_go_around(guard, srtpdec);
+    bool goes_around = may_go_around(guard);
     if (goes_around) {
         packet = gst_buffer_make_writable(packet);
         GST_PAD_PROBE_INFO_DATA(info) = packet;
@@ -469,8 +445,8 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
         note_refused(guard);
         return GST_PAD_PROBE_DROP;
     }
-    if (guard->knows_key && !header.is_control) return take_media(guard, srtpdec, info, header, known);
     if (!header.is_control && !guard->looked_for_session) find_way(guard, srtpdec);
+    if (guard->knows_key && !header.is_control) return take_media(guard, info, header, known);
     // With a key of another kind it is still bounded.
     if (known == NULL && guard->knows_key && !is_authentic_control(guard, packet, header.ssrc)) return GST_PAD_PROBE_DROP;
     if (known == NULL) let_in(guard, header.ssrc);
@@ -571,13 +547,11 @@ uint64_t CTapedeck_source_guard_refused(CTapedeckSourceGuard *guard) {
 
 size_t CTapedeck_source_guard_counts(CTapedeckSourceGuard *guard, CTapedeckSourceCount *counts, size_t capacity) {
     size_t known = atomic_load_explicit(&guard->sources_known, memory_order_acquire);
-    Known *entering = atomic_load_explicit(&guard->entering, memory_order_relaxed);
     bool has_session = atomic_load_explicit(&guard->has_session, memory_order_relaxed);
     for (size_t place = 0; place < MIN(known, capacity); place++) {
         Known *source = guard->row[place];
         CTapedeckSourceCount count = {.ssrc = source->ssrc};
         uint64_t passed = atomic_load_explicit(&source->passed, memory_order_relaxed);
-        if (source == entering) passed += passed_since(guard);
         count.payload_type_count = atomic_load_explicit(&source->payload_type_count, memory_order_acquire);
         uint64_t packets = 0;
         for (unsigned index = 0; index < count.payload_type_count; index++) {

@@ -567,14 +567,15 @@ static uint64_t fate(CTapedeckTap *tap, PacketFate fate) {
 }
 
 CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
-    uint64_t evicted = CTapedeck_queue_evicted_packets_of(tap->queue, tap->id);
+    uint64_t evicted = 0;
+    uint64_t dropped = CTapedeck_queue_dropped_of(tap->queue, tap->id, &evicted);
     uint64_t in_units = fate(tap, FATE_IN_UNIT);
     CTapedeckTapCounters counters = {
         .bytes = atomic_load_explicit(&tap->bytes, memory_order_relaxed),
         .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
-        .dropped = CTapedeck_queue_dropped_of(tap->queue, tap->id),
+        .dropped = dropped,
         .empty = fate(tap, FATE_EMPTY),
         .late = fate(tap, FATE_LATE),
         .before_keyframe = fate(tap, FATE_BEFORE_KEYFRAME),

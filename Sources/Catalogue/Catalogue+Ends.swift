@@ -27,7 +27,13 @@ extension Catalogue {
 
     /// Whether the end of a recording was reported.
     public func isEndReported(of recording: RecordingID) async throws -> Bool {
-        try await self.read { try Self.isEndReported(of: recording, $0) }
+        try await self.read { database in
+            try Bool.fetchOne(
+                database,
+                sql: "SELECT EXISTS (SELECT 1 FROM reported_ends WHERE recording = ?)",
+                arguments: [recording.rawValue]
+            ) ?? false
+        }
     }
 
     /// Finished recordings whose end was not reported, oldest first, without participants and tracks.
@@ -46,14 +52,6 @@ extension Catalogue {
                 arguments: [max(0, limit)]
             ).map(RecordingEntry.init)
         }
-    }
-
-    private static func isEndReported(of recording: RecordingID, _ database: Database) throws -> Bool {
-        try Bool.fetchOne(
-            database,
-            sql: "SELECT EXISTS (SELECT 1 FROM reported_ends WHERE recording = ?)",
-            arguments: [recording.rawValue]
-        ) ?? false
     }
 
     /// Takes a recording that is found finished and was not known: where the catalogue itself is new, the recording is an old

@@ -48,8 +48,8 @@ extension Catalogue {
 
     /// Brings the catalogue in line with the recordings' folders.
     ///
-    /// Folders are read and never changed. What is taken over as finished and has no export is found by
-    /// `recordingsToExport()`. Folders whose journal is held are not read. Recordings that go on otherwise must be named in
+    /// Folders are read and never changed. What is taken over as finished is found by `recordingsToExport()`, if it was known or
+    /// has no export of the whole in its folder. Folders whose journal is held are not read. Recordings that go on otherwise must be named in
     /// `active`: their folders tell nothing about that. Idempotent; may be interrupted by cancelling its task, and called again.
     ///
     /// - Parameters:

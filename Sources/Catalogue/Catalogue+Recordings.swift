@@ -17,7 +17,7 @@ extension Catalogue {
     /// Takes what a recording's folder tells, as when its worker has closed it or an export is done.
     ///
     /// Reads files; returns what is known then. One that is found finished, and was not before, is told of by
-    /// `recordingsToExport()` until it has an export. Throws `StorageError` if the folder cannot be read.
+    /// `recordingsToExport()` until `exportsOrdered(of:)`. Throws `StorageError` if the folder cannot be read.
     ///
     /// - Parameter state: where its life is, if the caller knows better than the folder.
     @discardableResult

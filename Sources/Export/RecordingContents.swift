@@ -64,7 +64,7 @@ struct RecordingContents {
         var opened: [TrackOpened] = []
         let take = { (entry: JournalEntry) in
             clocks.take(entry)
-            if let record = contents.take(entry, keepsDamaged: keepsDamaged) { opened.append(record) }
+            if let record = contents.take(entry) { opened.append(record) }
         }
         do throws(StorageError) {
             contents.journal = try Journal.read(folder) { placed.take($0, take) }
@@ -97,7 +97,7 @@ struct RecordingContents {
         var opened: [TrackOpened] = []
         let journal = try SeriesJournal(series) { entry in
             clocks.take(entry)
-            if let record = contents.take(entry, keepsDamaged: keepsDamaged) { opened.append(record) }
+            if let record = contents.take(entry) { opened.append(record) }
         }
         self = contents
         self.seriesJournal = journal
@@ -173,7 +173,7 @@ struct RecordingContents {
     }
 
     /// Takes the next record of the journal; returns it if it opens a track.
-    private mutating func take(_ entry: JournalEntry, keepsDamaged: Bool) -> TrackOpened? {
+    private mutating func take(_ entry: JournalEntry) -> TrackOpened? {
         self.happenings.note(entry)
         self.facts.take(entry)
         switch entry.record {
@@ -192,9 +192,10 @@ struct RecordingContents {
             self.note(record.participant, name: nil)
             self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
             return record
-        case .trackDamaged(let record) where !keepsDamaged:
+        case .trackDamaged(let record) where !self.keepsDamaged:
             self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
-        case .trackMended(let record) where !keepsDamaged: self.damage[record.track]?.mended(at: record.rtpTime)
+        case .trackMended(let record) where !self.keepsDamaged:
+            self.damage[record.track]?.mended(at: record.rtpTime)
         case .trackClosed(let record): self.closed[record.track] = record
         case .packetsCounted(let record): self.packets[record.track] = record
         case .formatChanged(let record): self.noteSize(record)

@@ -8,7 +8,7 @@ import Timeline
 /// Finishes recordings whose process died.
 public enum RecordingRepair {
     /// The reason of the journal's last record, and of each track that is closed here.
-    static let reason = "repaired"
+    static let reason = RecordingFinished.repaired
     /// A torn end that is longer than any unit of a call is damage of another kind: then the file is left as it is.
     private static let longestTornEnd: UInt64 = 4 << 20
 

@@ -89,7 +89,7 @@ struct TrackExamination {
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack
         var (stepsBack, strangers, undecodable) = (0, 0, 0)
-        var (holes, isBehindHole) = (0, false)
+        var holes = FileHoles()
         while let block = try reader.next() {
             guard block.track == source.track.number else {
                 strangers += 1
@@ -105,10 +105,7 @@ struct TrackExamination {
                 let length = tally.gapNanoseconds &- before
                 self.note(gap: Certificate.Span(startNanoseconds: time &- length, durationNanoseconds: length), setting)
             }
-            if reader.damage.count > holes { isBehindHole = codec.kind == .video }
-            holes = reader.damage.count
-            if block.isKeyframe { isBehindHole = false }
-            if isBehindHole {
+            if codec.kind == .video, holes.areBefore(isKeyframe: block.isKeyframe, count: reader.damage.count) {
                 self.track.leftOut += 1
             } else if let opened = source.opened, let clock {
                 let rtpTime =

@@ -34,10 +34,7 @@ struct TrackSource {
     private let placement: Placement
     private var damage: DamagedSpans
     private let keepsDamaged: Bool
-    /// Places of the file that made no sense so far.
-    private var holes = 0
-    /// Whether pictures refer to some that were in the last of them.
-    private var isBehindHole = false
+    private var holes = FileHoles()
     /// What was left out because it cannot be decoded.
     private(set) var leftOut = LeftOutUnits()
     /// The unit that comes next, and its time on the session clock.
@@ -52,7 +49,7 @@ struct TrackSource {
         participant: String?,
         name: String?,
         damage: DamagedSpans = DamagedSpans(),
-        keepsDamaged: Bool = true,
+        keepsDamaged: Bool,
         prefix: String = "",
         place: (SegmentInfo) -> Placement?
     ) throws(ExportError) {
@@ -106,7 +103,7 @@ struct TrackSource {
         guard self.reader == nil else { return }
         self.reader = try Self.open(self.path, self.file).reader
         self.damage.rewind()
-        (self.holes, self.isBehindHole) = (0, false)
+        self.holes = FileHoles()
         self.leftOut = LeftOutUnits()
         try self.advance()
     }
@@ -171,11 +168,7 @@ struct TrackSource {
     /// Whether a picture refers to some that were where the file makes no sense.
     private mutating func refersIntoHole(_ head: BlockHead) -> Bool {
         guard !self.keepsDamaged, self.track.codec.kind == .video else { return false }
-        let holes = self.reader?.damage.count ?? 0
-        if holes > self.holes { self.isBehindHole = true }
-        self.holes = holes
-        if head.isKeyframe { self.isBehindHole = false }
-        return self.isBehindHole
+        return self.holes.areBefore(isKeyframe: head.isKeyframe, count: self.reader?.damage.count ?? 0)
     }
 
     /// Leaves out what is not later than that time; pictures go on with a keyframe.

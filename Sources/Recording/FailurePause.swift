@@ -7,7 +7,7 @@ internal import Basics
 /// 2 s, and twice as long each time that it fails again soon, of a minute at most: a disk that is broken for hours costs
 /// few files. Pure; instants are nanoseconds of one monotonic clock.
 struct FailurePause: Sendable, Hashable {
-    static let shortest = Duration.seconds(2)
+    static let shortest = RecordingSession.pauseAfterFailure
     private static let longest = Duration.seconds(60)
     /// Without a failure for so long after a pause, the disk is sound.
     private static let soundness = Duration.seconds(120)

@@ -23,7 +23,7 @@ final class OpenTrack {
     var damage = TrackDamage()
     /// What of that is journalled.
     var damageLines = DamageLines()
-    /// After a failed write or synchronisation, or too many files: when the track continues in a new file, on the clock of
+    /// After a failed write or synchronisation, too many files, or an RTP clock that starts anew too often: when the track continues in a new file, on the clock of
     /// arrivals, and why not before.
     private(set) var resumesAt: Int64?
     private(set) var pauseReason = RefusalReason.disk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Timeline
+public import Codecs
+internal import Timeline
 
 /// What the packets of a received track have come to so far.
 public struct PacketCounters: Sendable, Hashable {
@@ -73,26 +74,14 @@ public protocol PacketSource: Sendable {
 ///
 /// Each packet is counted once here or at one of the tracks of the source.
 public struct SourceCounts: Sendable, Hashable {
-    /// What the descriptions say of a payload type.
-    public enum Use: Sendable, Hashable {
-        /// Media that are recorded.
-        case media
-        /// Retransmissions (RFC 4588), which are restored to packets of another source.
-        case repair
-        /// The offer listed it, the answer did not.
-        case refused
-        /// No description names it.
-        case unknown
-    }
-
     /// Synchronisation source.
     public var ssrc: UInt32
     /// Authenticated packets by payload type, without those that `beyond` counts.
     public var packets: [UInt8: UInt64]
     /// Authenticated packets of more payload types than a source may have; `notAccepted` counts them as well.
     public var beyond: UInt64 = 0
-    /// The use of each of these payload types.
-    public var uses: [UInt8: Use]
+    /// What the descriptions say of each of these payload types.
+    public var uses: [UInt8: PayloadUse]
     /// Packets that were restored from retransmissions.
     public var restored: UInt64 = 0
     /// Packets that came late or twice, or out of sequence.
@@ -105,7 +94,7 @@ public struct SourceCounts: Sendable, Hashable {
     public var waiting: UInt64 = 0
 
     /// A source with its packets, and nothing that became of them.
-    public init(ssrc: UInt32, packets: [UInt8: UInt64] = [:], uses: [UInt8: Use] = [:]) {
+    public init(ssrc: UInt32, packets: [UInt8: UInt64] = [:], uses: [UInt8: PayloadUse] = [:]) {
         self.ssrc = ssrc
         self.packets = packets
         self.uses = uses
@@ -127,10 +116,4 @@ public struct SourceCounts: Sendable, Hashable {
         let isRefused = self.packets.keys.contains { self.uses[$0] == .refused }
         return isRefused ? .codecRefused : .payloadTypeNotAccepted
     }
-}
-
-/// The sources of one peer connection.
-public protocol ReceivedSources: Sendable {
-    /// The counts now, also when the connection is closed; read on the session's thread, now and then.
-    var counts: [SourceCounts] { get }
 }

@@ -25,6 +25,9 @@ public struct RecordingError: Error, Sendable, Hashable, CustomStringConvertible
         self.cause = cause
     }
 
+    /// Whether the disk is to blame, and not who moved or deleted what was there.
+    var isOfDisk: Bool { self.cause.code != .notFound }
+
     /// One sentence for a person.
     public var message: String { self.cause.message }
 

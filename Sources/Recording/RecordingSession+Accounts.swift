@@ -3,17 +3,28 @@
 internal import Basics
 public import Codecs
 internal import Storage
-public import Timeline
+internal import Timeline
 
 /// A peer connection, as far as its packets are counted.
 struct OpenConnection {
     let participant: String
-    let sources: any ReceivedSources
+    let sources: @Sendable () -> [SourceCounts]
     /// What our answer refused of it.
     var refused: [MediaRefused] = []
     /// What had been counted when the present recording, or the segment before it, began.
     var base: [UInt32: SourceCounts] = [:]
     var olderBase: [UInt32: SourceCounts] = [:]
+
+    /// What was counted of each source until now.
+    var countsBySSRC: [UInt32: SourceCounts] {
+        Dictionary(self.sources().map { ($0.ssrc, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Another recording begins, which counts from here on.
+    mutating func recordingBegins() {
+        self.olderBase = self.base
+        self.base = self.countsBySSRC
+    }
 }
 
 /// When the account of a source is journalled before it ends, so that a crash does not lose it: soon after the first packet
@@ -28,7 +39,7 @@ struct AccountSchedule: Sendable, Hashable {
     var isLogged = false
 
     /// Whether an account that says so many refused packets is journalled now.
-    mutating func isDue(refused: UInt64, at now: Int64) -> Bool {
+    mutating func isDue(_ refused: UInt64, at now: Int64) -> Bool {
         guard refused != self.refused, now >= self.due else { return false }
         self.refused = refused
         self.due = now &+ self.wait.nanoseconds
@@ -45,10 +56,21 @@ extension RecordingSession {
     struct SourceKey: Hashable, Sendable {
         var connection: UInt64
         var ssrc: UInt32
+
+        init(_ account: SourceCounted) {
+            (self.connection, self.ssrc) = (account.connection, account.ssrc)
+        }
     }
 
-    /// A peer connection came, whose packets are counted there.
-    public mutating func connectionOpened(_ id: UInt64, participant: String, sources: any ReceivedSources) {
+    /// A peer connection came.
+    ///
+    /// - Parameter sources: what was counted of each of its sources until now, also when it is closed; called on the session's
+    ///   thread, now and then.
+    public mutating func connectionOpened(
+        _ id: UInt64,
+        participant: String,
+        sources: @escaping @Sendable () -> [SourceCounts]
+    ) {
         self.connections[id] = OpenConnection(participant: participant, sources: sources)
     }
 
@@ -73,15 +95,7 @@ extension RecordingSession {
     /// The recording that begins now counts from here on.
     mutating func accountsBegin(asSegment: Bool) {
         for track in self.tracks.values { track.recordingBegins(asSegment: asSegment) }
-        for (id, connection) in self.connections {
-            var connection = connection
-            connection.olderBase = connection.base
-            connection.base = Dictionary(
-                connection.sources.counts.map { ($0.ssrc, $0) },
-                uniquingKeysWith: { first, _ in first }
-            )
-            self.connections[id] = connection
-        }
+        for id in self.connections.keys { self.connections[id]?.recordingBegins() }
         self.accountSchedules = [:]
     }
 
@@ -92,10 +106,7 @@ extension RecordingSession {
         let opened = self.connections[connection]
         let base = (ofOlder ? opened?.olderBase : opened?.base) ?? [:]
         let tracks = self.tracks.values.filter { $0.received.connection == connection }.sorted { $0.id < $1.id }
-        let counts = Dictionary(
-            (opened?.sources.counts ?? []).map { ($0.ssrc, $0) },
-            uniquingKeysWith: { first, _ in first }
-        )
+        let counts = opened?.countsBySSRC ?? [:]
         var known: [SourceCounted] = []
         var strangers: [SourceCounted] = []
         for ssrc in Set(counts.keys).union(tracks.map(\.received.ssrc)).sorted() {
@@ -153,13 +164,11 @@ extension RecordingSession {
             let accounts = self.accounts(of: id)
             self.unrecorded.note(accounts + (self.older == nil ? [] : self.accounts(of: id, ofOlder: true)), of: id)
             for account in accounts where account.refusedPackets > 0 {
-                let key = SourceKey(connection: account.connection, ssrc: account.ssrc)
-                var schedule = self.accountSchedules[key] ?? AccountSchedule()
-                if schedule.isDue(refused: account.refusedPackets, at: now) {
+                let key = SourceKey(account)
+                if self.accountSchedules[key, default: AccountSchedule()].isDue(account.refusedPackets, at: now) {
                     recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
                 }
-                self.logOnce(account, &schedule)
-                self.accountSchedules[key] = schedule
+                self.logOnce(account)
             }
         }
     }
@@ -172,17 +181,15 @@ extension RecordingSession {
         self.unrecorded.close(accounts)
         for account in accounts {
             recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
-            let key = SourceKey(connection: account.connection, ssrc: account.ssrc)
-            var schedule = self.accountSchedules[key] ?? AccountSchedule()
-            self.logOnce(account, &schedule)
-            self.accountSchedules[key] = schedule
+            self.logOnce(account)
         }
     }
 
     /// One line in the log for each source and recording.
-    private mutating func logOnce(_ account: SourceCounted, _ schedule: inout AccountSchedule) {
-        guard !schedule.isLogged, account.losesMedia else { return }
-        schedule.isLogged = true
+    private mutating func logOnce(_ account: SourceCounted) {
+        let key = SourceKey(account)
+        guard account.losesMedia, self.accountSchedules[key]?.isLogged != true else { return }
+        self.accountSchedules[key, default: AccountSchedule()].isLogged = true
         self.actions.append(.logRefused(account))
     }
 }
@@ -197,8 +204,7 @@ extension SourceCounted {
         self.waiting &+= other.waiting
         self.isFinal = self.isFinal && other.isFinal
         for (reason, figure) in other.refused {
-            self.refused[reason, default: RefusedPackets()].packets &+= figure.packets
-            self.refused[reason, default: RefusedPackets()].nanoseconds &+= figure.nanoseconds
+            self.refused[reason, default: RefusedPackets()] += figure
         }
     }
 }

@@ -105,7 +105,7 @@ extension RecordingSession {
         let other = ended?.folder.id == self.recording?.folder.id ? nil : ended
         let isFirst = self.failure == nil
         if isFirst, other == nil || self.isEnding { self.failure = error }
-        if other?.isDegraded != true { self.degraded(error.message, of: other, byDisk: error.cause.code != .notFound) }
+        if other?.isDegraded != true { self.degraded(error.message, of: other, byDisk: error.isOfDisk) }
         if isFirst || other != nil { self.actions.append(.logIncomplete(error, other?.folder)) }
     }
 

@@ -131,17 +131,14 @@ extension RecordingSession {
         guard let recording = self.recording, recording.folder.id == id else { return }
         // While nothing is written nothing more is lost: it ends when the pause does.
         guard self.machine.phase == .recording else { return self.failed(error) }
-        let byDisk = error.cause.code != .notFound
-        self.actions.append(
-            .tellDegraded(recording.folder, part: recording.part, reason: error.message, byDisk: byDisk)
-        )
+        self.degraded(error.message, of: recording, byDisk: error.isOfDisk)
         self.actions.append(.logIncomplete(error, recording.folder))
         self.recording?.isLost = true
         self.finishRecording(reason: error.cause.code.rawValue)
         self.machine.recordingLost()
         let pause = self.losses.failed(at: now)
         // A folder that was moved away once says nothing of the disk.
-        let isSingle = error.cause.code == .notFound && pause == FailurePause.shortest
+        let isSingle = !error.isOfDisk && pause == FailurePause.shortest
         self.retryAt = isSingle ? now : now + pause.nanoseconds
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
 internal import Timeline
 
 /// Draws up the account of one source in one recording.
@@ -19,7 +18,7 @@ struct SourceLedger {
         /// The recording's share.
         var share: TrackShare
         /// How long the track waited for its first unit, in nanoseconds.
-        var waitNanoseconds: Int64 = 0
+        var waitNanoseconds: Int64
     }
 
     var connection: UInt64
@@ -40,8 +39,7 @@ struct SourceLedger {
         for part in self.parts {
             let outcomes = part.share.outcomes
             for (reason, figure) in part.share.account.refused {
-                refused[reason, default: RefusedPackets()].packets &+= figure.packets
-                refused[reason, default: RefusedPackets()].nanoseconds &+= figure.nanoseconds
+                refused[reason, default: RefusedPackets()] += figure
             }
             for (reason, packets) in outcomes.refused where packets > 0 {
                 refused[reason, default: RefusedPackets()].packets &+= packets

@@ -30,8 +30,8 @@ struct TrackAccount: Sendable, Hashable {
     mutating func refused(_ packets: Int, _ reason: RefusalReason, at now: Int64) {
         let step = self.lastRefused.map { min(max(0, now &- $0), Self.longestStep) } ?? 0
         self.lastRefused = now
-        self.refused[reason, default: RefusedPackets()].packets &+= UInt64(clamping: packets)
-        self.refused[reason, default: RefusedPackets()].nanoseconds &+= step
+        self.refused[reason, default: RefusedPackets()] +=
+            RefusedPackets(packets: UInt64(clamping: packets), nanoseconds: step)
     }
 }
 

@@ -33,10 +33,14 @@ public struct NegotiatedCodec: Sendable, Hashable {
     /// section 8.1); those that are no Base64 are left out.
     public var parameterSets: [[UInt8]] {
         guard self.codec == .h264 else { return [] }
-        let format = RTPFormat(payloadType: self.payloadType, map: "", parameters: self.parameters, feedback: [])
-        let sets = format.parameter("sprop-parameter-sets")?.split(separator: ",") ?? []
+        let sets = self.parameter("sprop-parameter-sets")?.split(separator: ",") ?? []
         return sets.prefix(Self.mostParameterSets).compactMap { Base64.decode(Self.padded($0.trimmed)) }
             .filter { !$0.isEmpty }
+    }
+
+    /// The value of one of the peer's `fmtp` parameters.
+    func parameter(_ name: String) -> String? {
+        RTPFormat(payloadType: self.payloadType, map: "", parameters: self.parameters, feedback: []).parameter(name)
     }
 
     private static let mostParameterSets = 64

@@ -221,7 +221,8 @@ extension NegotiationState {
 
     /// What webrtcbin was told of payload types so far, those of our own offer included.
     private var payloadTypeMeanings: [UInt8: String] {
-        let formats = self.innerLines.flatMap { $0.offered + ($0.codec?.outerFormats(self.policy) ?? []) }
+        // Of a line, the codec that was picked counts.
+        let formats = self.innerLines.flatMap { self.innerFormats($0).reversed() }
         return Dictionary(formats.map { ($0.payloadType, $0.meaning) }) { _, last in last }
     }
 }

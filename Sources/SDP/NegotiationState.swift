@@ -121,9 +121,8 @@ public struct NegotiationState: Sendable {
     public var refusedSenders: [(outerIndex: Int, kind: MediaKind, reason: String)] {
         guard let offer = self.lastRemoteOffer else { return [] }
         return self.refusedMedia.compactMap { refused in
-            guard offer.media.indices.contains(refused.outerIndex) else { return nil }
-            let media = offer.media[refused.outerIndex]
-            guard let kind = media.kind, media.port != 0 || media.isBundleOnly, offer.direction(of: media).sends,
+            guard let media = offer.media[checked: refused.outerIndex], let kind = media.kind,
+                media.port != 0 || media.isBundleOnly, offer.direction(of: media).sends,
                 !self.policy.received(kind).isEmpty
             else { return nil }
             return (refused.outerIndex, kind, refused.reason)

@@ -56,13 +56,12 @@ extension NegotiatedCodec {
 
     /// What we say about our side of the codec, given what the peer said about its own.
     private func answeredParameters(_ policy: NegotiationPolicy) -> String {
-        let theirs = RTPFormat(payloadType: 0, map: "", parameters: self.parameters, feedback: [])
         switch self.codec {
         case .h264:
-            let level = theirs.parameter("profile-level-id") ?? "420010"
+            let level = self.parameter("profile-level-id") ?? "420010"
             return
                 "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
-        case .vp9: return theirs.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
+        case .vp9: return self.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
         case .opus: return policy.opusParameters
         case .vp8, .pcmu, .pcma: return ""
         }

@@ -2,18 +2,6 @@
 
 public import Codecs
 
-/// How a payload type is used on a connection.
-public enum PayloadUse: Sendable, Hashable {
-    /// Its packets carry this codec, and can be recorded.
-    case media(MediaCodec)
-    /// Its packets repeat others (RFC 4588).
-    case repair
-    /// The peer or we offered it, and it was not taken.
-    case refused
-    /// No description names it.
-    case unknown
-}
-
 extension NegotiationState {
     /// The payload types that webrtcbin is told, or has been: packets of no others can be received.
     public var innerPayloadTypes: Set<UInt8> {
@@ -34,7 +22,7 @@ extension NegotiationState {
 
     /// What webrtcbin is told of an m-line, in the answer to an offer of ours the formats beside the one that was picked as
     /// well: a peer may send all that it was offered.
-    private func innerFormats(_ line: InnerLine) -> [OuterFormat] {
+    func innerFormats(_ line: InnerLine) -> [OuterFormat] {
         (line.codec?.outerFormats(self.policy) ?? []) + line.offered
     }
 }

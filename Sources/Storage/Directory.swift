@@ -117,12 +117,10 @@ final class Directory {
 
     /// Returns when the names in it are on the disk, where the file system knows how.
     func synchronise() throws(StorageError) {
-        while fsync(self.descriptor) != 0 {
-            switch errno {
-            case EINTR: continue
-            case EINVAL, ENOTSUP, ENOSYS, EROFS: return
-            case let error: throw StorageError(errorNumber: error, action: "synchronise", path: self.path)
-            }
+        guard retrying({ fsync(self.descriptor) }) != 0 else { return }
+        switch errno {
+        case EINVAL, ENOTSUP, ENOSYS, EROFS: return
+        case let error: throw StorageError(errorNumber: error, action: "synchronise", path: self.path)
         }
     }
 

@@ -226,19 +226,19 @@ public final class File: Sendable, Source {
     /// Returns when the names in a folder are on the disk.
     ///
     /// Some file systems know no such call; their names are as safe as they get.
-    public static func synchroniseFolder(_ path: String) throws(StorageError) {
+    static func synchroniseFolder(_ path: String) throws(StorageError) {
         try Directory(path: path).synchronise()
     }
 
     /// The folder that a path's last name is in.
-    public static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         return parts.isEmpty ? "." : parts == [""] ? "/" : parts.joined(separator: "/")
     }
 }
 
 /// Repeats a system call that a signal interrupted.
-private func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
         if result >= 0 || errno != EINTR { return result }

@@ -19,6 +19,17 @@ def odd_peer(stage, server, kind, *flags):
                         program="odd_sender_peer.py")
 
 
+def recorded_from(stage, kind, *flags, until=("framesSent", 60), codes=()):
+    """Records such a peer until it counts so many; the exported file, the recorder, and the peer's count."""
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, kind, *flags)
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    sent = peer.wait_for_figure(*until)
+    caught_up(peer, recorder)
+    interrupted(recorder, *codes)
+    return exported, recorder, sent
+
+
 def certificate(stage):
     return json.loads((recording_folder(stage.folder / "storage") / "manifest.json").read_text())["certificate"]
 
@@ -40,23 +51,13 @@ def assert_balances(stage):
 
 @pytest.mark.parametrize("kind", ["sets-described", "sets-once", "sets-apart"])
 def test_parameter_sets_wherever_they_are(stage, kind):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, kind, "--codec", "h264")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    sent = peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder)
+    exported, recorder, sent = recorded_from(stage, kind, "--codec", "h264")
     assert_whole(exported, recorder, sent)
     assert_balances(stage)
 
 
 def test_without_parameter_sets_nothing_is_recorded_and_it_is_told(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "sets-never", "--codec", "h264")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder, 5)
+    exported, recorder, _ = recorded_from(stage, "sets-never", "--codec", "h264", codes=(5,))
     assert [stream["codec_type"] for stream in media.streams(exported)] == ["audio"]
     assert certificate(stage)["verdict"] == "complete-with-gaps"
     source = account(stage, "video")
@@ -69,12 +70,7 @@ def test_without_parameter_sets_nothing_is_recorded_and_it_is_told(stage):
 
 
 def test_packets_of_a_strange_type_are_counted_and_are_no_loss_of_the_others(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "other-type")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    sent = peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder, 5)
+    exported, recorder, sent = recorded_from(stage, "other-type", codes=(5,))
     assert_whole(exported, recorder, sent)
     source = account(stage, "audio")
     assert source["refused"]["payload-type-not-accepted"]["packets"] > 5
@@ -85,12 +81,7 @@ def test_packets_of_a_strange_type_are_counted_and_are_no_loss_of_the_others(sta
 
 
 def test_a_source_that_nobody_described_is_named(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "stranger")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    sent = peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder, 5)
+    exported, recorder, sent = recorded_from(stage, "stranger", codes=(5,))
     assert_whole(exported, recorder, sent)
     strangers = [source for source in certificate(stage)["sources"] if source.get("media") is None]
     assert len(strangers) == 1 and strangers[0]["recorded"] == 0
@@ -101,12 +92,7 @@ def test_a_source_that_nobody_described_is_named(stage):
 
 
 def test_padding_is_no_loss(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "padding")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    sent = peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder)
+    exported, recorder, sent = recorded_from(stage, "padding")
     assert_whole(exported, recorder, sent)
     source = account(stage, "audio")
     assert source["empty"] > 5 and not source["refused"]
@@ -114,12 +100,7 @@ def test_padding_is_no_loss(stage):
 
 
 def test_encrypted_video_is_recorded_and_not_called_complete(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "encrypted", "--codec", "vp8")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    peer.wait_for_figure("framesSent", 60)
-    caught_up(peer, recorder)
-    interrupted(recorder, 5)
+    exported, recorder, _ = recorded_from(stage, "encrypted", "--codec", "vp8", codes=(5,))
     assert {stream["codec_type"] for stream in media.streams(exported)} == {"audio", "video"}
     told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "payload-undecodable"]
     assert len(told) == 1 and told[0]["severity"] == "gap", certificate(stage)["findings"]
@@ -157,12 +138,7 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
 
 
 def test_an_m_line_that_is_refused_is_named(stage):
-    server = stage.room_server(5)
-    peer = odd_peer(stage, server, "strange-codec", "--codec", "vp8")
-    exported, recorder = start_recorder(stage, room_url(server, ROOM))
-    peer.wait_for_figure("audioPacketsSent", 150)
-    caught_up(peer, recorder)
-    interrupted(recorder)
+    exported, recorder, _ = recorded_from(stage, "strange-codec", "--codec", "vp8", until=("audioPacketsSent", 150))
     assert [stream["codec_type"] for stream in media.streams(exported)] == ["audio"]
     assert recorder.messages.count("our answer refuses what a participant would send") == 1, recorder.story()
     told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "not-negotiated"]

@@ -13,7 +13,7 @@ import Timeline
 /// What became of every packet: each is counted once, whatever happens to it.
 @Suite struct AccountTests {
     /// The sources of a connection: as the test says.
-    final class Sources: ReceivedSources {
+    final class Sources: Sendable {
         let now: Mutex<[SourceCounts]>
         init(_ counts: [SourceCounts]) { self.now = Mutex(counts) }
         var counts: [SourceCounts] { self.now.withLock { $0 } }
@@ -230,7 +230,7 @@ import Timeline
         refused.notAccepted = 30
         let repair = SourceCounts(ssrc: 23, packets: [97: 9], uses: [97: .repair])
         let sources = Sources([unknown, refused, repair])
-        feed.tell { $0.connectionOpened(1, participant: "alice", sources: sources) }
+        feed.tell { $0.connectionOpened(1, participant: "alice", sources: { sources.counts }) }
         let sound = feed.open(.opus, ssrc: 5, connection: 2)
         feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
         sources.now.withLock {
@@ -262,7 +262,7 @@ import Timeline
     @Test func manySourcesCostFewLines() throws {
         let feed = RecordingFeed()
         let sources = Sources([])
-        feed.tell { $0.connectionOpened(1, participant: "mallory", sources: sources) }
+        feed.tell { $0.connectionOpened(1, participant: "mallory", sources: { sources.counts }) }
         let sound = feed.open(.opus, ssrc: 5, connection: 2)
         feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
         for time in 1...1000 as ClosedRange<Int64> {
@@ -289,11 +289,11 @@ import Timeline
         let feed = RecordingFeed { $0.isAutomatic = false }
         let receiver = Receiver()
         let sources = Sources([])
-        feed.tell { $0.connectionOpened(1, participant: "alice", sources: sources) }
+        feed.tell { $0.connectionOpened(1, participant: "alice", sources: { sources.counts }) }
         let video = feed.open(.vp8, counters: receiver.counters)
         func comes(_ bytes: [UInt8], at time: Int64, packets: Int) {
             receiver.comes(packets)
-            sources.now.withLock { $0 = [SourceCounts(ssrc: 7, packets: [96: receiver.all], uses: [96: .media])] }
+            sources.now.withLock { $0 = [SourceCounts(ssrc: 7, packets: [96: receiver.all], uses: [96: .media(.vp8)])] }
             feed.push(video, bytes, at: time, packets: packets)
         }
         comes(FedUnit.keyframe(), at: 0, packets: 3)

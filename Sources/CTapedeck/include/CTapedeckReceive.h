@@ -81,11 +81,9 @@ void CTapedeck_item_release(CTapedeckItem *item);
 void CTapedeck_queue_wake(CTapedeckQueue *queue);
 /// Units dropped because the reader was too slow.
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue);
-/// Units of one source that were dropped, until it leaves. Any thread.
-uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source);
-/// Packets of those units of one source that the queue had taken, and dropped for units of others, until it leaves. Any
-/// thread.
-uint64_t CTapedeck_queue_evicted_packets_of(CTapedeckQueue *queue, uint64_t source);
+/// Units of one source that were dropped, until it leaves, and the packets of those that the queue had taken and dropped for
+/// units of others. Any thread.
+uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source, uint64_t *evicted_packets);
 /// The source pushes no more; what of it waits stays. Any thread.
 void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source);
 

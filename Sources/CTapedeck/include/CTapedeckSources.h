@@ -22,7 +22,8 @@
 /// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
 typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
 
-/// Payload types that a source may have.
+/// Payload types that a source may have: four codecs and what repairs them. rtpbin has a row of elements for each that comes,
+/// whatever was agreed on.
 enum { CTAPEDECK_SOURCE_PAYLOAD_TYPES = 8 };
 
 /// Why a packet is refused.

@@ -75,11 +75,9 @@ actor RecordingStore: Service {
     private static let knownThatEndTheSearch = 50
     /// The most files of one recording that are named where they cannot be read.
     private static let mostUnreadable = 100
-    /// The most recordings that are named on one command line, which is at most 128 kB.
+    /// The most recordings that are named on one command line: far fewer than it may have.
     private static let mostOfOneRepair = 1000
-    /// What `tapedeck repair` writes as the reason of an end.
-    private static let repaired = "repaired"
-    /// The most of them that are taken over at a start.
+    /// The most recordings of before that are taken over at a start.
     private static let mostForgotten = 1000
 
     /// A store that does nothing before `run()`.
@@ -218,7 +216,7 @@ actor RecordingStore: Service {
         let folder = try? RecordingFolder.open(entry.folder, in: self.catalogue.storage)
         let reason = folder.flatMap { Self.end(of: $0) }
         // Without a last record an export closed it.
-        let isRepaired = reason == nil || reason == Self.repaired
+        let isRepaired = reason == nil || reason == RecordingFinished.repaired
         await self.reportEnd(
             of: entry.id,
             as: isRepaired ? .recordingRepaired : .recordingFinished,
@@ -612,18 +610,14 @@ actor RecordingStore: Service {
         return found.values.sorted { $0.path < $1.path }
     }
 
-    /// Takes up what ended while no daemon was there, whose exports are ordered with `exportTakenOver`; returns what a worker
-    /// still writes.
+    /// Takes up what ended while no daemon was there, whose ends are reported and exports ordered with `exportTakenOver`;
+    /// returns what a worker still writes.
     private func takeUpForgotten(_ folders: [RecordingFolder]) async -> [RecordingFolder] {
         var held: [RecordingFolder] = []
         for folder in folders where self.active[folder.id] == nil && self.untold[folder.id] == nil {
             await self.attempt("note a recording of before") {
                 let entry = try await self.catalogue.refresh(folder)
-                if entry.state == .finished {
-                    await self.reportFoundEnd(entry)
-                } else if folder.isHeld {
-                    held.append(folder)
-                }
+                if entry.state != .finished, folder.isHeld { held.append(folder) }
             }
         }
         return held

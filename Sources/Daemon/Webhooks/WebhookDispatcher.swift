@@ -22,9 +22,9 @@ import Synchronization
 final class WebhookDispatcher: Sendable {
     /// The most webhooks; more are left out, with an error in the log.
     static let maximumTargets = 64
-    /// The most deliveries of one webhook that wait; older ones are dropped and counted.
+    /// The most deliveries of one webhook that wait; others are dropped and counted, by `Catalogue.isDroppedFirst` and age.
     static let maximumQueued = 10_000
-    /// The most events between `dispatch` and the catalogue; more are dropped and counted.
+    /// The most events between `dispatch` and the catalogue; more are dropped, as above, and counted.
     static let maximumPending = 4096
 
     private struct State {

@@ -24,7 +24,8 @@ public struct SourceCounters: Sendable, Hashable {
     public var typesBeyond: UInt64
     /// Packets that came to the reorder buffer, those that were restored included.
     public var entered: UInt64
-    /// Packets that the reorder buffer dropped: they came twice or too late, or stood alone far from the others.
+    /// Packets that the reorder buffer dropped: they came twice or too late, stood alone far from the others, or
+    /// waited when the source's stream ended.
     public var late: UInt64
     /// Packets that wait for others in the reorder buffer, or for a tap.
     public var waiting: UInt64

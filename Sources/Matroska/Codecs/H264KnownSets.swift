@@ -16,7 +16,6 @@ public struct H264KnownSets: Sendable, Hashable {
     private var sequence: [Int: [UInt8]] = [:]
     private var picture: [Int: PictureSet] = [:]
     private var bytes = 0
-    private var newestSequence: Int?
     private var newestPicture: Int?
     /// How often a set was added or replaced.
     public private(set) var changes: UInt64 = 0
@@ -36,7 +35,6 @@ public struct H264KnownSets: Sendable, Hashable {
     private mutating func noteSequence(_ bytes: [UInt8]) {
         guard bytes.first.map({ $0 & 0x1F }) == 7, let id = Self.ids(bytes, behind: 4, count: 1)?.first, id <= 31
         else { return }
-        self.newestSequence = id
         guard self.sequence[id] != bytes, self.takes(bytes, insteadOf: self.sequence[id]) else { return }
         self.sequence[id] = bytes
     }

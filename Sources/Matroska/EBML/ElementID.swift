@@ -106,27 +106,25 @@ enum ElementID {
     static func isInCluster(_ id: UInt32) -> Bool {
         switch id {
         case Self.timestamp, Self.simpleBlock, Self.blockGroup, Self.position, Self.previousSize, Self.silentTracks,
-            Self.encryptedBlock, Self.void, Self.crc32:
+            Self.encryptedBlock:
             true
-        default: false
+        default: Self.isFiller(id)
         }
     }
 
     /// Whether an element of this id belongs behind the clusters, or between them.
-    static func isBetweenClusters(_ id: UInt32) -> Bool {
-        switch id {
-        case Self.cluster, Self.cues, Self.tags, Self.chapters, Self.seekHead, Self.info, Self.tracks,
-            Self.attachments, Self.void, Self.crc32:
-            true
-        default: false
-        }
-    }
+    static func isBetweenClusters(_ id: UInt32) -> Bool { Self.isInSegment(id) || Self.isFiller(id) }
 
     /// Whether an element of this id ends a cluster of unknown size: a child of Segment, or a new top element.
     static func endsCluster(_ id: UInt32) -> Bool {
+        Self.isInSegment(id) || id == Self.segment || id == Self.ebml
+    }
+
+    /// Whether an element of this id is a child of Segment alone.
+    private static func isInSegment(_ id: UInt32) -> Bool {
         switch id {
         case Self.cluster, Self.cues, Self.tags, Self.chapters, Self.seekHead, Self.info, Self.tracks,
-            Self.attachments, Self.segment, Self.ebml:
+            Self.attachments:
             true
         default: false
         }

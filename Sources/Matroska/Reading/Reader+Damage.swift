@@ -143,20 +143,18 @@ extension Reader {
         inCluster: Bool,
         _ window: inout Window<S>
     ) throws(MatroskaError) -> Bool {
-        if !ElementID.isFiller(id), inCluster ? ElementID.isInCluster(id) : ElementID.isBetweenClusters(id) {
-            return true
-        }
+        let belongs = { (id: UInt32) in inCluster ? ElementID.isInCluster(id) : ElementID.isBetweenClusters(id) }
+        if !ElementID.isFiller(id), belongs(id) { return true }
         guard end < stop else { return end == stop }
         guard let next = ElementHead(try window.peek(offset: end, limit: ElementHead.maximumLength)) else {
             return false
         }
-        return ElementID.endsCluster(next.id)
-            || (inCluster ? ElementID.isInCluster(next.id) : ElementID.isBetweenClusters(next.id))
+        return ElementID.endsCluster(next.id) || belongs(next.id)
     }
 }
 
 extension ElementID {
-    fileprivate static let clusterName: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
+    fileprivate static let clusterName = withUnsafeBytes(of: Self.cluster.bigEndian) { Array($0) }
 }
 
 extension ArraySlice<UInt8> {

@@ -125,9 +125,8 @@ extension Reader {
 
     /// Takes what begins at an offset for damage: the walk goes on at the next cluster, or is over if there is none.
     private mutating func tear(at offset: UInt64) throws(MatroskaError) -> Event? {
-        // A cluster without a whole block is torn from its start.
-        let start = self.cluster.flatMap { $0.hasBlock ? nil : $0.start } ?? offset
         guard let next = try self.nextCluster(from: offset) else { return self.endTorn(at: offset) }
+        let start = self.tornStart(offset)
         self.damage.note(DamagedRange(offset: start, end: next, startNanoseconds: self.lastNanoseconds))
         self.position = next
         return self.cluster == nil ? nil : self.closeCluster(end: offset)
@@ -136,8 +135,13 @@ extension Reader {
     /// Ends the walk.
     private mutating func endTorn(at offset: UInt64) -> Event? {
         self.isOver = true
-        self.tornTailOffset = self.cluster.flatMap { $0.hasBlock ? nil : $0.start } ?? offset
+        self.tornTailOffset = self.tornStart(offset)
         return self.cluster == nil ? nil : self.closeCluster(end: offset)
+    }
+
+    /// Where what is torn at an offset begins: a cluster without a whole block is torn from its start.
+    private func tornStart(_ offset: UInt64) -> UInt64 {
+        self.cluster.flatMap { $0.hasBlock ? nil : $0.start } ?? offset
     }
 
     private struct Group {

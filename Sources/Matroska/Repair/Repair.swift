@@ -34,8 +34,8 @@ public enum Repair {
     /// Looks at a file and says what would complete it; changes nothing.
     ///
     /// A file whose Segment states a size that is there was finished: its plan is empty, and only its head is read.
-    /// Otherwise all heads of blocks are read, the torn tail is cut off, what is damaged before it stays, and cues, duration and sizes are added as
-    /// `Writer.finish()` would have done: for files of `Writer` the result is the same byte for byte. Files of other
+    /// Otherwise all heads of blocks are read, the torn tail is cut off, what is damaged before it stays, and cues, duration
+    /// and sizes are added as `Writer.finish()` would have done: for files of `Writer` the result is the same byte for byte. Files of other
     /// writers get as much as their head has room for. A plan interrupted while it is applied is found anew by
     /// planning again; after it was applied the next plan is empty.
     ///

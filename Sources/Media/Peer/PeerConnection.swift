@@ -376,13 +376,7 @@ public final class PeerConnection: Sendable {
             counters.map { counters in
                 var counts = SourceCounts(ssrc: counters.ssrc, packets: counters.packets)
                 for type in counters.packets.keys {
-                    counts.uses[type] =
-                        switch state.negotiation.use(ofPayloadType: type) {
-                        case .media: .media
-                        case .repair: .repair
-                        case .refused: .refused
-                        case .unknown: .unknown
-                        }
+                    counts.uses[type] = state.negotiation.use(ofPayloadType: type)
                 }
                 counts.beyond = counters.typesBeyond
                 counts.restored = counters.restored

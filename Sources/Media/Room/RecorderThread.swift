@@ -84,8 +84,7 @@ public final class RecorderThread: Sendable {
         participant: String,
         sources: @escaping @Sendable () -> [SourceCounts]
     ) {
-        let counted = CountedSources(read: sources)
-        self.exchange.tell { $0.connectionOpened(connection, participant: participant, sources: counted) }
+        self.exchange.tell { $0.connectionOpened(connection, participant: participant, sources: sources) }
     }
 
     /// Our answer refuses audio or video that the peer of a connection would send: the recording says so.
@@ -214,13 +213,6 @@ public final class RecorderThread: Sendable {
         // They hold their peer connections.
         self.exchange.tracks.withLock { $0.close { _ in true } }
     }
-}
-
-/// Counts the packets of a connection's sources.
-private struct CountedSources: ReceivedSources {
-    let read: @Sendable () -> [SourceCounts]
-
-    var counts: [SourceCounts] { self.read() }
 }
 
 /// Counts the packets of a track at its tap.

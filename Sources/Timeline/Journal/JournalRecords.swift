@@ -441,6 +441,9 @@ public struct Marker: Sendable, Hashable, Codable {
 
 /// The last record of a recording that ended by itself.
 public struct RecordingFinished: Sendable, Hashable, Codable {
+    /// The reason that `tapedeck repair` gives.
+    public static let repaired = "repaired"
+
     /// Why, in a word or two.
     public var reason: String
 

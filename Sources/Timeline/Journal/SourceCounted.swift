@@ -106,13 +106,21 @@ public struct MediaRefused: Sendable, Hashable, Codable {
 public struct RefusedPackets: Sendable, Hashable, Codable {
     /// How many.
     public var packets: UInt64
-    /// How long they came, in nanoseconds; pauses of more than a second count as a second.
+    /// How long they came, in nanoseconds.
+    ///
+    /// Pauses of more than a second count as a second, but for the time before the first keyframe of a track, which counts whole.
     public var nanoseconds: Int64
 
     /// Packets with both parts given.
     public init(packets: UInt64 = 0, nanoseconds: Int64 = 0) {
         self.packets = packets
         self.nanoseconds = nanoseconds
+    }
+
+    /// Adds others that were refused for the same reason.
+    public static func += (sum: inout RefusedPackets, others: RefusedPackets) {
+        sum.packets &+= others.packets
+        sum.nanoseconds &+= others.nanoseconds
     }
 
     private enum CodingKeys: String, CodingKey {
