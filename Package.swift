@@ -364,8 +364,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Codecs", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms", "Signalling",
-                "Storage", "Supervision", "Timeline", "Worker", logging,
+                "Codecs", "Export", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms",
+                "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging,
             ],
             swiftSettings: settings
         ),
@@ -413,7 +413,7 @@ let package = Package(
         .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
         .testTarget(
             name: "GStreamerTests",
-            dependencies: ["CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"],
+            dependencies: ["CGStreamer", "Codecs", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"],
             swiftSettings: settings
         ),
         .testTarget(

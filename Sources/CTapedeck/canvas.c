@@ -10,6 +10,7 @@ enum { SLOTS = 256 };
 typedef struct {
     GstVideoConverter *converter;
     GstVideoInfo source;
+    GstVideoInfo target;
     int x, y, width, height;
 } Scaler;
 
@@ -112,11 +113,12 @@ bool CTapedeck_sample_picture(GstSample *sample, CTapedeckPicture *picture) {
     return picture->width > 0 && picture->height > 0;
 }
 
-static GstVideoConverter *converter(CTapedeckCanvas *canvas, unsigned slot, GstVideoInfo *source, int x, int y,
-                                    int width, int height) {
+static GstVideoConverter *converter(CTapedeckCanvas *canvas, unsigned slot, GstVideoInfo *source,
+                                    const GstVideoInfo *target, int x, int y, int width, int height) {
     Scaler *scaler = &canvas->scalers[slot];
-    if (scaler->converter != NULL && gst_video_info_is_equal(&scaler->source, source) && scaler->x == x &&
-        scaler->y == y && scaler->width == width && scaler->height == height) {
+    if (scaler->converter != NULL && gst_video_info_is_equal(&scaler->source, source) &&
+        gst_video_info_is_equal(&scaler->target, target) && scaler->x == x && scaler->y == y &&
+        scaler->width == width && scaler->height == height) {
         return scaler->converter;
     }
     if (scaler->converter != NULL) gst_video_converter_free(scaler->converter);
@@ -125,15 +127,60 @@ static GstVideoConverter *converter(CTapedeckCanvas *canvas, unsigned slot, GstV
         GST_VIDEO_CONVERTER_OPT_DEST_WIDTH, G_TYPE_INT, width, GST_VIDEO_CONVERTER_OPT_DEST_HEIGHT, G_TYPE_INT, height,
         GST_VIDEO_CONVERTER_OPT_FILL_BORDER, G_TYPE_BOOLEAN, FALSE, GST_VIDEO_CONVERTER_OPT_RESAMPLER_METHOD,
         GST_TYPE_VIDEO_RESAMPLER_METHOD, GST_VIDEO_RESAMPLER_METHOD_LINEAR, NULL);
-    *scaler = (Scaler){gst_video_converter_new(source, &canvas->info, options), *source, x, y, width, height};
+    *scaler = (Scaler){gst_video_converter_new(source, target, options), *source, *target, x, y, width, height};
     return scaler->converter;
 }
 
-bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sample, int x, int y, int width,
-                           int height) {
+// Copies a plane of a frame to a place on the canvas, turned clockwise.
+static void turn_plane(const GstVideoFrame *frame, int plane, unsigned quarter_turns, uint8_t *to, ptrdiff_t to_stride) {
+    int shift = plane == 0 ? 0 : 1;
+    int width = GST_VIDEO_FRAME_WIDTH(frame) >> shift;
+    int height = GST_VIDEO_FRAME_HEIGHT(frame) >> shift;
+    const uint8_t *from = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
+    ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+    for (int y = 0; y < height; y++) {
+        const uint8_t *row = from + y * stride;
+        for (int x = 0; x < width; x++) {
+            switch (quarter_turns) {
+            case 1: to[x * to_stride + height - 1 - y] = row[x]; break;
+            case 2: to[(height - 1 - y) * to_stride + width - 1 - x] = row[x]; break;
+            default: to[(width - 1 - x) * to_stride + y] = row[x]; break;
+            }
+        }
+    }
+}
+
+// Scales a frame as it lies, and copies the result to the canvas turned.
+static bool draw_turned(CTapedeckCanvas *canvas, unsigned slot, GstVideoInfo *info, GstVideoFrame *frame,
+                        unsigned quarter_turns, int x, int y, int width, int height) {
+    bool is_sideways = quarter_turns % 2 == 1;
+    GstVideoInfo lying;
+    gst_video_info_set_format(&lying, GST_VIDEO_FORMAT_I420, (guint)(is_sideways ? height : width),
+                              (guint)(is_sideways ? width : height));
+    lying.colorimetry = canvas->info.colorimetry;
+    GstVideoConverter *scaling = converter(canvas, slot, info, &lying, 0, 0, lying.width, lying.height);
+    GstBuffer *buffer = gst_buffer_new_allocate(NULL, lying.size, NULL);
+    GstVideoFrame scaled;
+    bool is_mapped = buffer != NULL && gst_video_frame_map(&scaled, &lying, buffer, GST_MAP_READWRITE);
+    if (is_mapped) {
+        if (scaling != NULL) {
+            gst_video_converter_frame(scaling, frame, &scaled);
+            for (int plane = 0; plane < 3; plane++) {
+                turn_plane(&scaled, plane, quarter_turns, line(canvas, plane, x, y),
+                           GST_VIDEO_FRAME_PLANE_STRIDE(&canvas->frame, plane));
+            }
+        }
+        gst_video_frame_unmap(&scaled);
+    }
+    gst_clear_buffer(&buffer);
+    return is_mapped && scaling != NULL;
+}
+
+bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sample, unsigned quarter_turns, int x, int y,
+                           int width, int height) {
     GstVideoInfo info;
     GstVideoFrame frame;
-    if (slot >= SLOTS || x < 0 || y < 0 || width < 2 || height < 2 ||
+    if (slot >= SLOTS || quarter_turns > 3 || x < 0 || y < 0 || width < 2 || height < 2 ||
         x + width > GST_VIDEO_INFO_WIDTH(&canvas->info) || y + height > GST_VIDEO_INFO_HEIGHT(&canvas->info) ||
         !CTapedeck_sample_map(sample, &info, &frame)) {
         return false;
@@ -145,10 +192,16 @@ bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sa
     // Rates differ from picture to picture and mean nothing to scaling.
     GST_VIDEO_INFO_FPS_N(&info) = 0;
     GST_VIDEO_INFO_FPS_D(&info) = 1;
-    GstVideoConverter *scaling = converter(canvas, slot, &info, x, y, width, height);
-    if (scaling != NULL) gst_video_converter_frame(scaling, &frame, &canvas->frame);
+    bool is_drawn;
+    if (quarter_turns != 0) {
+        is_drawn = draw_turned(canvas, slot, &info, &frame, quarter_turns, x, y, width, height);
+    } else {
+        GstVideoConverter *scaling = converter(canvas, slot, &info, &canvas->info, x, y, width, height);
+        if (scaling != NULL) gst_video_converter_frame(scaling, &frame, &canvas->frame);
+        is_drawn = scaling != NULL;
+    }
     gst_video_frame_unmap(&frame);
-    return scaling != NULL;
+    return is_drawn;
 }
 
 bool CTapedeck_canvas_blend(CTapedeckCanvas *canvas, GstSample *sample, int x, int y, int maximum_width) {

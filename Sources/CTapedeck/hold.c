@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <gst/rtp/rtp.h>
+#include <string.h>
+
 #include "CTapedeckReceive.h"
+#include "header_extension.h"
 #include "held_packets.h"
 #include "stream_counts.h"
 
 // What a stream may send before somebody takes it: some seconds, or one large keyframe.
-enum { MAXIMUM_HELD_PACKETS = 4096, MAXIMUM_HELD_BYTES = 8 << 20 };
+enum {
+    MAXIMUM_HELD_PACKETS = 4096,
+    MAXIMUM_HELD_BYTES = 8 << 20,
+    // A sender names its layer in each packet until the receiver has reported about one (RFC 8852 section 3).
+    MAXIMUM_PACKETS_LOOKED_AT = 16,
+};
 
 struct CTapedeckHold {
     gatomicrefcount references;
@@ -80,6 +89,30 @@ GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool 
     GST_PAD_STREAM_UNLOCK(inner);
     gst_object_unref(inner);
     return result;
+}
+
+static size_t read_extension(GstBuffer *packet, uint8_t id, uint8_t *value, size_t capacity) {
+    GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+    if (!gst_rtp_buffer_map(packet, GST_MAP_READ, &rtp)) return 0;
+    guint size = 0;
+    const uint8_t *data = header_extension(&rtp, id, &size);
+    size_t copied = data != NULL && size <= capacity ? size : 0;
+    if (copied > 0) memcpy(value, data, copied);
+    gst_rtp_buffer_unmap(&rtp);
+    return copied;
+}
+
+size_t CTapedeck_hold_extension(CTapedeckHold *hold, uint8_t id, uint8_t *value, size_t capacity) {
+    GstPad *inner = GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(hold->pad)));
+    size_t size = 0;
+    GST_PAD_STREAM_LOCK(inner);
+    GList *at = hold->held.packets.head;
+    for (int count = 0; at != NULL && size == 0 && count < MAXIMUM_PACKETS_LOOKED_AT; count++, at = at->next) {
+        size = read_extension(at->data, id, value, capacity);
+    }
+    GST_PAD_STREAM_UNLOCK(inner);
+    gst_object_unref(inner);
+    return size;
 }
 
 void CTapedeck_hold_unref(CTapedeckHold *hold) { unref(hold); }

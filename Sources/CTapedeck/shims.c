@@ -183,7 +183,8 @@ gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {
 }
 
 gboolean CGst_request_keyframe(GstPad *pad) {
-    return gst_pad_send_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, FALSE, 0));
+    // With all headers: rtpsession makes a FIR of no other request.
+    return gst_pad_send_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
 }
 
 gboolean CGst_set_retransmission(GstPad *pad, gboolean asks) {

@@ -65,8 +65,8 @@ struct CTapedeckSourceGuard {
     // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
     // By SSRC.
     GHashTable *known;
-    // The source of the last packet that rtpsession was given. What it gives out meanwhile is of this source: it keeps packets
-    // of a new source back until it believes in it.
+    // The source of the packet that rtpsession has now. Packets that come out of it then are of this source: rtpsession keeps
+    // those of a new source back until it believes in it.
     Known *entering;
     bool looked_for_session;
     // Whether the peer's key was there, and whether it is of a kind that this file knows.

@@ -6,6 +6,7 @@
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
 #include "h264_passage.h"
+#include "header_extension.h"
 #include "packet_fates.h"
 #include "reorder_buffer.h"
 #include "rtp_clock.h"
@@ -55,14 +56,16 @@ struct CTapedeckTap {
     GstCaps *tag;
     Sequence *sequence;
     atomic_bool closed;
-    // Header extension of the level (RFC 6464); 0 for none.
+    // Header extensions of the level (RFC 6464) and of the orientation (3GPP TS 26.114, 7.4.5); 0 for none.
     uint8_t level_id;
+    uint8_t orientation_id;
     SoundMeter meter;
 
     // Base time of the pad's element, for its buffers' time stamps; 0 where there is none.
     int64_t base_nanoseconds;
 
     // Streaming thread only.
+    int8_t orientation;
     bool started;
     int64_t last_arrival;
     uint32_t last_rtp_time;
@@ -118,6 +121,7 @@ CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queu
         same_connection != NULL ? gathered_ref(same_connection->depayloader.gathered) : gathered_new();
     tap->depayloader.fates = &tap->fates;
     tap->tag = gst_caps_new_empty_simple("timestamp/x-tapedeck-rtp");
+    tap->orientation = -1;
     return tap;
 }
 
@@ -147,12 +151,19 @@ void CTapedeck_tap_unref(CTapedeckTap *tap) {
 
 static void release_tap(gpointer tap) { CTapedeck_tap_unref(tap); }
 
-// Reads the level of the packet's sound, where its sender tells it (RFC 6464 section 3).
-static void note_level(CTapedeckTap *tap, GstRTPBuffer *rtp, int64_t now) {
-    gpointer data;
-    guint size;
-    if (tap->level_id == 0 || !gst_rtp_buffer_get_extension_onebyte_header(rtp, tap->level_id, 0, &data, &size)) return;
-    if (size > 0) sound_meter_note_level(&tap->meter, *(const uint8_t *)data & 0x7F, now);
+// The first byte of a header extension; negative if the packet has none of that id, or the id is 0.
+static int extension_byte(GstRTPBuffer *rtp, uint8_t id) {
+    guint size = 0;
+    const uint8_t *data = header_extension(rtp, id, &size);
+    return data != NULL && size > 0 ? data[0] : -1;
+}
+
+// Reads what the packet's sender says in its header: how loud its audio is (RFC 6464 section 3), how its video is turned.
+static void note_extensions(CTapedeckTap *tap, GstRTPBuffer *rtp, int64_t now) {
+    int level = extension_byte(rtp, tap->level_id);
+    if (level >= 0) sound_meter_note_level(&tap->meter, (uint8_t)level & 0x7F, now);
+    int orientation = extension_byte(rtp, tap->orientation_id);
+    if (orientation >= 0) tap->orientation = (int8_t)(orientation & 3);
 }
 
 // What the headers of a packet say of its place.
@@ -177,7 +188,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
     uint32_t time = gst_rtp_buffer_get_timestamp(rtp);
     uint16_t sequence = gst_rtp_buffer_get_seq(rtp);
     bool marker = gst_rtp_buffer_get_marker(rtp);
-    note_level(tap, rtp, now);
+    note_extensions(tap, rtp, now);
 
     atomic_fetch_add_explicit(&tap->packets, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&tap->bytes, gst_buffer_get_size(buffer), memory_order_relaxed);
@@ -345,6 +356,7 @@ static void push_whole(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64
         .lost_before = tap->lost_since_unit,
         .truncated = truncated || is_truncated(tap, time),
         .packets = packets,
+        .orientation = tap->orientation,
         .size = gst_buffer_get_size(buffer),
         .buffer = buffer,
     };
@@ -557,6 +569,8 @@ void CTapedeck_tap_close(CTapedeckTap *tap) { atomic_store_explicit(&tap->closed
 void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind) { tap->depayloader.kind = kind; }
 
 void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id) { tap->level_id = id; }
+
+void CTapedeck_tap_read_orientation(CTapedeckTap *tap, uint8_t id) { tap->orientation_id = id; }
 
 CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap) {
     return sound_meter_read(&tap->meter, CTapedeck_monotonic_nanoseconds());

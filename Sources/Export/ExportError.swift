@@ -27,6 +27,12 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case notMatroska
         /// What was written does not read back as it should.
         case verificationFailed
+        /// A program that makes such files is not on this host.
+        case notInstalled
+        /// A program that makes such files failed.
+        case programFailed
+        /// It needs more than it may use.
+        case overLimit
     }
 
     /// Whose fault it is.
@@ -68,10 +74,10 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is.
     public var blame: Blame {
         switch self.code {
-        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska: .request
-        case .nothingRecorded, .tooManyTracks: .recording
+        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska, .notInstalled: .request
+        case .nothingRecorded, .tooManyTracks, .overLimit: .recording
         case .busy, .storage: .destination
-        case .verificationFailed: .ours
+        case .verificationFailed, .programFailed: .ours
         }
     }
 
@@ -79,10 +85,10 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     public var isRetriable: Bool {
         switch self.code {
         case .nothingRecorded, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .tooManyTracks,
-            .notMatroska, .verificationFailed:
+            .notMatroska, .verificationFailed, .notInstalled, .overLimit:
             false
         case .busy: true
-        case .storage: self.storageError?.isRetriable ?? false
+        case .storage, .programFailed: self.storageError?.isRetriable ?? false
         }
     }
 

@@ -8,7 +8,7 @@ public struct ExportOptions: Sendable, Hashable {
         case matroska = "mkv"
         /// VP8, VP9 and Opus, with chapters.
         case webm
-        /// H.264, VP9 and Opus; made by GStreamer of a Matroska file (see `Media`).
+        /// H.264, VP9 and Opus; made by ffmpeg of a Matroska file (see `Worker`).
         case mp4
 
         /// The container that a path's extension names; Matroska for any other.

@@ -98,7 +98,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var verdict: Certificate.Verdict
     /// Whether something of the recording is not as it was written, beyond that nobody closed it; not in JSON.
     public var isOfDamaged = false
-    /// Whether media came that are in no file of the recording, and were wanted; not in JSON.
+    /// Whether media came that were wanted and are in no file of the recording, or in one whose times contradict their
+    /// arrival; not in JSON.
     public var losesMedia = false
     /// What became of the packets of each source; `nil` where no journal counts them.
     public var sources: [SourceCounted]?

@@ -62,7 +62,10 @@ extension Exporter {
                 if !damaged.isDisjoint(with: files) { report.tracks[index].isComplete = false }
             }
             report.verdict = report.verdict.worse(certificate.verdict)
-            let losses = certificate.findings(.gap).contains { [.mediaRefused, .payloadUndecodable].contains($0.kind) }
+            let isLoss: (Certificate.Finding) -> Bool = {
+                [.mediaRefused, .payloadUndecodable, .clockContradicts].contains($0.kind)
+            }
+            let losses = certificate.findings(.gap).contains(where: isLoss)
             report.losesMedia = report.losesMedia || losses
             if index == 0 { report.sources = certificate.sources }
             if certificate.findings(.damage).contains(where: { $0.kind != .notClosed }) { report.isOfDamaged = true }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-internal import Codecs
+public import Codecs
 import Matroska
 public import Storage
 import Timeline
@@ -70,7 +70,9 @@ public enum Exporter {
     ///   - isNoted: whether the manifest tells of it, and the report of what the recording is worth; not for a file that
     ///     something else is made of, which is noted by `note`.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
-    /// - Throws: `ExportError`, or what `progress` throws.
+    ///   - begins: called once before anything is written, with the codecs of the file's tracks; what it throws ends the
+    ///     export.
+    /// - Throws: `ExportError`, or what `begins` or `progress` throws.
     public static func run(
         _ subject: ExportSubject,
         layout: Layout = .tracks,
@@ -78,7 +80,8 @@ public enum Exporter {
         options: ExportOptions = ExportOptions(),
         output: String? = nil,
         isNoted: Bool = true,
-        progress: (ExportProgress) throws -> Void = { _ in }
+        progress: (ExportProgress) throws -> Void = { _ in },
+        begins: ([MediaCodec]) throws -> Void = { _ in }
     ) throws -> ExportReport {
         if case .series = subject, layout != .tracks {
             throw ExportError(.noSeries, "a series is exported in the layout tracks, not in \(layout.rawValue)")
@@ -97,8 +100,8 @@ public enum Exporter {
             layout == .browser
             ? (lanes.allSatisfy { $0.first.track.codec.isInWebM } ? .webm : .matroska) : options.container
         if layout == .tracks { try options.container.requireFit(lanes) }
-        let scale =
-            layout == .browser || container == .webm ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds
+        try begins(lanes.map(\.first.track.codec))
+        let scale = container == .webm ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds
         let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         var merge = TrackMerge(lanes, timestampScaleNanoseconds: scale, end: end)
         let start = contents.started.map { started in
@@ -115,7 +118,7 @@ public enum Exporter {
             uid: input.uid
         )
         info.documentType = container == .webm ? .webm : .matroska
-        var head = FileHead(info: info, tracks: Self.trackEntries(lanes.map(\.first)))
+        var head = FileHead(info: info, tracks: Self.trackEntries(lanes))
         if layout == .tracks {
             head.tags = ExportTags.tags(
                 contents,
@@ -128,7 +131,9 @@ public enum Exporter {
         }
         let file = try OutputFile(path: output ?? subject.path(selection, suffix: container.rawValue))
         var events: CallEvents?
-        try Self.write(&merge, head, to: file, progress) { merge in
+        // A program that puts the file into another container finds out about each track from its first frame.
+        let beginsWithFrames = !isNoted && container != .webm
+        try Self.write(&merge, head, to: file, beginsWithFrames: beginsWithFrames, progress) { merge in
             guard layout == .tracks else { return [] }
             let found = CallEvents(contents, merge, selection)
             events = found
@@ -220,11 +225,13 @@ public enum Exporter {
         return lanes
     }
 
-    private static func trackEntries(_ sources: [TrackSource]) -> [Track] {
+    private static func trackEntries(_ lanes: [TrackLane]) -> [Track] {
         var uids: Set<UInt64> = [0]
         var kinds: Set<MediaKind> = []
-        return sources.enumerated().map { index, source in
+        return lanes.enumerated().map { index, lane in
+            let source = lane.first
             var entry = source.track
+            entry.video?.rotation = lane.rotation
             entry.number = index + 1
             if !uids.insert(entry.uid).inserted {
                 // Another file has the same uid, as after a copy by hand: the next free one will do.
@@ -241,6 +248,7 @@ public enum Exporter {
         _ merge: inout TrackMerge,
         _ head: FileHead,
         to file: OutputFile,
+        beginsWithFrames: Bool,
         _ progress: (ExportProgress) throws -> Void,
         chapters: (TrackMerge) -> [Chapter]
     ) throws {
@@ -265,9 +273,7 @@ public enum Exporter {
                     _ = try file.append(bytes)
                 }
             }
-            _ = try file.append(writer.header())
-            while let (index, nanoseconds, block) = try merge.next() {
-                try writeLines(until: nanoseconds)
+            func write(_ index: Int, _ nanoseconds: Int64, _ block: Block) throws {
                 let head = try writer.blockHead(
                     track: index + 1,
                     timeNanoseconds: nanoseconds,
@@ -277,6 +283,19 @@ public enum Exporter {
                 )
                 state.bytesDone &+= UInt64(head.count + block.payload.count)
                 if try file.append(head + block.payload) { try progress(state) }
+            }
+            _ = try file.append(writer.header())
+            /// Tracks whose first frame is written already.
+            var begun: Set<Int> = []
+            for (index, track) in head.tracks.enumerated() where beginsWithFrames && track.codec.kind == .video {
+                guard let (nanoseconds, block) = try merge.first(of: index) else { continue }
+                try write(index, nanoseconds, block)
+                begun.insert(index)
+            }
+            while let (index, nanoseconds, block) = try merge.next() {
+                if begun.remove(index) != nil { continue }
+                try writeLines(until: nanoseconds)
+                try write(index, nanoseconds, block)
             }
             // What was said after the last picture and sound.
             try writeLines(until: .max)
@@ -329,6 +348,12 @@ public enum Exporter {
                 warnings.append(
                     "\(track.unitsLeftOut) pictures of \(printable(track.name)) are left out: "
                         + "others that they refer to never came"
+                )
+            }
+            if lane.rotations.count > 1 {
+                warnings.append(
+                    "\(printable(track.name)) turned the camera during the call: players show the video turned by "
+                        + "\(lane.rotation.rawValue)°, as most of it is; the grid follows each turn"
                 )
             }
             tracks.append(track)

@@ -67,6 +67,8 @@ struct JournalFacts {
     private(set) var written: Set<Int> = []
     /// The last anchors of each track, oldest first.
     private(set) var anchors: [Int: [ClockSample]] = [:]
+    /// When the newest sender report of each track came.
+    private(set) var lastReports: [Int: Int64] = [:]
     /// When nothing came or was recorded because somebody wanted it so.
     private(set) var pauses: [Pause] = []
     /// When the recorder's process stood still.
@@ -108,6 +110,18 @@ struct JournalFacts {
     /// Later ones count as whole.
     static let maximumDamage = 100_000
 
+    /// Whether a source sent media that were wanted, and none of them is in a file.
+    ///
+    /// An account that a crash left behind may be older than the first frame of its source that was written.
+    func isUnrecorded(_ account: SourceCounted) -> Bool {
+        guard account.isUnrecorded else { return false }
+        return account.isFinal
+            || !self.opened.contains {
+                $0.record.ssrc == account.ssrc && $0.record.participant == account.participant
+                    && self.written.contains($0.record.track)
+            }
+    }
+
     /// Takes the next entry.
     mutating func take(_ entry: JournalEntry) {
         let now = entry.monotonicNanoseconds
@@ -140,8 +154,9 @@ struct JournalFacts {
         case .trackDamaged(let record): self.damaged(record)
         case .trackMended(let record): self.mended(record)
         case .marker(let record): self.marked(record, now)
-        case .participantJoined, .participantLeft, .senderReport, .formatChanged, .packetsCounted,
-            .chatMessage, .detailsChanged:
+        case .senderReport(let record):
+            self.lastReports[record.track] = max(now, self.lastReports[record.track] ?? now)
+        case .participantJoined, .participantLeft, .formatChanged, .packetsCounted, .chatMessage, .detailsChanged:
             break
         }
         if self.latestNanoseconds > now, self.latestNanoseconds.distanceMagnitude(to: now) > Self.greatestStepBack {

@@ -28,6 +28,8 @@ struct RecordingContents {
     var packets: [Int: PacketsCounted] = [:]
     /// The sizes of a track's pictures, each once, as they came; bounded.
     private(set) var sizes: [Int: [PictureSize]] = [:]
+    /// How a track's frames are turned.
+    private var turns: [Int: VideoTurns] = [:]
     /// What the journal tells of the call itself.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
@@ -196,11 +198,16 @@ struct RecordingContents {
             self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
         case .trackMended(let record) where !self.keepsDamaged:
             self.damage[record.track]?.mended(at: record.rtpTime)
-        case .trackClosed(let record): self.closed[record.track] = record
+        case .trackClosed(let record):
+            self.closed[record.track] = record
+            self.turns[record.track]?.reached(record.lastRTPTime)
+        case .clockAnchor(let record): self.turns[record.track]?.reached(record.rtpTime)
         case .packetsCounted(let record): self.packets[record.track] = record
-        case .formatChanged(let record): self.noteSize(record)
+        case .formatChanged(let record):
+            self.noteSize(record)
+            if record.rotation != nil { self.turns[record.track, default: VideoTurns()].note(record) }
         case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
-        case .partStarted, .participantLeft, .senderReport, .clockAnchor, .sourceCounted, .mediaRefused, .trackDamaged,
+        case .partStarted, .participantLeft, .senderReport, .sourceCounted, .mediaRefused, .trackDamaged,
             .trackMended,
             .chatMessage, .marker, .recordingFinished:
             break
@@ -246,6 +253,7 @@ struct RecordingContents {
             participant: record.participant,
             name: name,
             damage: record.media == .video ? self.damage[record.track] : nil,
+            turns: self.turns[record.track],
             prefix: prefix
         ) { _ in
             .clock(record, map, key: key ?? record.track)
@@ -288,6 +296,7 @@ struct RecordingContents {
         participant: String?,
         name: String?,
         damage: DamagedSpans? = nil,
+        turns: VideoTurns? = nil,
         prefix: String = "",
         place: (SegmentInfo) -> TrackSource.Placement?
     ) {
@@ -298,6 +307,7 @@ struct RecordingContents {
                 participant: participant,
                 name: name,
                 damage: damage ?? DamagedSpans(),
+                turns: turns,
                 keepsDamaged: self.keepsDamaged,
                 prefix: prefix,
                 place: place

@@ -263,11 +263,11 @@ extension RecordingExamination {
             }
             self.compareFiles(of: account, source)
             let refused = account.refusedText
-            if account.isUnrecorded {
+            if facts.isUnrecorded(account) {
                 let waiting = refused.isEmpty ? "their frames never ended" : refused
                 let kind = account.media ?? "media"
                 self.note(.gap, .mediaRefused, "\(source): \(kind) came, and none of it is recorded; \(waiting)")
-            } else if account.losesMedia {
+            } else if account.hasLoss {
                 self.note(.gap, .mediaRefused, "\(source): not everything that came is recorded; \(refused)")
             } else if !refused.isEmpty {
                 self.note(.note, .mediaRefused, "\(source): \(refused)")

@@ -33,6 +33,10 @@ struct TrackExamination {
     private static let greatestLateness: UInt64 = 2_000_000_000
     /// Below this span noise outweighs the skew.
     private static let shortestSkewSpan: Int64 = 10_000_000_000
+    /// A file that is longer or shorter by more than this share tells of no clock's skew.
+    private static let greatestStretch = 0.01
+    /// The last unit comes less than this behind the last anchor, give or take a queue.
+    private static let anchorInterval: Int64 = 2_500_000_000
     /// Bytes behind the last that makes sense: more of them are not hashed.
     private static let longestHashedTail: UInt64 = 1 << 30
     /// Rounding of file times, in ticks of 90 kHz.
@@ -168,9 +172,27 @@ struct TrackExamination {
         let opened = setting.contents.facts.opened.first { $0.record.track == number }
         let (first, last) = (source.sessionTime(0), source.sessionTime(lastNanoseconds))
         if let opened { self.track.correctionNanoseconds = Self.bounded(first &- opened.monotonicNanoseconds) }
-        if lastNanoseconds >= Self.shortestSkewSpan {
+        let rates = setting.contents.map.realRates(track: number)
+        if !rates.isEmpty {
+            let counts = rates.map { "\($0) Hz" }.joined(separator: ", then ")
+            let described = source.opened.map { RTPClock(rateHz: $0.clockRateHz).rateHz } ?? 0
+            self.note(
+                .note,
+                .clockRate,
+                "its RTP clock counts at \(counts) instead of \(described) Hz: exports follow the clock; opened alone, the file "
+                    + "lasts \(lastNanoseconds / 1_000_000) ms instead of \(Self.bounded(last &- first) / 1_000_000) ms"
+            )
+        } else if lastNanoseconds >= Self.shortestSkewSpan {
             let stretch = Self.bounded(last &- first &- lastNanoseconds)
-            self.track.skewPartsPerMillion = Double(stretch) / Double(lastNanoseconds) * 1e6
+            let skew = Double(stretch) / Double(lastNanoseconds)
+            // More is no clock: the RTP time stood still, as while the camera was off.
+            if abs(skew) < Self.greatestStretch { self.track.skewPartsPerMillion = skew * 1e6 }
+        }
+        if let contradiction = self.contradiction(number, opened, isFollowed: !rates.isEmpty, setting) {
+            let came = "its packets came over \(contradiction.arrivalNanoseconds / 1_000_000) ms"
+            let lasts = "its times span \(contradiction.mediaNanoseconds / 1_000_000) ms"
+            self.note(.gap, .clockContradicts, "\(came), but \(lasts): its RTP clock does not count seconds")
+            if contradiction.isSteady { return }
         }
         let lateness = (setting.contents.facts.anchors[number] ?? []).compactMap { anchor in
             setting.contents.map.sessionTimeNanoseconds(track: number, rtpTime: anchor.rtpTime)
@@ -186,6 +208,23 @@ struct TrackExamination {
         } else {
             self.note(.damage, .wallClock, "its time is off the wall clock's by \(milliseconds) ms at its end")
         }
+    }
+
+    /// How the track's times contradict the arrivals of its units: those of the journal, or those of the file.
+    ///
+    /// Times of a file are too coarse for a clock that counts little more than frames.
+    private func contradiction(
+        _ number: Int,
+        _ opened: JournalFacts.Opened?,
+        isFollowed: Bool,
+        _ setting: Setting
+    ) -> RTPClockMap.Contradiction? {
+        if let contradiction = setting.contents.map.contradiction(track: number) { return contradiction }
+        guard isFollowed, let opened, let last = setting.contents.facts.anchors[number]?.last else { return nil }
+        let arrival = Self.bounded(last.monotonicNanoseconds &- opened.monotonicNanoseconds)
+        let difference = abs(self.track.durationNanoseconds &- arrival)
+        guard difference > Self.anchorInterval, difference > arrival / 10 else { return nil }
+        return .init(arrivalNanoseconds: arrival, mediaNanoseconds: self.track.durationNanoseconds, isSteady: true)
     }
 
     private mutating func compare(with earlier: Certificate.FileDigest?) {
@@ -210,6 +249,9 @@ struct TrackExamination {
     private mutating func judge(_ source: TrackSource, _ setting: Setting) {
         guard let number = source.number else { return }
         let contents = setting.contents
+        if let layer = source.opened?.layer, !layer.isBest {
+            self.note(.note, .lesserLayer, "it is not the best layer that was offered: \(printableName(layer.text))")
+        }
         if let closed = contents.closed[number] {
             let pairs = [
                 ("units", self.track.units, closed.units), ("keyframes", self.track.keyframes, closed.keyframes),

@@ -35,11 +35,25 @@ struct TrackLane {
     /// What the lane is called after; it rests.
     let first: TrackSource
 
+    /// How long frames are turned in each way, in nanoseconds; empty if the journals say nothing.
+    var rotations: [VideoRotation: Int64] {
+        self.sources.reduce(into: [:]) { $0.merge($1.rotations, uniquingKeysWith: &+) }
+    }
+
+    /// How most of the frames are turned: a file has room for one rotation.
+    var rotation: VideoRotation {
+        self.rotations.max { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }?.key
+            ?? self.first.track.video?.rotation ?? .upright
+    }
+
     /// When the next unit is due on the session clock, or no earlier while the lane rests; `nil` after the last one.
     var nextNanoseconds: Int64? {
         let source = self.sources[self.index]
         return self.isAwake ? source.next?.sessionNanoseconds : source.firstNanoseconds
     }
+
+    /// The track entry of the file that the next unit is of.
+    var track: Track { self.sources[self.index].track }
 
     /// The unit that comes next; `nil` while the lane rests.
     var next: Block? { self.isAwake ? self.sources[self.index].next?.block : nil }

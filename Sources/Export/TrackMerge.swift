@@ -15,6 +15,7 @@ struct TrackMerge {
     /// The session time of the unit before, of each track.
     private var lastNanoseconds: [Int64]
     private let mayReorder: [Bool]
+    private var frameSets: [FrameSets?]
     /// When each track's next unit is due on the session clock; `max` for none.
     private var due: [Int64]
 
@@ -35,6 +36,7 @@ struct TrackMerge {
         self.highestTicks = lanes.map { _ in -1 }
         self.lastNanoseconds = lanes.map { _ in .min }
         self.mayReorder = lanes.map { $0.first.track.codec.mayReorder }
+        self.frameSets = lanes.map { FrameSets($0.first.track) }
         self.due = lanes.map { $0.nextNanoseconds ?? .max }
         self.startNanoseconds = lanes.compactMap(\.nextNanoseconds).min() ?? 0
         self.endNanoseconds = end
@@ -48,7 +50,9 @@ struct TrackMerge {
     /// Times of one track rise strictly, by a tick at least; but pictures that are shown before others that were sent
     /// before them keep their times.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
-        guard let (index, sessionNanoseconds, block) = try self.earliest() else { return nil }
+        guard let (index, sessionNanoseconds, earliest) = try self.earliest() else { return nil }
+        var block = earliest
+        self.frameSets[index]?.complete(&block, of: self.lanes[index].track)
         let elapsed = min(max(0, sessionNanoseconds &- self.startNanoseconds), Self.latestNanoseconds)
         var ticks = elapsed / self.scale
         if !self.isShownBefore(sessionNanoseconds, ticks, index) { ticks = max(self.lastTicks[index] + 1, ticks) }
@@ -60,6 +64,20 @@ struct TrackMerge {
         try self.lanes[index].advance()
         self.due[index] = self.lanes[index].nextNanoseconds ?? .max
         return (index, nanoseconds, block)
+    }
+
+    /// The first unit of a track and its time in the export, as `next` returns them when it is their turn; nil if it has none.
+    ///
+    /// Before the first `next`.
+    func first(of index: Int) throws(ExportError) -> (nanoseconds: Int64, block: Block)? {
+        // Of a copy: the lane itself rests until then.
+        var lane = self.lanes[index]
+        try lane.begin()
+        guard let time = lane.nextNanoseconds, time < self.endNanoseconds, var block = lane.next else { return nil }
+        var sets = self.frameSets[index]
+        sets?.complete(&block, of: lane.track)
+        let elapsed = min(max(0, time &- self.startNanoseconds), Self.latestNanoseconds)
+        return (elapsed / self.scale * self.scale, block)
     }
 
     /// The earliest unit left, and the index of its track.

@@ -33,6 +33,8 @@ struct TrackSource {
     private var reader: Reader<File>?
     private let placement: Placement
     private var damage: DamagedSpans
+    /// `nil` if the journal says nothing: then all frames are turned as the file says.
+    private let turns: VideoTurns?
     private let keepsDamaged: Bool
     private var holes = FileHoles()
     /// What was left out because it cannot be decoded.
@@ -49,6 +51,7 @@ struct TrackSource {
         participant: String?,
         name: String?,
         damage: DamagedSpans = DamagedSpans(),
+        turns: VideoTurns? = nil,
         keepsDamaged: Bool,
         prefix: String = "",
         place: (SegmentInfo) -> Placement?
@@ -65,6 +68,7 @@ struct TrackSource {
         self.size = size
         self.placement = placement
         self.damage = damage
+        self.turns = turns
         self.keepsDamaged = keepsDamaged
         self.participant = participant ?? track.name ?? "unknown"
         self.name = name ?? track.name ?? self.participant
@@ -140,6 +144,17 @@ struct TrackSource {
         case .clock(_, let map, let key): map.basis(track: key)
         case .date: nil
         }
+    }
+
+    /// How the frame at a file time is turned.
+    func rotation(at fileNanoseconds: Int64) -> VideoRotation {
+        self.turns?.rotation(at: self.rtpTime(fileNanoseconds)) ?? self.track.video?.rotation ?? .upright
+    }
+
+    /// How long frames are turned in each way, in nanoseconds; empty if the journal says nothing.
+    var rotations: [VideoRotation: Int64] {
+        guard let turns, let opened else { return [:] }
+        return turns.spans(from: opened.firstRTPTime).mapValues { opened.clock.nanoseconds(ticks: $0) }
     }
 
     /// Reads the unit after `next`, damaged ones left out; where no cluster follows what is damaged, the file ends.

@@ -48,7 +48,7 @@ public final class Pad: @unchecked Sendable {
         gst_pad_unlink(self.pointer, sink.pointer)
     }
 
-    /// Asks the sender for a keyframe: a PLI, never a FIR.
+    /// Asks the sender for a keyframe: by PLI or FIR, whichever was agreed on.
     ///
     /// Any thread; the request is not waited for.
     public func requestKeyframe() {

@@ -23,6 +23,13 @@ final class PadHold: @unchecked Sendable {
         CTapedeck_hold_unref(self.pointer)
     }
 
+    /// The text of a header extension, 1 to 14, in the first packets that were kept; nil if they have none.
+    func headerExtension(_ id: UInt8) -> String? {
+        var value = [UInt8](repeating: 0, count: 64)
+        let size = CTapedeck_hold_extension(self.pointer, id, &value, value.count)
+        return size > 0 ? String(decoding: value.prefix(size), as: UTF8.self) : nil
+    }
+
     /// Links the pad to `sink`, gives it what was kept, and lets the rest follow.
     func release(to sink: Pad) throws(GStreamerError) {
         try Pad.check(CTapedeck_hold_release(self.pointer, sink.pointer, self.hasTap.load(ordering: .relaxed)))

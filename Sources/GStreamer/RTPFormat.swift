@@ -18,6 +18,8 @@ public struct RTPFormat: Sendable, Hashable {
     public var channels: Int?
     /// Profile and level of H.264 (RFC 6184 section 8.1), if the caps carry them.
     public var profileLevelID: String?
+    /// Whether the sender takes requests for packets that are missing (`nack`, RFC 4585 section 6.2.1).
+    public var takesNACK: Bool
 
     init?(caps: UnsafeMutablePointer<GstCaps>) {
         guard gst_caps_get_size(caps) > 0, let structure = gst_caps_get_structure(caps, 0),
@@ -35,6 +37,7 @@ public struct RTPFormat: Sendable, Hashable {
         self.payloadType = Int(payloadType)
         self.ssrc = gst_structure_get_uint(structure, "ssrc", &ssrc) != 0 ? ssrc : nil
         self.channels = gst_structure_get_string(structure, "encoding-params").flatMap { Int(String(cString: $0)) }
+        self.takesNACK = gst_structure_has_field(structure, "rtcp-fb-nack") != 0
         self.profileLevelID = gst_structure_get_string(structure, "profile-level-id").map { String(cString: $0) }
     }
 }

@@ -14,6 +14,11 @@ public enum Runtime {
             return .failure(GStreamerError(.initialisation, message))
         }
         CTapedeck_quiet_agents()
+        // It reads from a photo how the phone was held (EXIF); by its own rank decodebin leaves it out.
+        if let parser = gst_registry_lookup_feature(gst_registry_get(), "jpegparse") {
+            gst_plugin_feature_set_rank(parser, guint(GST_RANK_PRIMARY.rawValue + 1))
+            gst_object_unref(UnsafeMutableRawPointer(parser))
+        }
         let text = gst_version_string()
         defer { g_free(text) }
         return .success(text.map { String(cString: $0) } ?? "GStreamer")

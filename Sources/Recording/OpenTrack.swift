@@ -47,7 +47,7 @@ final class OpenTrack {
     /// How many units it has.
     var rate: UnitRate
     /// The newest keyframe, kept while stills are wanted.
-    var lastKeyframe: [UInt8]?
+    var lastKeyframe: CodedStill?
     /// The parameter sets of H.264 that its sender has sent, or its description stated.
     private(set) var sets = H264KnownSets()
     /// Keyframes of H.264 came whole and without parameter sets: the sender sends these elsewhere.
@@ -98,7 +98,15 @@ final class OpenTrack {
     }
 
     /// A keyframe with all that a decoder needs to show it.
-    func still(of unit: InspectedUnit) -> [UInt8] {
+    func still(of unit: InspectedUnit) -> CodedStill {
+        CodedStill(
+            codec: self.received.codec,
+            bytes: self.bytes(ofStill: unit),
+            rotation: unit.unit.rotation ?? .upright
+        )
+    }
+
+    private func bytes(ofStill unit: InspectedUnit) -> [UInt8] {
         guard self.received.codec == .h264, let inspection = unit.inspection, inspection.parameterSets == nil,
             let sets = unit.sets.needed(pictureSetID: inspection.pictureSetID)
         else { return Array(unit.bytes) }
@@ -223,6 +231,7 @@ final class OpenTrack {
             ssrc: self.received.ssrc,
             payloadType: self.received.payloadType,
             mid: self.received.mid,
+            layer: self.received.layer,
             connection: self.received.connection
         )
     }

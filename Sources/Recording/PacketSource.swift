@@ -92,6 +92,8 @@ public struct SourceCounts: Sendable, Hashable {
     public var queueFull: UInt64 = 0
     /// Packets that wait for others.
     public var waiting: UInt64 = 0
+    /// Packets of a layer that is not recorded, as a better one is.
+    public var otherLayer: UInt64 = 0
 
     /// A source with its packets, and nothing that became of them.
     public init(ssrc: UInt32, packets: [UInt8: UInt64] = [:], uses: [UInt8: PayloadUse] = [:]) {

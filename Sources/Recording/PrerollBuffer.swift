@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
 public import Matroska
 
 /// Keeps the newest units of a room that is not recorded, so that a recording can begin in the past.
@@ -31,6 +32,8 @@ public struct PrerollBuffer: Sendable {
         public var sets: H264KnownSets
         /// RTP packets that it came in.
         public var unitPackets: Int
+        /// How its frame is turned; nil if its sender never said.
+        public var rotation: VideoRotation?
 
         /// A unit with each part given.
         public init(
@@ -44,7 +47,8 @@ public struct PrerollBuffer: Sendable {
             bytes: [UInt8],
             inspection: UnitInspection? = nil,
             sets: H264KnownSets = H264KnownSets(),
-            unitPackets: Int = 1
+            unitPackets: Int = 1,
+            rotation: VideoRotation? = nil
         ) {
             self.track = track
             self.rtpTime = rtpTime
@@ -57,6 +61,7 @@ public struct PrerollBuffer: Sendable {
             self.inspection = inspection
             self.sets = sets
             self.unitPackets = unitPackets
+            self.rotation = rotation
         }
     }
 

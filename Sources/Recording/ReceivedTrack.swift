@@ -2,6 +2,7 @@
 
 public import Codecs
 public import Matroska
+public import Timeline
 
 /// What identifies a received track to those who take it.
 public struct ReceivedTrack: Sendable, Hashable {
@@ -19,6 +20,8 @@ public struct ReceivedTrack: Sendable, Hashable {
     public var payloadType: Int
     /// Identification tag of the m-line, if the description has one.
     public var mid: String?
+    /// Which layer of the camera it is, where the peer offers several.
+    public var layer: TrackLayer?
     /// The peer connection that carries it, as its sender reports name it.
     public var connection: UInt64
     /// When the first offer of the connection was there, on `CLOCK_MONOTONIC`; nil if nobody noted that.
@@ -35,6 +38,7 @@ public struct ReceivedTrack: Sendable, Hashable {
         ssrc: UInt32,
         payloadType: Int,
         mid: String? = nil,
+        layer: TrackLayer? = nil,
         connection: UInt64,
         offerNanoseconds: Int64? = nil,
         parameterSets: H264ParameterSets? = nil
@@ -46,6 +50,7 @@ public struct ReceivedTrack: Sendable, Hashable {
         self.ssrc = ssrc
         self.payloadType = payloadType
         self.mid = mid
+        self.layer = layer
         self.connection = connection
         self.offerNanoseconds = offerNanoseconds
         self.parameterSets = parameterSets

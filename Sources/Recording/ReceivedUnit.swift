@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+public import Codecs
 internal import Matroska
 
 /// One unit that came, a frame, an access unit, or an audio packet; its bytes are handed over beside it.
@@ -17,6 +17,8 @@ public struct ReceivedUnit: Sendable, Hashable {
     public var isTruncated: Bool
     /// RTP packets that it came in.
     public var packets: Int
+    /// How its frame is turned; nil if its sender never said.
+    public var rotation: VideoRotation?
 
     /// A unit with each part given.
     public init(
@@ -25,7 +27,8 @@ public struct ReceivedUnit: Sendable, Hashable {
         arrivalNanoseconds: Int64,
         lostPackets: Int = 0,
         isTruncated: Bool = false,
-        packets: Int = 1
+        packets: Int = 1,
+        rotation: VideoRotation? = nil
     ) {
         self.track = track
         self.rtpTime = rtpTime
@@ -33,6 +36,7 @@ public struct ReceivedUnit: Sendable, Hashable {
         self.lostPackets = lostPackets
         self.isTruncated = isTruncated
         self.packets = packets
+        self.rotation = rotation
     }
 }
 

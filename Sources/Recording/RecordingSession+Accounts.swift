@@ -165,10 +165,12 @@ extension RecordingSession {
             self.unrecorded.note(accounts + (self.older == nil ? [] : self.accounts(of: id, ofOlder: true)), of: id)
             for account in accounts where account.refusedPackets > 0 {
                 let key = SourceKey(account)
-                if self.accountSchedules[key, default: AccountSchedule()].isDue(account.refusedPackets, at: now) {
-                    recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
-                }
-                self.logOnce(account)
+                let isFirst = self.accountSchedules[key] == nil
+                let refused = account.refusedPackets
+                let isDue = self.accountSchedules[key, default: AccountSchedule()].isDue(refused, at: now)
+                if isDue { recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now) }
+                // A source that just began has no packet in a file yet.
+                if account.hasLoss || (account.isUnrecorded && isDue && !isFirst) { self.logOnce(account) }
             }
         }
     }
@@ -181,14 +183,14 @@ extension RecordingSession {
         self.unrecorded.close(accounts)
         for account in accounts {
             recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now)
-            self.logOnce(account)
+            if account.losesMedia { self.logOnce(account) }
         }
     }
 
     /// One line in the log for each source and recording.
     private mutating func logOnce(_ account: SourceCounted) {
         let key = SourceKey(account)
-        guard account.losesMedia, self.accountSchedules[key]?.isLogged != true else { return }
+        guard self.accountSchedules[key]?.isLogged != true else { return }
         self.accountSchedules[key, default: AccountSchedule()].isLogged = true
         self.actions.append(.logRefused(account))
     }

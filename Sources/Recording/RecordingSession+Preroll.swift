@@ -36,7 +36,8 @@ extension RecordingSession {
                 bytes: Array(unit.bytes),
                 inspection: unit.inspection,
                 sets: unit.sets,
-                unitPackets: unit.unit.packets
+                unitPackets: unit.unit.packets,
+                rotation: unit.unit.rotation
             ),
             isVideo: track.isVideo,
             isWholeKeyframe: track.isWholeKeyframe(unit)
@@ -78,7 +79,8 @@ extension RecordingSession {
                 arrivalNanoseconds: unit.arrivalNanoseconds,
                 lostPackets: unit.lostPackets,
                 isTruncated: unit.isTruncated,
-                packets: unit.unitPackets
+                packets: unit.unitPackets,
+                rotation: unit.rotation
             )
             track.takeBack(unit.unitPackets)
             let outcome = unit.bytes.withUnsafeBytes { bytes in

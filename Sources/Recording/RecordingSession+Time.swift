@@ -150,6 +150,8 @@ extension RecordingSession {
         }
         // While a track waits for room on the disk, a keyframe would be of no use.
         for track in self.tracks.values where track.isVideo && track.resumesAt == nil && self.isWanted(track) {
+            // One for searching is of use in a file only.
+            guard track.writer != nil || track.keyframes.nextRequest != nil else { continue }
             if track.keyframes.requestIsDue(at: UInt64(clamping: now)) { self.requestKeyframe(track) }
         }
     }

@@ -141,11 +141,14 @@ extension RecordingSession {
                 unit.inspection,
                 rtpTime: unit.unit.rtpTime,
                 arrivalNanoseconds: now,
-                packets: unit.unit.packets
+                packets: unit.unit.packets,
+                rotation: unit.unit.rotation
             )
             switch result {
             case .written(let isKeyframe):
-                if track.isVideo, isKeyframe, !track.damage.isDamaged { track.keyframes.keyframeArrived() }
+                if track.isVideo, isKeyframe, !track.damage.isDamaged {
+                    track.keyframes.keyframeArrived(at: UInt64(clamping: now))
+                }
                 if isCutOff { self.note(damage, unit.unit, track) }
                 self.written(unit, track)
                 return .recorded(file: writer.track.number, isFrame: true)

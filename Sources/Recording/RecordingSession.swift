@@ -168,12 +168,12 @@ public struct RecordingSession: ~Copyable {
     /// Somebody wants the newest keyframe of a participant's picture, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
-    public mutating func stillOrdered(of participant: String) -> (codec: MediaCodec, bytes: [UInt8])? {
+    public mutating func stillOrdered(of participant: String) -> CodedStill? {
         self.stillsWantedUntil = self.now + Self.stillsKept.nanoseconds
         let tracks = self.tracks.values.filter { $0.isVideo && $0.received.participant == participant }
         // The newest track that has one: a screen that is shared comes after the camera.
         for track in tracks.sorted(by: { $0.id > $1.id }) {
-            if let bytes = track.lastKeyframe { return (track.received.codec, bytes) }
+            if let still = track.lastKeyframe { return still }
         }
         for track in tracks { self.requestKeyframe(track) }
         return nil

@@ -61,6 +61,7 @@ struct SourceLedger {
                 (RefusalReason.late, counts.late, base.late),
                 (counts.refusal, counts.notAccepted, base.notAccepted),
                 (.queueFull, counts.queueFull, base.queueFull),
+                (.simulcastLayer, counts.otherLayer, base.otherLayer),
             ]
             for (reason, now, then) in since {
                 before &+= min(now, then)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
+public import Codecs
 public import Matroska
 public import Storage
 internal import Timeline
@@ -83,6 +83,9 @@ public final class TrackFileWriter {
     private var mayReorder = false
     /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
     private var inherited: UnitInspection?
+    /// How frames are turned from here on, and what file and journal say; nil before the sender says it.
+    private var rotation: VideoRotation?
+    private var notedRotation: VideoRotation?
     /// How many units there were at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
@@ -119,6 +122,7 @@ public final class TrackFileWriter {
             parameterSets: other.parameterSets ?? other.inherited?.parameterSets
         )
         self.mayReorder = other.mayReorder
+        self.rotation = other.rotation
     }
 
     /// Takes the parameter sets of H.264 that the track's sender has sent so far, in this file or before it.
@@ -139,13 +143,16 @@ public final class TrackFileWriter {
     ///   - rtpTime: the sender's unwrapped RTP time.
     ///   - arrivalNanoseconds: when it came, on this host's monotonic clock.
     ///   - packets: how many RTP packets it came in.
+    ///   - rotation: how its frame is turned; nil if its sender never said.
     public func write(
         _ unit: UnsafeRawBufferPointer,
         _ inspection: UnitInspection?,
         rtpTime: Int64,
         arrivalNanoseconds: Int64,
-        packets: Int = 1
+        packets: Int = 1,
+        rotation: VideoRotation? = nil
     ) throws(RecordingError) -> WriteResult {
+        self.rotation = rotation ?? self.rotation
         let result = try self.write(unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         switch result {
         case .written, .kept: self.statistics.packets += UInt64(clamping: packets)
@@ -340,6 +347,7 @@ public final class TrackFileWriter {
                 width: width,
                 height: height,
                 codecPrivate: codecPrivate,
+                rotation: self.rotation ?? .upright,
                 name: name
             )
         }
@@ -375,6 +383,7 @@ public final class TrackFileWriter {
             ssrc: self.track.ssrc,
             payloadType: self.track.payloadType,
             mid: self.track.mid,
+            layer: self.track.layer,
             connection: self.track.connection,
             file: self.relativePath,
             firstRTPTime: rtpTime
@@ -472,12 +481,14 @@ public final class TrackFileWriter {
         }
         guard self.track.media == .video else { return }
         self.note(self.formats.takeDue(at: arrivalNanoseconds))
-        guard inspection.isKeyframe else { return }
+        let isTurned = (self.rotation ?? .upright) != (self.notedRotation ?? .upright)
+        guard inspection.isKeyframe || isTurned else { return }
+        self.notedRotation = self.rotation
         let hasNewSets = inspection.parameterSets != nil && inspection.parameterSets != self.parameterSets
         let hasNewSize =
             inspection.width != nil
             && (inspection.width, inspection.height) != (self.statistics.width, self.statistics.height)
-        guard hasNewSets || hasNewSize else { return }
+        guard hasNewSets || hasNewSize || isTurned else { return }
         let isFirst = self.statistics.width == nil && self.inherited == nil
         self.parameterSets = inspection.parameterSets ?? self.parameterSets
         if hasNewSets { self.mayReorder = self.parameterSets?.mayReorder ?? false }
@@ -488,7 +499,8 @@ public final class TrackFileWriter {
             rtpTime: rtpTime,
             width: self.statistics.width,
             height: self.statistics.height,
-            parameterSets: hasNewSets && !isFirst
+            parameterSets: hasNewSets && !isFirst,
+            rotation: self.rotation
         )
         self.note(self.formats.changed(change, at: arrivalNanoseconds))
     }

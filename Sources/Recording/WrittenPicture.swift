@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// A picture that is in its file.
 public struct WrittenPicture: Sendable, Hashable {
     /// Track number within the recording.
@@ -8,4 +10,14 @@ public struct WrittenPicture: Sendable, Hashable {
     public var rtpTime: Int64
     /// `CLOCK_MONOTONIC` when the kernel had it.
     public var nanoseconds: Int64
+}
+
+/// A keyframe of which an image can be made.
+public struct CodedStill: Sendable, Hashable {
+    /// How it is coded.
+    public var codec: MediaCodec
+    /// All that a decoder needs to show it; H.264 in Annex B.
+    public var bytes: [UInt8]
+    /// How it is turned.
+    public var rotation: VideoRotation
 }

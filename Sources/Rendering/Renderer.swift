@@ -33,6 +33,8 @@ public enum Renderer {
     ///   - isStuck: called from another thread when a codec does not return for two minutes, with the files to remove:
     ///     there is nothing to do then but to end the process.
     ///   - progress: called now and then, on this thread; what it throws ends the rendering.
+    ///   - willBegin: called before anything is decoded, with the length of all tracks together and the files to remove if the
+    ///     process must end at once.
     /// - Throws: `ExportError`, `GStreamerError`, or what `progress` throws.
     public static func run(
         folder: RecordingFolder,
@@ -40,7 +42,8 @@ public enum Renderer {
         selection: ExportSelection = ExportSelection(),
         output path: String? = nil,
         isStuck: @escaping @Sendable ([String]) -> Void,
-        progress: (ExportProgress) throws -> Void = { _ in }
+        progress: (ExportProgress) throws -> Void = { _ in },
+        willBegin: (_ media: Duration, _ files: [String]) -> Void = { _, _ in }
     ) throws -> ExportReport {
         try Runtime.initialise()
         let input = try RenderInput(folder: folder, selection: selection)
@@ -49,7 +52,9 @@ public enum Renderer {
         }
         let name = settings.fileName(part: selection.nameSuffix)
         let output = try RenderOutput(path: path ?? "\(folder.path)/\(name)")
-        let hidden = output.temporaryPaths
+        // The index is the muxer's, which writes it when the file is complete.
+        let hidden = output.temporaryPaths + [output.scratchPath("index")]
+        willBegin(.nanoseconds(input.mediaNanoseconds), hidden)
         let watchdog = Watchdog { isStuck(hidden) }
         var report = try withoutActuallyEscaping(progress) { progress in
             let work = Work(input: input, settings: settings, output: output) { fraction in

@@ -17,7 +17,9 @@ extension NegotiationPolicy {
         beside meanings: [UInt8: String]
     ) -> NegotiatedCodec? {
         let formats = media.rtpFormats.filter { format in
-            format.meaning.map { meanings[format.payloadType, default: $0] == $0 } ?? false
+            // With RTCP on the same port these are RTCP (RFC 5761 section 4).
+            guard !(64...95).contains(format.payloadType) else { return false }
+            return format.meaning.map { meanings[format.payloadType, default: $0] == $0 } ?? false
         }
         let received = self.received(kind)
         let sent = sends ? self.sent(kind) : []
@@ -58,15 +60,17 @@ extension NegotiationPolicy {
         return NegotiatedCodec(
             codec: codec,
             payloadType: format.payloadType,
-            channels: codec == .opus ? 2 : 1,
+            channels: format.channels,
             parameters: format.parameters,
             packetizationMode: format.packetizationMode,
             rtxPayloadType: self.usesRTX && usesNACK ? rtx?.payloadType : nil,
             transportCCID: self.usesTransportCC && format.feedback.contains("transport-cc")
                 ? media.extensionID(of: transportCCURI) : nil,
             audioLevelID: self.audioLevelID(of: media),
+            orientationID: self.orientationID(of: media),
             usesNACK: usesNACK,
-            usesPLI: isVideo && format.feedback.contains("nack pli")
+            usesPLI: isVideo && format.feedback.contains("nack pli"),
+            usesFIR: isVideo && format.feedback.contains("ccm fir")
         )
     }
 
@@ -75,6 +79,16 @@ extension NegotiationPolicy {
     func audioLevelID(of media: MediaDescription) -> UInt8? {
         guard media.kind == .audio, !self.receivedAudio.isEmpty else { return nil }
         return media.extensionID(of: audioLevelURI)
+    }
+
+    /// The header extension in which a peer's m-line says how its video is turned; nil if it does not, or if no video is received.
+    func orientationID(of media: MediaDescription) -> UInt8? {
+        media.kind == .video && !self.receivedVideo.isEmpty ? media.extensionID(of: orientationURI) : nil
+    }
+
+    /// That of an m-line of our own offers.
+    func offeredOrientationID(_ kind: MediaKind) -> UInt8? {
+        kind == .video && self.offersOrientation && !self.receivedVideo.isEmpty ? OfferedFormats.orientationID : nil
     }
 
     /// Whether we may send this: the codec can be encoded, and the peer takes what our payloaders make.
@@ -91,7 +105,7 @@ extension NegotiationPolicy {
 extension MediaDescription {
     /// The lowest id of a header extension that fits into a header of one byte (RFC 8285 section 4.2).
     fileprivate func extensionID(of uri: String) -> UInt8? {
-        self.headerExtensions.filter { (1...14).contains($0.key) && $0.value == uri }.keys.min()
+        self.extensions(uri).first { $0.direction != .inactive }?.id
     }
 }
 
@@ -118,7 +132,8 @@ extension RTPFormat {
             case .other: return mode == 1 ? 4 : 5
             }
         case .vp9: return self.parameter("profile-id").map { Int($0) ?? 9 } ?? 0
-        case .opus: return self.channels == 2 ? 0 : nil
+        // It has two channels in RTP (RFC 7587 section 7), whatever some senders write.
+        case .opus: return self.channels == 2 ? 0 : self.channels == 1 ? 1 : nil
         case .vp8: return 0
         case .pcmu, .pcma: return self.channels == 1 ? 0 : nil
         case nil: return nil
@@ -132,13 +147,15 @@ enum OfferedFormats {
     static let transportCCID: UInt8 = 3
     /// That of the level of sound.
     static let audioLevelID: UInt8 = 4
+    /// That of the orientation of video.
+    static let orientationID: UInt8 = 5
 
     /// The formats of an m-line that offers these codecs in this order.
     static func formats(for codecs: [MediaCodec], policy: NegotiationPolicy) -> [OuterFormat] {
         codecs.flatMap { codec in
             self.variants(of: codec, policy).flatMap { variant -> [OuterFormat] in
                 var feedback = policy.usesTransportCC ? ["transport-cc"] : []
-                if codec.kind == .video { feedback += ["nack", "nack pli"] }
+                if codec.kind == .video { feedback += ["nack", "nack pli", "ccm fir"] }
                 let channels = codec == .opus ? "/2" : ""
                 let media = OuterFormat(
                     payloadType: variant.payloadType,

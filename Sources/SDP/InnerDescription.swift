@@ -44,6 +44,7 @@ extension NegotiationState {
         let formats = codec.outerFormats(self.policy) + self.spareFormats(inner, beside: codec)
         for var format in formats {
             if format.codec != nil { format.parameters = "" }
+            format.feedback = format.innerFeedback
             lines += format.lines
         }
         // webrtcbin maps a source to its m-line by the cname line alone, and reads its number up to what is no digit. GstSDP

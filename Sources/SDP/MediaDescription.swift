@@ -27,7 +27,9 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
     /// The kind, if it is one that we take.
     public var kind: MediaKind? { MediaKind(rawValue: self.media) }
     /// Whether the formats are RTP payload types.
-    public var isRTP: Bool { self.protocolName.contains("RTP/") }
+    public var isRTP: Bool { self.protocolName.isRTPProtocol }
+    /// Whether it is RTP over DTLS-SRTP, by any of the names that RFC 8829 section 5.1.2 wants to be taken.
+    var isSecureRTP: Bool { self.protocolName.uppercased().contains("RTP/SAVP") }
     /// The identification tag (RFC 5888); nil if absent, or no token.
     public var mid: String? { self.attribute("mid").flatMap { $0.isToken ? $0 : nil } }
     /// Whether RTP and RTCP share a port (RFC 5761).
@@ -36,7 +38,7 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
     public var isBundleOnly: Bool { self.hasAttribute("bundle-only") }
     /// Whether the media is keyed with SDES (RFC 4568).
     public var hasCrypto: Bool { self.hasAttribute("crypto") }
-    /// Whether several encodings of one source are offered (RFC 8853, RFC 8851).
+    /// Whether several layers of one camera are described (RFC 8853, RFC 8851).
     public var hasSimulcast: Bool { self.hasAttribute("simulcast") || self.hasAttribute("rid") }
     /// The port of SCTP over DTLS (RFC 8841); nil if absent.
     public var sctpPort: UInt16? { self.attribute("sctp-port").flatMap { UInt16($0) } }
@@ -64,6 +66,22 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
         return found
     }
 
+    /// The numbers under which a header extension fits into a header of one byte (RFC 8285 section 4.2), lowest first, and in
+    /// which direction each is described.
+    func extensions(_ uri: String) -> [(id: UInt8, direction: Direction)] {
+        let known = self.headerExtensions
+        return self.attributes("extmap").compactMap { value in
+            let words = value.split(separator: " ")
+            guard words.count >= 2, words[1] == uri else { return nil }
+            let parts = words[0].split(separator: "/", maxSplits: 1)
+            guard let id = parts.first.flatMap({ UInt8($0) }), (1...14).contains(id), known[id] == uri else {
+                return nil
+            }
+            let direction = parts.count > 1 ? Direction(rawValue: parts[1].lowercased()) ?? .inactive : .sendrecv
+            return (id, direction)
+        }.sorted { $0.id < $1.id }
+    }
+
     /// The formats with their `rtpmap`, `fmtp` and `rtcp-fb`, in the order of the m-line.
     ///
     /// Payload types without `rtpmap` are left out, except the static ones 0 and 8 (RFC 3551 section 6). Of each no more lines
@@ -75,7 +93,7 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
         var feedback: [String: [String]] = [:]
         for line in self.lines {
             guard let (name, value) = line.attribute, let value else { continue }
-            let parts = value.split(separator: " ", maxSplits: 1)
+            let parts = value.split(maxSplits: 1, whereSeparator: \.isBlank)
             guard parts.count == 2 else { continue }
             let format = String(parts[0])
             let rest = parts[1].trimmed
@@ -84,7 +102,9 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
             case "fmtp" where parameters[format, default: []].count < SDPLimits.linesPerFormat:
                 parameters[format, default: []].append(rest)
             case "rtcp-fb" where feedback[format, default: []].count < SDPLimits.linesPerFormat:
-                feedback[format, default: []].append(rest)
+                // Names compare without case, as all words of a grammar (RFC 4585 section 4.2, RFC 5234 section 2.3).
+                let words = rest.lowercased().split(whereSeparator: \.isBlank)
+                feedback[format, default: []].append(words.joined(separator: " "))
             default: break
             }
         }
@@ -156,4 +176,9 @@ public struct RemoteSource: Sendable, Hashable {
 
     /// Whether this source carries retransmissions (RFC 4588).
     public var isRTX: Bool { self.repairs != nil }
+}
+
+extension Character {
+    /// Whether it separates words, as some peers write them.
+    fileprivate var isBlank: Bool { self == " " || self == "\t" }
 }

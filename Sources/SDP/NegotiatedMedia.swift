@@ -21,10 +21,14 @@ public struct NegotiatedCodec: Sendable, Hashable {
     public var transportCCID: UInt8?
     /// The header extension id in which the peer tells how loud its sound is (RFC 6464), 1 to 14; nil if it does not.
     public var audioLevelID: UInt8?
+    /// The header extension id in which the peer says how its video is turned (3GPP TS 26.114, 7.4.5), 1 to 14; nil if it does not.
+    public var orientationID: UInt8?
     /// Whether lost packets are asked for again (`nack`).
     public var usesNACK: Bool
-    /// Whether keyframes can be asked for (`nack pli`).
+    /// Whether keyframes can be asked for by PLI (`nack pli`).
     public var usesPLI: Bool
+    /// Whether they can be asked for by FIR (`ccm fir`, RFC 5104 section 4.3.1).
+    public var usesFIR: Bool
 
     /// The RTP clock in Hz.
     public var clockRate: Int { self.codec.clockRateHz }
@@ -75,6 +79,8 @@ public struct NegotiatedMedia: Sendable, Hashable {
     public var carriesOurTrack: Bool
     /// The peer's sources on this m-line, retransmissions included; never forgotten once announced.
     public var remoteSources: [RemoteSource]
+    /// The layers that the peer offers of its camera; nil if it is one alone, or nothing is received.
+    public var simulcast: Simulcast?
     /// The peer's media stream, the same for a participant's audio and video; untrusted text.
     public var streamID: String?
     /// The peer's track; untrusted text.

@@ -22,6 +22,10 @@ public struct NegotiationPolicy: Sendable, Hashable {
     public var sendsRelayedOnly = false
     /// Whether data channels are taken that the peer offers beside its media; we offer none.
     public var takesDataChannels = false
+    /// Whether our offers name the orientation of video (3GPP TS 26.114, 7.4.5), as those to a server that passes on what others send.
+    ///
+    /// A peer that is not offered it turns its own video, which every player shows right.
+    public var offersOrientation = false
     /// Whether our descriptions ask for, and so promise, in-band error correction of Opus (`useinbandfec`, RFC 7587
     /// section 6.1).
     public var usesOpusFEC = true

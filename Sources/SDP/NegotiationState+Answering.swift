@@ -160,13 +160,13 @@ extension NegotiationState {
         if let rtx = codec.rtxPayloadType, !formats.contains(where: { $0.payloadType == rtx && $0.isRTX }) {
             codec.rtxPayloadType = nil
         }
-        if let id = codec.transportCCID {
-            if media.headerExtensions[id] == nil {
-                media.lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
-            }
-            if !feedback.contains("transport-cc") {
-                media.lines.append(.attribute("rtcp-fb", "\(codec.payloadType) transport-cc"))
-            }
+        if let id = codec.transportCCID, media.headerExtensions[id] == nil {
+            media.lines.append(.attribute("extmap", "\(id) \(transportCCURI)"))
+        }
+        // webrtcbin adds what the peer did not offer, and would send it.
+        media.lines.removeAll { $0.attribute?.name == "rtcp-fb" }
+        for format in codec.outerFormats(self.policy) {
+            media.lines += format.innerFeedback.map { .attribute("rtcp-fb", "\(format.payloadType) \($0)") }
         }
         self.innerLines[index].codec = codec
         self.innerLines[index].localSources = media.sourceLines

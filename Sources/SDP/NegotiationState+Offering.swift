@@ -84,6 +84,7 @@ extension NegotiationState {
     ///   `.noFingerprint`, `.noICE`: nothing has changed, a right answer may still come.
     public mutating func answerReceived(_ answer: SessionDescription) throws(SDPError) -> String {
         guard self.phase == .offering else { throw SDPError(.wrongState, "an answer came, but no offer is open") }
+        let answer = answer.withExtensionsOfAll
         guard answer.media.count == self.sections.count else {
             throw SDPError(
                 .mismatchedAnswer,
@@ -176,6 +177,7 @@ extension NegotiationState {
         codec.parameters = format.parameters
         codec.usesNACK = codec.usesNACK && format.feedback.contains("nack")
         codec.usesPLI = codec.usesPLI && format.feedback.contains("nack pli")
+        codec.usesFIR = codec.usesFIR && format.feedback.contains("ccm fir")
         codec.rtxPayloadType = codec.rtxPayloadType.flatMap { rtx in
             answered.contains { $0.isRTX && $0.payloadType == rtx && $0.associatedPayloadType == codec.payloadType }
                 ? rtx : nil
@@ -184,6 +186,7 @@ extension NegotiationState {
             media.headerExtensions[id] == transportCCURI && format.feedback.contains("transport-cc") ? id : nil
         }
         codec.audioLevelID = codec.audioLevelID.flatMap { media.headerExtensions[$0] == audioLevelURI ? $0 : nil }
+        codec.orientationID = codec.orientationID.flatMap { media.headerExtensions[$0] == orientationURI ? $0 : nil }
         self.innerLines[taken.innerIndex].codec = codec
         self.innerLines[taken.innerIndex].add(media.sources)
         taken.remoteDirection = answer.direction(of: media)
@@ -220,8 +223,10 @@ extension NegotiationState {
             transportCCID: format.feedback.contains("transport-cc") ? OfferedFormats.transportCCID : nil,
             audioLevelID: codec.kind == .audio && !self.policy.receivedAudio.isEmpty
                 ? OfferedFormats.audioLevelID : nil,
+            orientationID: self.policy.offeredOrientationID(codec.kind),
             usesNACK: format.feedback.contains("nack"),
-            usesPLI: format.feedback.contains("nack pli")
+            usesPLI: format.feedback.contains("nack pli"),
+            usesFIR: format.feedback.contains("ccm fir")
         )
     }
 }

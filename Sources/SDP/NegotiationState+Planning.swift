@@ -111,7 +111,8 @@ extension NegotiationState {
         self.innerLines[before.innerIndex].add(media.sources)
         // An answer names no extension that its offer does not.
         self.innerLines[before.innerIndex].codec?.audioLevelID = self.policy.audioLevelID(of: media)
-        return TakenMedia(media, of: offer, innerIndex: before.innerIndex)
+        self.innerLines[before.innerIndex].codec?.orientationID = self.policy.orientationID(of: media)
+        return TakenMedia(media, of: offer, innerIndex: before.innerIndex, payloadType: codec.payloadType)
     }
 
     /// The order in which m-lines get inner ones: theirs, but of a kind that we send those first where the peer
@@ -160,7 +161,9 @@ extension NegotiationState {
         )
         inner.add(media.sources)
         self.innerLines.append(inner)
-        return .taken(TakenMedia(media, of: offer, innerIndex: self.innerLines.count - 1))
+        return .taken(
+            TakenMedia(media, of: offer, innerIndex: self.innerLines.count - 1, payloadType: codec.payloadType)
+        )
     }
 
     /// Whether we send this kind and no m-line in use has it yet: there is one camera and one microphone.
@@ -229,13 +232,20 @@ extension NegotiationState {
 
 extension TakenMedia {
     /// What an offer says of an m-line; what we do on it is decided when all m-lines are known.
-    fileprivate init(_ media: MediaDescription, of offer: SessionDescription, innerIndex: Int) {
+    fileprivate init(
+        _ media: MediaDescription,
+        of offer: SessionDescription,
+        innerIndex: Int,
+        payloadType: UInt8
+    ) {
         self.init(
             innerIndex: innerIndex,
             remoteDirection: offer.direction(of: media),
             ourDirection: .inactive,
             streamID: media.msid.map(\.stream) ?? media.sources.lazy.compactMap(\.streamID).first,
-            trackID: media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first
+            trackID: media.msid.flatMap(\.track) ?? media.sources.lazy.compactMap(\.trackID).first,
+            simulcast: media.kind == .video ? Simulcast(media, payloadType: payloadType) : nil,
+            feedback: media.rtpFormats.first { $0.payloadType == payloadType }?.feedback
         )
     }
 }
@@ -244,7 +254,7 @@ extension MediaDescription {
     /// Why it cannot be taken, whatever its codecs; nil if it can.
     fileprivate func refusal(isBundled: Bool) -> String? {
         guard self.port != 0 || self.isBundleOnly && isBundled else { return "it is stopped" }
-        guard self.protocolName.contains("RTP/SAVP") else { return "its transport is not DTLS-SRTP" }
+        guard self.isSecureRTP else { return "its transport is not DTLS-SRTP" }
         return self.hasRTCPMux ? nil : "it has no a=rtcp-mux"
     }
 }

@@ -9,7 +9,8 @@ extension NegotiationState {
     /// offer anew after it has answered one of ours. A new connection would not help: its transport stays what it is.
     /// The answer then names the payload types in use, and the offerer sends with what the answer names (section 6.1).
     /// - Returns: the state with its sections planned, and the offer as it was understood.
-    func planned(_ offer: SessionDescription) throws(SDPError) -> (state: NegotiationState, offer: SessionDescription) {
+    func planned(_ given: SessionDescription) throws(SDPError) -> (state: NegotiationState, offer: SessionDescription) {
+        let offer = given.withExtensionsOfAll
         var next = self
         next.sections = try next.planSections(offer)
         next.refreshDirections()

@@ -97,6 +97,7 @@ public struct NegotiationState: Sendable {
                 remoteDirection: taken.remoteDirection,
                 carriesOurTrack: self.innerLines[taken.innerIndex].carriesOurTrack,
                 remoteSources: self.innerLines[taken.innerIndex].sources,
+                simulcast: taken.ourDirection.receives ? taken.simulcast : nil,
                 streamID: taken.streamID,
                 trackID: taken.trackID
             )
@@ -208,6 +209,10 @@ struct TakenMedia: Sendable, Hashable {
     var ourDirection: Direction
     var streamID: String?
     var trackID: String?
+    /// The layers that the peer offers.
+    var simulcast: Simulcast?
+    /// The feedback that its last offer names for the codec; nil if there was none.
+    var feedback: [String]?
 }
 
 /// One m-line that webrtcbin sees.

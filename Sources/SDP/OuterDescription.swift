@@ -20,6 +20,15 @@ struct OuterFormat: Sendable, Hashable {
         return lines
     }
 
+    /// What webrtcbin may send for it: of the two requests for a keyframe the one that the peer understands, PLI for choice.
+    ///
+    /// Every sender understands both (RFC 8834 sections 5.1.1 and 5.1.2): one that offers neither gets PLI.
+    var innerFeedback: [String] {
+        guard self.codec?.kind == .video else { return self.feedback }
+        let request = self.feedback.contains("ccm fir") && !self.feedback.contains("nack pli") ? "ccm fir" : "nack pli"
+        return self.feedback.filter { $0 != "ccm fir" && $0 != "nack pli" } + [request]
+    }
+
     /// What the payload type stands for on the whole transport.
     var meaning: String { self.codec == nil ? "\(self.map) \(self.parameters)" : self.map }
 
@@ -35,6 +44,9 @@ let transportCCURI = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-c
 /// The URI of the header extension with the level of a packet's sound (RFC 6464 section 4).
 let audioLevelURI = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
 
+/// The URI of the header extension that says how a player turns the video (3GPP TS 26.114, 7.4.5).
+let orientationURI = "urn:3gpp:video-orientation"
+
 extension NegotiatedCodec {
     /// The formats that an answer with this codec lists: itself and its retransmissions.
     func outerFormats(_ policy: NegotiationPolicy) -> [OuterFormat] {
@@ -42,6 +54,7 @@ extension NegotiatedCodec {
         if self.transportCCID != nil { feedback.append("transport-cc") }
         if self.usesNACK { feedback.append("nack") }
         if self.usesPLI { feedback.append("nack pli") }
+        if self.usesFIR { feedback.append("ccm fir") }
         let channels = self.channels > 1 ? "/\(self.channels)" : ""
         let media = OuterFormat(
             payloadType: self.payloadType,
@@ -58,9 +71,9 @@ extension NegotiatedCodec {
     private func answeredParameters(_ policy: NegotiationPolicy) -> String {
         switch self.codec {
         case .h264:
-            let level = self.parameter("profile-level-id") ?? "420010"
-            return
-                "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0);profile-level-id=\(level)"
+            // An offer without a profile means the default, and so does its answer (RFC 6184 section 8.1).
+            let level = self.parameter("profile-level-id").map { ";profile-level-id=\($0)" } ?? ""
+            return "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0)\(level)"
         case .vp9: return self.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
         case .opus: return policy.opusParameters
         case .vp8, .pcmu, .pcma: return ""
@@ -124,14 +137,23 @@ extension NegotiationState {
             )
         }
         let inner = self.innerLines[taken.innerIndex]
-        let formats = inner.codec?.outerFormats(self.policy) ?? inner.offered
+        var formats = inner.codec?.outerFormats(self.policy) ?? inner.offered
+        if let offered = taken.feedback {
+            // An answer names nothing that its own offer does not, whatever the one before said.
+            for index in formats.indices { formats[index].feedback.removeAll { !offered.contains($0) } }
+        }
         lines.insert(.attribute("rtcp", "9 IN IP4 0.0.0.0"), at: 1)
         let transportCC =
             inner.codec.map(\.transportCCID) ?? (self.policy.usesTransportCC ? OfferedFormats.transportCCID : nil)
-        if let id = transportCC { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
+        let isOffered = taken.feedback?.contains("transport-cc") ?? true
+        if let id = transportCC, isOffered { lines.append(.attribute("extmap", "\(id) \(transportCCURI)")) }
         let hearsLevels = inner.kind == .audio && !self.policy.receivedAudio.isEmpty
         let audioLevel = inner.codec.map(\.audioLevelID) ?? (hearsLevels ? OfferedFormats.audioLevelID : nil)
         if let id = audioLevel { lines.append(.attribute("extmap", "\(id) \(audioLevelURI)")) }
+        if let id = inner.codec.map(\.orientationID) ?? self.policy.offeredOrientationID(inner.kind) {
+            lines.append(.attribute("extmap", "\(id) \(orientationURI)"))
+        }
+        if taken.ourDirection.receives, let simulcast = taken.simulcast { lines += simulcast.answer }
         lines.append(.attribute(taken.ourDirection.rawValue))
         if taken.ourDirection.sends {
             lines.append(.attribute("msid", "\(self.policy.streamID) \(self.trackID(of: inner.kind))"))

@@ -59,7 +59,7 @@ public struct RTPFormat: Sendable, Hashable {
     /// H.264's profile; nil for other codecs and malformed values.
     public var h264Profile: H264Profile? {
         guard self.codec == .h264 else { return nil }
-        return H264Profile(levelID: self.parameter("profile-level-id") ?? "420010")
+        return H264Profile(levelID: self.parameter("profile-level-id") ?? "42000A")
     }
 }
 

@@ -52,6 +52,8 @@ public enum SDPLimits {
     public static let mediaLines = 128
     /// Lines below one m-line: 64 sources of a Plan B description have four each, and candidates come on top.
     public static let linesPerMediaLine = 2000
+    /// Header extensions above the m-lines that are taken for each; later ones are ignored.
+    public static let extensionsOfAll = 16
     /// Groups of a description, each of as many mids as there may be m-lines; later ones are ignored.
     public static let groups = 16
     /// Lines `fmtp`, and as many `rtcp-fb`, that are taken for one payload type; later ones are ignored.

@@ -99,7 +99,7 @@ extension MediaDescription {
                 "line \(number): more than \(SDPLimits.formatsPerMediaLine) formats on an m-line"
             )
         }
-        let isRTP = words[2].contains("RTP/")
+        let isRTP = words[2].isRTPProtocol
         var formats: [String] = []
         var seen: Set<Substring> = []
         for word in words.dropFirst(3) where seen.insert(word).inserted {

@@ -104,9 +104,18 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
         self.attributes("group").prefix(SDPLimits.groups).compactMap { value in
             // What is beyond the limit stays together as one more word.
             let words = value.split(separator: " ", maxSplits: 1 + SDPLimits.mediaLines)
-            guard words.first == "BUNDLE" else { return nil }
+            guard words.first?.uppercased() == "BUNDLE" else { return nil }
             return words.dropFirst().prefix(SDPLimits.mediaLines).map(String.init)
         }
+    }
+
+    /// The same description, in which each m-line has the header extensions that hold for all (RFC 8285 section 5).
+    var withExtensionsOfAll: SessionDescription {
+        let extensions = self.lines.filter { $0.value(ofAttribute: "extmap") != nil }.prefix(SDPLimits.extensionsOfAll)
+        guard !extensions.isEmpty else { return self }
+        var copy = self
+        for index in copy.media.indices where copy.media[index].isRTP { copy.media[index].lines += extensions }
+        return copy
     }
 
     /// Whether the sender runs ICE-lite (RFC 8839 section 5.3).
@@ -211,6 +220,9 @@ extension StringProtocol {
         while let last = view.last, last <= 0x20 { view.removeLast() }
         return String(decoding: view, as: UTF8.self)
     }
+
+    /// Whether an m-line of this transport lists RTP payload types.
+    var isRTPProtocol: Bool { self.uppercased().contains("RTP/") }
 
     /// Whether this is a token (RFC 8866 section 9) of at most 64 characters.
     var isToken: Bool {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// A file of a recording that may be handed out.
 public struct RecordingFile: Sendable, Hashable {
     /// Its name relative to the recording's folder, such as `tracks/001-alice-video.mkv`.
@@ -14,25 +16,6 @@ public struct RecordingFile: Sendable, Hashable {
         self.name = name
         self.bytes = bytes
         self.mediaType = mediaType
-    }
-
-    /// The media type that a name's extension stands for; `application/octet-stream` for any other.
-    public static func mediaType(of name: String) -> String {
-        switch name.split(separator: ".").last?.lowercased() {
-        case "mkv": "video/x-matroska"
-        case "mka": "audio/x-matroska"
-        case "webm": "video/webm"
-        case "mp4": "video/mp4"
-        case "opus", "ogg": "audio/ogg"
-        case "wav": "audio/wav"
-        case "json": "application/json"
-        case "jsonl": "application/jsonl"
-        case "vtt": "text/vtt"
-        case "txt": "text/plain; charset=utf-8"
-        case "jpg", "jpeg": "image/jpeg"
-        case "png": "image/png"
-        default: "application/octet-stream"
-        }
     }
 }
 
@@ -104,7 +87,7 @@ extension RecordingFolder {
                 switch try directory.kind(of: name) {
                 case .regular(let bytes):
                     files.append(
-                        RecordingFile(name: prefix + text, bytes: bytes, mediaType: RecordingFile.mediaType(of: text))
+                        RecordingFile(name: prefix + text, bytes: bytes, mediaType: mediaType(ofFile: text))
                     )
                 case .directory where depth < Self.maximumDepth:
                     let inner = try Directory(name, in: directory)

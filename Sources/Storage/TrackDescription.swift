@@ -3,7 +3,7 @@
 import Basics
 public import Codecs
 internal import Matroska
-internal import Timeline
+public import Timeline
 
 /// A received track, as far as it is known before its first unit.
 public struct TrackDescription: Sendable, Hashable {
@@ -31,6 +31,8 @@ public struct TrackDescription: Sendable, Hashable {
     public var payloadType: Int?
     /// The media section's identification tag.
     public var mid: String?
+    /// Which layer of the camera it is, where the peer offers several.
+    public var layer: TrackLayer?
     /// The peer connection, by a number that is unique in this part of the recording.
     public var connection: UInt64?
 
@@ -45,6 +47,7 @@ public struct TrackDescription: Sendable, Hashable {
         ssrc: UInt32? = nil,
         payloadType: Int? = nil,
         mid: String? = nil,
+        layer: TrackLayer? = nil,
         connection: UInt64? = nil
     ) {
         self.number = number
@@ -56,6 +59,7 @@ public struct TrackDescription: Sendable, Hashable {
         self.ssrc = ssrc
         self.payloadType = payloadType
         self.mid = mid
+        self.layer = layer
         self.connection = connection
     }
 

@@ -139,11 +139,12 @@ struct ExportCommand: AsyncParsableCommand {
             settings: try self.rendering.settings(layout, output: self.output),
             selection: selection,
             output: self.output,
-            isStuck: RenderOptions.giveUp
-        ) {
-            progress.draw($0)
-            if interrupts.came { throw CommandFailure(.interrupted, "interrupted: nothing was written") }
-        }
+            isStuck: RenderOptions.giveUp,
+            progress: {
+                progress.draw($0)
+                if interrupts.came { throw CommandFailure(.interrupted, "interrupted: nothing was written") }
+            }
+        )
     }
 }
 

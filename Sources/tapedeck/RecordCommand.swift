@@ -9,6 +9,7 @@ import PipelineCatalogue
 import Rooms
 import Signalling
 import SignallingClients
+import Worker
 
 /// `tapedeck record`.
 struct RecordCommand: AsyncParsableCommand {
@@ -155,6 +156,13 @@ struct RecordCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if self.outputsOnly { return try await self.relay() }
+        if ExportOptions.Container(path: self.output) == .mp4 {
+            do throws(ExportError) {
+                try FFmpegMux.requireProgram()
+            } catch {
+                throw CommandFailure(error)
+            }
+        }
         let job = RecordJob(
             stay: try self.stay(),
             output: self.output,

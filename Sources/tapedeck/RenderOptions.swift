@@ -59,10 +59,13 @@ struct RenderOptions: ParsableArguments {
         }
     }
 
+    /// What is said of a codec that does not return.
+    static let stuck = "a decoder or encoder did not return for two minutes: the export was ended"
+
     /// A codec does not return: nothing can be done about it but to end the process.
     @Sendable static func giveUp(_ files: [String]) {
         for file in files { unlink(file) }
-        Output.message("a decoder or encoder did not return for two minutes: the export is given up")
+        Output.message(Self.stuck)
         Main.end(.incomplete)
     }
 }

@@ -34,8 +34,9 @@ struct Tapedeck: AsyncParsableCommand {
 @main
 enum Main {
     static func main() async {
-        // A closed pipe or socket is an error of the write, not the end of the process.
-        signal(SIGPIPE, SIG_IGN)
+        // A closed pipe or socket is an error of the write, and so is a file that may not get larger; and what a log rotation or
+        // a script sends to daemons in general is nothing to us. Without this each of them ends the process.
+        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
         Runtime.boundHeaps()
         do {
             var command = try Tapedeck.parseAsRoot()

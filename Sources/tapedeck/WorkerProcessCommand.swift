@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Codecs
 import Export
 import Foundation
 import Rooms
@@ -24,6 +25,15 @@ struct WorkerProcessCommand: AsyncParsableCommand {
 
     @Option(help: "The folder of a recording of which a file is made.")
     var export: String?
+
+    @Option(
+        help: "Makes a JPEG image of a keyframe of this codec, from standard input to standard output, and ends.",
+        transform: Self.videoCodec
+    )
+    var still: MediaCodec?
+
+    @Option(help: "By how many degrees the image is turned clockwise: 0, 90, 180 or 270.")
+    var rotation = 0
 
     @Option(help: "What is made: tracks, browser for a file that browsers play, grid, or audio.")
     var layout: JobLayout = .tracks
@@ -59,10 +69,21 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
+    private static func videoCodec(_ name: String) throws -> MediaCodec {
+        guard let codec = MediaCodec(rawValue: name), codec.kind == .video else {
+            throw ValidationError("an image is made of a video codec's keyframe, and \(name) is none")
+        }
+        return codec
+    }
+
     mutating func run() async throws {
         // A terminal that is closed sends it to the supervisor as well, which goes on.
         signal(SIGHUP, SIG_IGN)
         if let folder = self.export { return try self.export(folder) }
+        if let codec = self.still {
+            guard try StillJob.run(codec: codec, rotation: self.rotation) else { Main.end(.incomplete) }
+            return
+        }
         let worker = WorkerProcess(
             input: STDIN_FILENO,
             output: STDOUT_FILENO,
@@ -134,7 +155,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             settings: try self.rendering.settings(self.layout == .grid ? .grid : .audio, output: self.output),
             selection: selection,
             output: self.output,
-            isStuck: RenderOptions.giveUp
+            isStuck: { files in
+                try? Output.json(ExportJobEvent.failed(message: RenderOptions.stuck, retriable: false))
+                RenderOptions.giveUp(files)
+            }
         )
     }
 }

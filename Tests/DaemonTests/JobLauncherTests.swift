@@ -40,4 +40,36 @@ import Testing
             #expect(await self.run(script, silenceLimit: .seconds(200))?.isRetriable == true, "\(script)")
         }
     }
+
+    private func convert(
+        _ script: String,
+        _ bytes: [UInt8],
+        limit: Duration = .seconds(200)
+    ) async -> Result<[UInt8], JobFailure> {
+        let launcher = JobLauncher(executable: "/bin/sh", environment: ChildEnvironment(values: NotedValueSource()))
+        return await launcher.convert(["-c", script], bytes, maximumBytes: 1 << 20, limit: limit)
+    }
+
+    @Test func bytesAreConverted() async {
+        let bytes = [UInt8](repeating: 7, count: 1 << 20)
+        #expect(await self.convert("cat", bytes) == .success(bytes))
+        #expect(await self.convert("cat; echo", bytes).failure != nil, "more than it may write")
+        #expect(await self.convert("cat >&2; exit 5", []).failure?.exitCode == 5)
+        // It reads nothing of what it is given.
+        #expect(await self.convert("exit 5", bytes).failure != nil)
+    }
+
+    @Test func aConversionThatReachesALimitIsEndedAndNamesIt() async {
+        let slow = await self.convert("exec sleep 600", [], limit: .milliseconds(300)).failure
+        #expect(slow?.description.contains("took longer than") == true, "\(String(describing: slow))")
+        let busy = await self.convert("kill -XCPU $$", []).failure
+        #expect(busy?.description.contains("processor time") == true, "\(String(describing: busy))")
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
+    }
 }

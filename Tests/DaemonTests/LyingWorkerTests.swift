@@ -102,7 +102,12 @@ import Testing
             .peerRefused(room: "victim", participant: "p", reason: "x"),
             .firstUnit(room: "victim", participant: "p", kind: "video", milliseconds: 1, parts: [:]),
             .outputFailed(room: "victim", output: "o", reason: "x"), .outputRecovered(room: "victim", output: "o"),
-            .thumbnail(room: "victim", participant: "p", base64: ""), .graph(room: "victim", pipeline: "p", dot: ""),
+            .keyframe(
+                room: "victim",
+                participant: "p",
+                KeyframePart(codec: "vp8", keyframeBytes: 1, base64: "AA=="),
+                number: 1
+            ), .graph(room: "victim", pipeline: "p", dot: ""),
             .commandDone(room: "victim", command: "x", number: 1),
             .commandFailed(room: "victim", command: "x", reason: "x", number: 1),
             .left(room: "victim", .failed(message: "x", retriable: false)), .joined(room: "nowhere"),

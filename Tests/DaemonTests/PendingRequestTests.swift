@@ -32,7 +32,7 @@ import Testing
     private static func word(_ answer: PendingRequest.Answer) -> String {
         switch answer {
         case .done: "done"
-        case .image(let base64): "image \(base64)"
+        case .keyframe(let codec, _, let bytes): "\(codec) \(bytes)"
         case .graphs(let graphs): "graphs \(graphs.keys.sorted())"
         case .refused(let reason): "refused \(reason)"
         case .silence: "silence"
@@ -45,8 +45,8 @@ import Testing
         return .status(room: room, status)
     }
 
-    private static func failed(_ number: UInt64?, of participant: String? = nil, room: String = "a") -> WorkerEvent {
-        .commandFailed(room: room, command: "x", participant: participant, reason: "no", number: number)
+    private static func failed(_ number: UInt64?) -> WorkerEvent {
+        .commandFailed(room: "a", command: "x", reason: "no", number: number)
     }
 
     @Test func waitsForTheStateThatWasAskedFor() async {
@@ -76,29 +76,39 @@ import Testing
         )
     }
 
-    @Test func imagesThatAreTooLargeNameTheirParticipantOnly() async {
-        let events = [
-            Self.failed(nil, of: "q"), Self.failed(nil), Self.failed(nil, of: "p", room: "b"),
-            Self.failed(nil, of: "p"), Self.failed(6, of: "p"), Self.failed(7, of: "p"),
-        ]
-        #expect(
-            await Self.hear(.thumbnail(participant: "p"), events) == [
-                "waits", "waits", "waits", "refused no", "waits", "refused no",
-            ]
-        )
+    /// Parts of a keyframe of `bytes` bytes in all, one for each text of base64.
+    private static func parts(
+        _ texts: String...,
+        of bytes: Int,
+        participant: String = "p",
+        room: String = "a",
+        number: UInt64? = 7
+    ) -> [WorkerEvent] {
+        texts.map { text in
+            let part = KeyframePart(codec: "vp8", keyframeBytes: bytes, base64: text)
+            return .keyframe(room: room, participant: participant, part, number: number)
+        }
     }
 
-    @Test func takesTheImageOfItsParticipantOnly() async {
-        let events: [WorkerEvent] = [
-            .thumbnail(room: "a", participant: "q", base64: "QQ=="),
-            .thumbnail(room: "b", participant: "p", base64: "QQ=="), Self.status(.recording),
-            .thumbnail(room: "a", participant: "p", base64: "QQ=="),
-        ]
-        #expect(
-            await Self.hear(.thumbnail(participant: "p"), events) == [
-                "waits", "waits", "waits", "image QQ==",
-            ]
+    @Test func takesTheKeyframeOfItsParticipantOnly() async {
+        let others =
+            Self.parts("AQ==", of: 1, participant: "q") + Self.parts("AQ==", of: 1, room: "b")
+            + Self.parts("AQ==", of: 1, number: 6) + Self.parts("AQ==", of: 1, number: nil)
+        let answers = await Self.hear(
+            .keyframe(participant: "p"),
+            others + [Self.status(.recording), Self.failed(6), Self.failed(nil)] + Self.parts("AQI=", "Aw==", of: 3)
         )
+        #expect(answers == [String](repeating: "waits", count: 8) + ["vp8 [1, 2, 3]"])
+        #expect(await Self.hear(.keyframe(participant: "p"), [Self.failed(7)]) == ["refused no"])
+    }
+
+    @Test(arguments: [
+        (["AQI=", "AQI="], 3), (["="], 1), (["AQ=="], KeyframePart.maximumKeyframeBytes + 1), ([""], 1), (["AQ=="], -1),
+    ])
+    func aKeyframeThatCannotBeReadIsRefused(texts: [String], bytes: Int) async {
+        let events = texts.flatMap { Self.parts($0, of: bytes) }
+        let answers = await Self.hear(.keyframe(participant: "p"), events)
+        #expect(answers.last == "refused the worker sent a keyframe that cannot be read", "\(answers)")
     }
 
     @Test func collectsGraphsUntilAllHaveComeAndNotWithoutEnd() async {
@@ -119,9 +129,8 @@ import Testing
             (.status([.paused]), Self.status(.paused)), (.status([.off]), .left(room: "a", .ordered)),
             (.done, .commandDone(room: "a", command: "camera", number: 7)), (.done, Self.failed(7)),
             (.graphs, .commandDone(room: "a", command: "graph", number: 7)),
-            (.thumbnail(participant: "p"), .thumbnail(room: "a", participant: "p", base64: "QQ==")),
-            (.thumbnail(participant: "p"), Self.failed(nil, of: "p")),
-            (.thumbnail(participant: "p"), .left(room: "a", .ordered)),
+            (.keyframe(participant: "p"), Self.parts("QQ==", of: 1)[0]), (.keyframe(participant: "p"), Self.failed(7)),
+            (.keyframe(participant: "p"), .left(room: "a", .ordered)),
         ]
         for (question, event) in answers {
             #expect(await Self.hear(question, [event]) != ["waits"], "\(event)")

@@ -14,11 +14,12 @@ import Testing
         threads: 10_000,
         receiveBuffer: 212_992,
         memory: 8_000_000_000,
-        processors: 2
+        processors: 2,
+        hasFFmpeg: true
     )
 
     @Test func `a healthy system has nothing to complain of`() {
-        #expect(Self.healthy.findings.map(\.level) == Array(repeating: .ok, count: 5))
+        #expect(Self.healthy.findings.map(\.level) == Array(repeating: .ok, count: 6))
     }
 
     @Test func `each weakness is a warning of its own`() {
@@ -41,6 +42,13 @@ import Testing
         #expect(facts.findings.first?.packages == [])
         facts.hasTimeDaemon = false
         #expect(facts.findings.first?.packages == ["systemd-timesyncd"])
+    }
+
+    @Test func `the report on a host without ffmpeg names what it cannot do, and the package`() throws {
+        var facts = Self.healthy
+        facts.hasFFmpeg = false
+        let finding = try #require(facts.findings.first { $0.level == .warning })
+        #expect(finding.packages == ["ffmpeg"] && finding.meaning?.contains("MP4") == true)
     }
 
     @Test func `what is unknown is not mentioned`() {

@@ -106,6 +106,8 @@ def assert_few_lost(path, process):
         count, missing = len(media.packets(path, stream["index"])), getattr(lost, stream["codec_type"])
         assert missing <= max(A_FEW, MAXIMUM_LOST * count) + dropped, (
             f"{missing} lost, {dropped} of them by the kernel, {count} recorded: {process.story()}")
+    # A keyframe is asked for at once, and comes within half a second.
+    assert lost.left_out <= 15 * lost.video, f"{lost}: {process.story()}"
 
 
 def assert_readable(frames, story=""):
@@ -140,7 +142,7 @@ def assert_whole(path, process, sent=None):
         assert_sound(path, stream["index"], lost, story, late=lateness(process))
     if sent is not None:
         assert len(videos) == len(sounds) == 1, story
-        assert_few_lost(path, process)
+    assert_few_lost(path, process)
 
 
 def assert_counters(path, index, lost, story, least=15):

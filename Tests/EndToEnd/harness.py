@@ -62,6 +62,11 @@ def json_objects(lines):
     return found
 
 
+def decoders(process):
+    """The libraries with decoders of video that a process has loaded."""
+    return re.findall(r"\S*lib(?:vpx|avcodec|openh264|gstlibav|gstvpx)\S*", pathlib.Path(f"/proc/{process}/maps").read_text())
+
+
 def dropped_datagrams():
     """How many datagrams the kernel has thrown away on this host, for their reader did not get the processor in time."""
     found = 0
@@ -390,6 +395,16 @@ def recording_folder(directory):
     found = [path.parent for path in pathlib.Path(directory).rglob("journal.jsonl")]
     assert len(found) == 1, f"{len(found)} recordings below {directory}: {found}"
     return found[0]
+
+
+def journal_of(folder):
+    """The records of a recording's journal, each line of which is whole."""
+    return [json.loads(line) for line in (pathlib.Path(folder) / "journal.jsonl").read_text().splitlines()]
+
+
+def recorded_layers(directory):
+    """Of each track that is one layer of several, in the only recording below a storage directory, which one it is."""
+    return [record["layer"] for record in journal_of(recording_folder(directory)) if "layer" in record]
 
 
 def assert_nothing_noted(folder, again):

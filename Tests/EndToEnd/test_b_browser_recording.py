@@ -8,8 +8,8 @@ import time
 import media
 import pytest
 from figures import SLACK, assert_all_counted, assert_plays, assert_synchronous, losses, whole_spans
-from harness import (free_port, interrupted, record_some, room_url, start_recorder, tracks, wait_for_media, wait_for_more,
-                     wait_for_silence)
+from harness import (free_port, interrupted, record_some, recorded_layers, room_url, start_recorder, tracks,
+                     wait_for_media, wait_for_more, wait_for_silence)
 
 ROOM = "123123"
 
@@ -35,6 +35,18 @@ def test_every_frame_of_chromium_is_recorded(stage, codec):
     assert_all_counted(exported, recorder, sent)
     video, = media.streams(exported, "video")
     assert video["codec_name"] == codec, recorder.story()
+
+
+@pytest.mark.media
+def test_the_best_layer_of_chromium_is_recorded(stage):
+    """Its size is Chromium's affair: it makes the layer smaller while it does not know what the network takes."""
+    server = stage.room_server(5, "--websocket-only")
+    browser = stage.browser(server, ROOM, "--send", "--layers", "q=4", "h=2", "f=1")
+    exported, recorder, _ = record_until_silence(stage, server, browser, 45, transport="websocket", eio=4)
+    assert browser.end() == 0
+    assert len(media.streams(exported, "video")) == 1, recorder.story()
+    layers = recorded_layers(stage.folder / "storage")
+    assert layers == [{"recorded": "f", "offered": ["f", "h", "q"]}], recorder.story()
 
 
 @pytest.mark.media

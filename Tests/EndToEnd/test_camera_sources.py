@@ -20,6 +20,9 @@ from notes import Notes, is_slate
 ROOM = "123123"
 WIDTH, HEIGHT, RATE = 640, 360, 30
 CLIP_SECONDS = 4
+# The segment of a JPEG file that asks for a quarter turn clockwise: a directory with the one entry Orientation, 6.
+EXIF_QUARTER_TURN = (b"\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08"
+                     b"\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00")
 # Nothing listens on the discard port.
 NOBODY = "socketio+http://127.0.0.1:9/1"
 # They share files that take a while to make.
@@ -54,13 +57,20 @@ def clips(tmp_path_factory):
     (folder / "pictures.yuv").write_bytes(pattern_pictures(seconds))
     paths = {name: folder / file for name, file in {
         "mp4": "a clip's \"best\" \\ part\nwith 100% (of) ! it.mp4", "webm": "\"quoted\".webm", "silent": "silent.mkv",
-        "sound": "sound.ogg", "portrait": "portrait.mp4"}.items()}
+        "sound": "sound.ogg", "portrait": "portrait.mp4",
+        "filmed": "filmed.mp4", "photo": "photo.jpg"}.items()}
     run_ffmpeg(*raw, *beep, *h264, "-c:a", "aac", "-f", "mp4", paths["mp4"])
     run_ffmpeg(*raw, *beep, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", 8, "-b:v", "4M", "-c:a", "libopus",
                "-f", "webm", paths["webm"])
     run_ffmpeg(*raw, *h264, paths["silent"])
     run_ffmpeg(*beep, "-c:a", "libvorbis", "-ac", 2, paths["sound"])
     run_ffmpeg("-f", "lavfi", "-i", "color=white:s=360x640:r=25:d=3", *h264, paths["portrait"])
+    # As a phone that is held upright makes them: they lie on their side, and say so.
+    run_ffmpeg("-f", "lavfi", "-i", "color=white:s=640x360:r=25:d=3", *h264, folder / "lying.mp4")
+    run_ffmpeg("-i", folder / "lying.mp4", "-c", "copy", "-metadata:s:v:0", "rotate=90", paths["filmed"])
+    run_ffmpeg("-i", folder / "lying.mp4", "-frames:v", 1, paths["photo"])
+    photo = paths["photo"].read_bytes()
+    paths["photo"].write_bytes(photo[:2] + EXIF_QUARTER_TURN + photo[2:])
     return paths
 
 
@@ -154,8 +164,9 @@ def test_what_a_file_does_not_have_is_not_sent(stage, clips):
     assert "no audio" in camera.messages, camera.story()
 
 
-def test_a_high_picture_gets_bars(stage, clips):
-    exported, recorder, _ = record_camera(stage, 4, *camera_flags(f"file:{clips['portrait']}", "none"), files=1)
+@pytest.mark.parametrize("capture, name", [("file", "portrait"), ("file", "filmed"), ("image", "photo")])
+def test_a_high_picture_gets_bars(stage, clips, capture, name):
+    exported, recorder, _ = record_camera(stage, 4, *camera_flags(f"{capture}:{clips[name]}", "none"), files=1)
     video, = media.streams(exported, "video")
     assert (video["width"], video["height"]) == (WIDTH, HEIGHT), recorder.story()
     picture = media.run("ffmpeg", "-v", "error", "-ss", "2", "-i", exported, "-frames:v", "1", "-f", "rawvideo",

@@ -224,6 +224,15 @@ def test_a_worker_that_hangs_is_replaced(stage):
     assert daemon.room("standup")["restarts"] == 1
 
 
+def test_signals_that_mean_nothing_to_it_do_not_end_it(stage):
+    daemon = Daemon(stage, {}, api={"listen": "[::1]:0"})
+    assert daemon.url.startswith("http://[::1]:")
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXFSZ):
+        daemon.process.signal(number)
+    assert daemon.get("/v1/rooms") == {"rooms": []}
+    assert daemon.process.end() == 0, daemon.process.story()
+
+
 def test_reload_touches_only_what_changed(stage):
     server = stage.room_server(5)
     rooms = {"kept": room(server, "kept"), "changed": room(server, "before"), "removed": room(server, "removed")}

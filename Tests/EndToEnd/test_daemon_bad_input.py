@@ -21,7 +21,7 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, resident
 from figures import assert_plays
-from harness import LIMIT, PEERS, free_port, python, room_url, seconds_of
+from harness import LIMIT, PEERS, free_port, journal_of, python, room_url, seconds_of
 
 NOWHERE = {"url": "socketio+http://127.0.0.1:9/nowhere", "join": "on-demand"}
 MEGABYTE = 1 << 20
@@ -553,7 +553,7 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     for kind, found in times.items():
         assert_kept(begun[kind], [at for at in found if at < mended], kind)
         assert max(found) > mended, (kind, mended)
-    records = [json.loads(line) for line in (folders[0] / "journal.jsonl").read_text().splitlines()]
+    records = journal_of(folders[0])
     assert {record["reason"] for record in records if record["kind"] == "track-closed"} >= {"inputOutput"}, records
     assert (records[-1]["reason"] == "inputOutput") == (count == 2), records[-1]
     daemon.wait_for("the certificates", lambda: all((folder / "certificate.txt").exists() for folder in folders))

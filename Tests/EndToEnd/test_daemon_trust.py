@@ -38,7 +38,7 @@ def test_the_end_of_a_recording_is_reported_once_however_often_the_daemon_is_kil
         daemon.wait_for_recording("standup")
         known.append(daemon.room("standup")["status"]["recording"]["id"])
         kill(daemon)
-        # The worker of the one that is dead goes on closing files for a while: the next one comes before and after that.
+        # The worker of the one that is dead still closes files for a while: the next daemon starts before and after that.
         time.sleep(pause)
         daemon.start()
         if turn == 1:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of files that an export can be, read by other programs."""
 
+import os
 import signal
+import time
 
 import media
 import opentimelineio
@@ -25,6 +27,53 @@ def test_a_call_that_does_not_fit_its_output_is_kept_and_5(stage):
     assert export.exit_code == 0, export.story()
 
 
+def is_alive(process):
+    """Whether a process runs; one that is over and not collected yet does not."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as state:
+            return state.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def assert_a_dead_job_leaves_nothing(stage, folder):
+    """The muxer ends with its job, and the next job takes over what the dead one left."""
+    programs, told = stage.folder / "programs", stage.folder / "muxer.pid"
+    programs.mkdir()
+    program = programs / "ffmpeg"
+    program.write_text(f"#!/bin/sh\nfor last; do :; done\nhead -c 100000 /dev/zero >\"${{last#file:}}\"\n"
+                       f"echo $$ >{told}.part\nmv {told}.part {told}\nexec sleep 600\n")
+    program.chmod(0o755)
+    command = ("worker", "--export", folder, "--container", "mp4")
+    job = stage.tapedeck(*command, secrets={"PATH": f"{programs}:{os.environ['PATH']}"})
+    job.wait_for("the muxer", told.exists)
+    muxer = int(told.read_text())
+    assert is_alive(muxer), job.story()
+    job.signal(signal.SIGKILL)
+    job.process.wait()
+    deadline = time.time() + LIMIT
+    while is_alive(muxer):
+        assert time.time() < deadline, "the muxer outlives its job"
+        time.sleep(0.05)
+    assert {path.name for path in folder.glob(".*")} == {".call.mp4.partial", ".call.mp4.partial.tracks"}
+    again = stage.run_tapedeck(*command, timeout=LIMIT)
+    assert again.exit_code == 0, again.story()
+    assert not list(folder.glob(".*")) and media.decoder_messages(folder / "call.mp4") == "", again.story()
+
+
+def assert_mp4_needs_ffmpeg(stage, folder, server):
+    """One sentence before any work, of whatever makes MP4."""
+    before = sorted(folder.rglob("*"))
+    for command in (("export", folder, "--container", "mp4"), ("worker", "--export", folder, "--container", "mp4"),
+                    ("worker", "--export", folder, "--layout", "browser"),
+                    ("record", room_url(server, ROOM), "--output", stage.folder / "no.mp4")):
+        run = stage.run_tapedeck(*command, timeout=LIMIT, secrets={"PATH": str(stage.folder)})
+        assert run.exit_code == 2 and "ffmpeg, which is not installed" in run.story(), run.story()
+    assert sorted(folder.rglob("*")) == before
+    doctor = stage.run_tapedeck("doctor", "--json", timeout=LIMIT, secrets={"PATH": str(stage.folder)}).output
+    assert "not installed" in doctor and "verify --decode" in doctor, doctor
+
+
 def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
     server = stage.room_server(5)
     url = room_url(server, ROOM)
@@ -42,6 +91,12 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
         was, became = media.span(exported, index), media.span(mp4, index)
         assert abs((became[1] - became[0]) - (was[1] - was[0])) <= length, f"{was} {became}\n{export.story()}"
         assert len(media.packets(mp4, index)) == len(media.packets(exported, index)), export.story()
+    # Players leave out no more of the audio than they have to: the first sample has the time that it has in the MKV.
+    was, became = media.samples(exported, 1), media.samples(mp4, 1)
+    assert abs(len(became) - len(was)) <= 48, f"{len(was)} {len(became)}\n{export.story()}"
+    assert b"avc1" in mp4.read_bytes() and b"avc3" not in mp4.read_bytes()
+    assert_mp4_needs_ffmpeg(stage, folder, server)
+    assert_a_dead_job_leaves_nothing(stage, folder)
 
     refused = stage.run_tapedeck("export", folder, "--container", "webm", timeout=LIMIT)
     assert refused.exit_code == 2 and "H.264" in refused.messages, refused.story()

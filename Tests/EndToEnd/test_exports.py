@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tapedeck export --layout grid` and `audio` of a recorded call of two test cameras, judged by ffmpeg."""
 
-import json
+import pathlib
 import re
+import resource
 import shutil
 import subprocess
 
 import media
 import numpy as np
 import pytest
-from harness import LIMIT
+from harness import LIMIT, journal_of
 
 FRAME = 1 / 25
 # Flash and beep, in a call whose cameras had half a core each.
@@ -78,8 +79,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
 
     # One participant in the other codec: flash and beep stay together. A flash of 33 ms falls between frames of 40 ms at
     # times, so there are more of them.
-    names = [json.loads(line)["participant"] for line in (recording / "journal.jsonl").read_text().splitlines()
-             if '"participant-joined"' in line]
+    names = [record["participant"] for record in journal_of(recording) if record["kind"] == "participant-joined"]
     single = stage.folder / "one.mkv"
     export(stage, recording, "--layout", "grid", "--codec", "vp8", "--participant", names[0], "--fps", "50",
            "--size", "640x360", "--output", single)
@@ -95,6 +95,21 @@ def test_a_call_as_a_grid_and_as_sound(stage):
         integrated, peak = loudness(recording / name)
         assert abs(integrated - wanted) <= 1 and peak <= -1, f"{name}: {integrated} LUFS, {peak} dBFS"
         assert abs(duration(recording / name) - length) <= FRAME, f"{name}: {duration(recording / name)}, {length}"
+
+    # A job has limits of its own. One that reaches a limit names it, and leaves nothing.
+    files = sorted(path.name for path in recording.iterdir())
+    for kind, number, said in ((resource.RLIMIT_CPU, 1, "processor time"), (resource.RLIMIT_AS, 1 << 20, "of memory")):
+        job = stage.tapedeck("worker", "--export", recording, "--layout", "grid")
+        job.wait_for("progress", lambda job=job: [fact for fact in job.facts if "progress" in fact])
+        process = job.process.pid
+        assert resource.prlimit(process, resource.RLIMIT_AS)[1] == 4 << 30
+        # Ten minutes, and ten times what two cameras sent.
+        assert 600 < resource.prlimit(process, resource.RLIMIT_CPU)[0] < 600 + 10 * 4 * (length + 5)
+        assert (pathlib.Path("/proc") / str(process) / "oom_score_adj").read_text().strip() == "900"
+        resource.prlimit(process, kind, (number, 60 if kind == resource.RLIMIT_CPU else number))
+        assert job.wait() == 5, job.story()
+        assert said in job.facts[-1]["failed"]["message"] and job.facts[-1]["failed"]["retriable"] is False
+        assert sorted(path.name for path in recording.iterdir()) == files
 
     # A part of it, from a copy that was cut off and that lost half of a file after it was whole, as its manifest says.
     broken = stage.folder / "broken" / recording.name

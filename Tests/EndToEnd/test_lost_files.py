@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording's folder or one of its files goes away while it is written: that is said, and the room is recorded on."""
 
-import json
-
 from daemon import Daemon
-from harness import interrupted, room_url, start_recorder, wait_for_media, wait_for_seconds
+from harness import interrupted, journal_of, room_url, start_recorder, wait_for_media, wait_for_seconds
 
 ROOM = "standup"
 
 
 def ends(folder):
     """Why each file of a recording ended, by its number, and why the recording did."""
-    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    records = journal_of(folder)
     return ({record["track"]: record["reason"] for record in records if record["kind"] == "track-closed"},
             records[-1].get("reason"))
 

@@ -7,8 +7,8 @@ import re
 import media
 import pytest
 from daemon import Daemon
-from figures import assert_whole
-from harness import caught_up, interrupted, recording_folder, room_url, start_recorder
+from figures import assert_few_lost, assert_plays, assert_whole
+from harness import caught_up, interrupted, journal_of, recorded_layers, recording_folder, room_url, start_recorder
 
 ROOM = "123123"
 pytestmark = pytest.mark.media
@@ -108,6 +108,39 @@ def test_encrypted_video_is_recorded_and_not_called_complete(stage):
     assert_balances(stage)
 
 
+def test_a_sender_is_asked_as_it_offers(stage):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "fir-only", "--codec", "vp8")
+    _, recorder = start_recorder(stage, room_url(server, ROOM))
+    # For what is missing; at its beginning a keyframe comes without.
+    figures = peer.wait_for("requests", lambda: [fact for fact in peer.facts if fact.get("fir", 0) >= 2])[-1]
+    assert figures["pli"] == figures["nack"] == 0, figures
+    interrupted(recorder)
+    assert account(stage, "video")["recorded"] > 0
+    assert_balances(stage)
+
+
+def test_of_layers_that_come_at_once_the_best_is_recorded(stage):
+    exported, recorder, sent = recorded_from(stage, "layers", "--codec", "vp8")
+    assert_whole(exported, recorder, sent)
+    assert recorded_layers(stage.folder / "storage") == [{"recorded": "f", "offered": ["f", "h", "q"]}]
+    others = [source for source in certificate(stage)["sources"] if "simulcast-layer" in source["refused"]]
+    assert len(others) == 2 and all(source["recorded"] == 0 for source in others), certificate(stage)["sources"]
+    assert all(set(source["refused"]) == {"simulcast-layer"} for source in others), others
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_a_layer_that_is_not_the_best_is_named(stage):
+    exported, recorder, sent = recorded_from(stage, "lesser-layer", "--codec", "vp8")
+    assert_whole(exported, recorder, sent)
+    assert recorded_layers(stage.folder / "storage") == [{"recorded": "q", "offered": ["f", "h", "q"]}]
+    assert recorder.messages.count("the best layer of a participant's video does not come") == 1, recorder.story()
+    told = [finding["text"] for finding in certificate(stage)["findings"] if finding["kind"] == "lesser-layer"]
+    assert len(told) == 1 and told[0].endswith("layer q, asked for f"), told
+    assert_balances(stage)
+
+
 def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certificate(stage):
     server = stage.room_server(5)
     room = {"url": room_url(server, ROOM), "record": {"empty_after": "1s"}}
@@ -131,10 +164,21 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
     recording, = daemon.recordings()
     detail = daemon.get(f"/v1/recordings/{recording['id']}")
     assert detail["verdict"] == "complete-with-gaps", detail
-    journal = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-    counted = [record for record in journal if record["kind"] == "source-counted" and record["media"] == "audio"]
+    counted = [record for record in journal_of(folder) if record["kind"] == "source-counted" and record["media"] == "audio"]
     assert counted[-1]["final"] and {"paused", "payload-type-not-accepted"} <= set(counted[-1]["refused"])
     assert "payload type not accepted" in (folder / "certificate.txt").read_text()
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_video_that_is_sent_sideways_is_played_upright(stage, codec):
+    exported, recorder, _ = recorded_from(stage, "sideways", "--codec", codec)
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, = [stream for stream in media.streams(exported) if stream["codec_type"] == "video"]
+    assert [data["rotation"] for data in video["side_data_list"]] == [-90]
+    journal = journal_of(recording_folder(stage.folder / "storage"))
+    formats = [record for record in journal if record["kind"] == "format-changed"]
+    assert [record["rotation"] for record in formats] == [90], formats
 
 
 def test_an_m_line_that_is_refused_is_named(stage):

@@ -50,8 +50,7 @@ def test_retransmissions_are_counted(stage, lossy, first):
     assert tracks["video"]["packets_repaired"] > 10, tracks
     # Sound is concealed, not repeated.
     assert tracks["audio"]["packets_repaired"] == 0 < tracks["audio"]["packets_lost"], tracks
-    counted = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()
-               if '"packets-counted"' in line]
+    counted = [record for record in harness.journal_of(folder) if record["kind"] == "packets-counted"]
     last = [record for record in counted if record["track"] == tracks["video"]["number"]][-1]
     assert last["repaired"] == tracks["video"]["packets_repaired"], counted
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -9,7 +9,7 @@ import media
 import pytest
 from daemon import Daemon
 from figures import assert_plays, assert_sound, losses
-from harness import LIMIT, interrupted, json_objects, room_url, wait_for_media, wait_for_seconds
+from harness import LIMIT, interrupted, journal_of, json_objects, room_url, wait_for_media, wait_for_seconds
 
 ROOM = "123123"
 
@@ -119,8 +119,7 @@ def test_a_sender_without_keyframes_is_whole_in_the_series(stage):
     peer.end(LIMIT)
     assert recorder.exit_code == 0, recorder.story()
     folders = sorted((stage.folder / "storage" / "recordings" / ROOM).iterdir())
-    records = [[json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
-               for folder in folders]
+    records = [journal_of(folder) for folder in folders]
     cut = [[record["lost"] for record in journal if record["kind"] == "track-damaged"] for journal in records]
     assert cut[:3] == [[], [0], [0]], recorder.story()
     alone = stage.run_tapedeck("export", folders[1], "--output", stage.folder / "alone.mkv", timeout=LIMIT)
@@ -160,7 +159,7 @@ def test_a_recording_begins_before_it_was_ordered(stage):
     assert_plays(folder / "call.mkv")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["tags"] == ["weekly", "late"] and manifest["notes"] == "With a guest"
-    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    records = journal_of(folder)
     assert records[0]["tags"] == ["weekly"] and records[0]["notes"] == "With guests"
     assert [record["text"] for record in records if record["kind"] == "marker" and record["name"] == "mark"] == [
         "found again"]

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """SkyRTC rooms with aiortc: the mesh, the call dialect, restarts of their servers, and rooms shared with Socket.IO."""
 
-import json
-
 import media
 import pytest
 from figures import assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, losses
-from harness import (LIMIT, PEERS, SEND, SOME, interrupted, json_objects, python, recording_folder, tracks,
+from harness import (LIMIT, PEERS, SEND, SOME, interrupted, journal_of, json_objects, python, recording_folder, tracks,
                      wait_for_both_ways, wait_for_media, wait_for_more, wait_until_seen)
 from proxy import Proxy
 
@@ -140,7 +138,7 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     assert_share(recorder, videos[0], figures["framesSent"], story)
     assert_saw(figures, first.story())
     # Who came and left before whom; by the clock of a sender that is late, its last picture may be older than another's.
-    journal = [json.loads(line) for line in (recording_folder(storage) / "journal.jsonl").read_text().splitlines()]
+    journal = journal_of(recording_folder(storage))
     joined, left = ([record["participant"] for record in journal if record["kind"] == kind]
                     for kind in ("participant-joined", "participant-left"))
     assert joined[0] == first.sid and set(joined) == {first.sid, early.sid, crashing.sid}, f"{joined}\n{story}"

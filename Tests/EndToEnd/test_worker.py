@@ -6,12 +6,14 @@ import json
 import pathlib
 import re
 import signal
+import struct
+import subprocess
 import time
 
 import media
 import pytest
 from figures import assert_plays
-from harness import LIMIT, free_port, json_objects, room_url
+from harness import LIMIT, decoders, free_port, json_objects, room_url
 
 
 class Worker:
@@ -252,16 +254,16 @@ def test_garbage_does_no_harm(stage):
     assert worker.end() == 0
 
 
-def still(worker, room, participant):
-    """A thumbnail; who asks before a picture came is told so after 3 s, and asks again."""
+def keyframe(worker, room, participant):
+    """The last keyframe. Before one comes, the worker says so after 3 s, and this asks again."""
     deadline = time.monotonic() + LIMIT
     while True:
         failures = len(worker.events("commandFailed", room))
         worker.send("thumbnail", room=room, participant=participant)
         worker.process.wait_for("an answer", lambda: (
-            worker.events("thumbnail") or worker.events("commandFailed", room)[failures:]))
-        if found := worker.events("thumbnail"):
-            return found[0]["base64"]
+            worker.events("keyframe") or worker.events("commandFailed", room)[failures:]))
+        if found := worker.events("keyframe"):
+            return found[0]["_2"]
         reason = worker.events("commandFailed", room)[-1]["reason"]
         assert re.search("no picture|did not return", reason) and time.monotonic() < deadline, reason
 
@@ -272,18 +274,27 @@ def test_stills_and_graphs(stage):
     camera(stage, server, "look")
     participant = worker.event("participantJoined", "look")["participant"]
     worker.process.wait_for("media", lambda: worker.status("look").get("tracks"))
-    image = base64.b64decode(still(worker, "look", participant))
-    assert image[:2] == b"\xff\xd8" and image[-2:] == b"\xff\xd9"
+    part = keyframe(worker, "look", participant)
+    coded = base64.b64decode(part["base64"])
+    assert part["codec"] == "vp8" and len(coded) == part["keyframeBytes"]
+    job = subprocess.run([stage.tapedeck_path, "worker", "--still", "vp8"], input=coded, capture_output=True, timeout=LIMIT)
+    assert job.returncode == 0, job.stderr
     path = stage.folder / "still.jpg"
-    path.write_bytes(image)
+    path.write_bytes(job.stdout)
     picture, = media.probe(path)["streams"]
     assert (picture["codec_name"], picture["width"], picture["height"]) == ("mjpeg", 320, 180)
+    # What is no frame, or claims to be a huge one, is no image.
+    for wrong in (b"", coded[:20], coded[:6] + struct.pack("<HH", 16383, 16383) + coded[10:]):
+        job = subprocess.run([stage.tapedeck_path, "worker", "--still", "vp8"], input=wrong, capture_output=True,
+                             timeout=LIMIT)
+        assert (job.returncode, job.stdout) == (5, b""), job.stderr
     worker.send("graph", room="look")
     graph = worker.event("graph", "look")
     assert graph["dot"].startswith("digraph") and "webrtcbin" in graph["dot"]
     failures = len(worker.events("commandFailed", "look"))
     worker.send("thumbnail", room="look", participant="nobody")
     assert "no picture" in worker.event("commandFailed", "look", failures + 1)["reason"]
+    assert not decoders(worker.process.process.pid)
     assert not worker.events("recordingStarted")
     assert worker.end() == 0
 

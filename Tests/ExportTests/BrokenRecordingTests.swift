@@ -491,6 +491,22 @@ extension String {
         #expect(certificate.verdict == .complete)
     }
 
+    /// A crash leaves an account behind that is older than the frames in the file.
+    @Test(arguments: [
+        (RefusalReason.late, 1 as UInt32, nil as Certificate.Finding.Kind?), (.late, 8, .mediaRefused),
+        (.disk, 1, .mediaRefused),
+    ])
+    func anOldAccountDoesNotDenyAFile(reason: RefusalReason, ssrc: UInt32, kind: Certificate.Finding.Kind?) throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8)])
+        var account = Self.account(received: 2, recorded: 0, refused: [reason: 1])
+        (account.waiting, account.isFinal, account.ssrc) = (1, false, ssrc)
+        try recording.note(.sourceCounted(account), after: 1_000_000_000)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.findings(.gap).map(\.kind) == (kind.map { [$0] } ?? []))
+        #expect(certificate.findings(.damage).isEmpty)
+    }
+
     /// A file that holds other packets than the account of its source says.
     @Test(arguments: [(120 as UInt64, true), (121, false)])
     func accountsAndFilesAgree(recorded: UInt64, agrees: Bool) throws {

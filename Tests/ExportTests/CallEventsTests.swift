@@ -155,6 +155,21 @@ import Timeline
         #expect(report.tracks.map(\.gapCount) == [1, 0])
     }
 
+    @Test func aGapApartFromAPauseStays() throws {
+        let media = try EncodedMedia.shared.get()
+        var video = Plan.video("alice", .vp8, media.vp8, capture: 0)
+        video.missing = 60..<110
+        let recording = try SimulatedRecording([video])
+        try recording.note(.marker(Marker(name: "paused")), after: 100_000_000)
+        try recording.note(.marker(Marker(name: "resumed")), after: 200_000_000)
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(
+            report.events.map(\.title) == [
+                "Alice joined", "Recording paused", "Recording resumed", "gap of 1.7 s in Alice's video",
+            ]
+        )
+    }
+
     @Test func boundsTheChapters() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8, capture: 0)])

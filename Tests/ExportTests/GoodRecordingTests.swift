@@ -34,6 +34,50 @@ import Timeline
         #expect(certificate.text == (try RecordingExamination.certificate(of: recording.folder)).text)
     }
 
+    /// Parameter sets that came once, and changed: an export has them before each later keyframe, and differs by nothing else.
+    @Test func parameterSetsThatAnExportRepeats() throws {
+        let media = try EncodedMedia.shared.get()
+        var sent: [[UInt8]] = []
+        let units = media.h264.map { accessUnit -> [UInt8] in
+            var (sets, others): ([[UInt8]], [[UInt8]]) = ([], [])
+            accessUnit.withUnsafeBytes { bytes in
+                H264.forEachUnit(bytes, framing: .annexB) { unit in
+                    if [7, 8].contains((unit.first ?? 0) & 0x1F) {
+                        sets.append(Array(unit))
+                    } else {
+                        others.append(Array(unit))
+                    }
+                }
+            }
+            let areNew = !sets.isEmpty && sets != sent
+            if areNew { sent = sets }
+            let kept: [[UInt8]] = (areNew ? sets : []) + others
+            return kept.flatMap { unit -> [UInt8] in [0, 0, 0, 1] + unit }
+        }
+        let recording = try SimulatedRecording([.video("alice", .h264, units)])
+        try self.expectComplete(recording)
+        let output = recording.folder.path + "/call.mkv"
+        let file = try File(recording.folder.path + "/tracks/" + "001-alice-video.mkv", .read)
+        #expect(try File(output, .read).count > file.count, "sets were repeated")
+        #expect(try Command.complaints(about: output).isEmpty)
+    }
+
+    /// A lesser layer of a camera is no gap, and is named.
+    @Test(
+        arguments: [("f", nil), ("q", "layer q, asked for f"), (nil, "layer unknown, asked for f")]
+            as [(String?, String?)]
+    )
+    func layersOfACamera(recorded: String?, told: String?) throws {
+        var plan = SimulatedRecording.TrackPlan.video("alice", .vp8, try EncodedMedia.shared.get().vp8)
+        plan.layer = TrackLayer(recorded: recorded, offered: ["f", "h", "q"])
+        let recording = try SimulatedRecording([plan])
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .complete)
+        let findings = certificate.findings.filter { $0.kind == .lesserLayer }
+        #expect(findings.count == (told == nil ? 0 : 1))
+        #expect(findings.allSatisfy { $0.severity == .note && $0.text.hasSuffix(told ?? "") })
+    }
+
     @Test func lateJoiners() throws {
         let media = try EncodedMedia.shared.get()
         try self.expectComplete(
@@ -73,6 +117,25 @@ import Timeline
             )
         }
         try self.expectComplete(recording)
+    }
+
+    /// A mute explains the silence of whom it concerns, and nothing else.
+    @Test(arguments: [
+        ("muted", "alice", true), ("muted", "bob", false), ("camera-off", "alice", false),
+        ("paused", nil as String?, true),
+    ])
+    func aMuteExplainsTheSilenceOfItsParticipant(name: String, participant: String?, explains: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        var audio = SimulatedRecording.TrackPlan.audio("alice", media.opus)
+        audio.missing = 55..<145
+        let recording = try SimulatedRecording([audio, .audio("bob", media.opus)])
+        try recording.note(.marker(Marker(name: name, participant: participant)), after: 1_150_000_000)
+        let ends = ["muted": "unmuted", "camera-off": "camera-on", "paused": "resumed"]
+        let end = try #require(ends[name])
+        try recording.note(.marker(Marker(name: end, participant: participant)), after: 2_950_000_000)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.tracks.first { $0.participant == "alice" }?.gaps.count == (explains ? 0 : 1))
+        #expect(certificate.verdict == (explains ? .complete : .completeWithGaps))
     }
 
     /// A sender without a processor to spare: its reports say when the sound was taken, its packets come when they can.

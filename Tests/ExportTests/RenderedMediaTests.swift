@@ -83,9 +83,78 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         #expect(video.codec_name == wanted.video && video.width == 640 && video.height == 360)
         #expect(video.nb_read_frames == "98")
         #expect(streams.contains { $0.codec_name == wanted.audio })
+        if wanted.file != "call.mp4" {
+            // Colour is of version 4, and a player seeks to where every track has a keyframe.
+            let head = try Data(contentsOf: URL(filePath: output)).prefix(64)
+            #expect(head.range(of: Data([0x42, 0x87, 0x81, 4])) != nil)
+            var reader = try Reader(File(output, .read))
+            let audio = reader.tracks.first { $0.codec == .opus }?.number
+            while let block = try reader.nextHead() { #expect(block.track != audio || block.isKeyframe) }
+        }
         let manifest = try #require(try Manifest.read(recording.folder))
         #expect(manifest.exports.contains { $0.layout == "grid" && $0.file == output })
         #expect(!FileManager.default.fileExists(atPath: recording.storagePath + "/." + wanted.file + ".partial"))
+    }
+
+    /// A frame of a file, or of ffmpeg's test source: the brightness of eight columns and six rows of a part of it.
+    private func brightness(_ input: [String], _ filter: String) throws -> [Int] {
+        let raw = try Command.run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error"] + input + [
+                "-frames:v", "1", "-vf", filter + "scale=8:6:flags=area,format=gray", "-f", "rawvideo", "-",
+            ]
+        )
+        try #require(raw.standardOutput.count == 48, "\(raw.standardError)")
+        return raw.standardOutput.map { Int($0) }
+    }
+
+    /// Which turn makes a part of a frame look most like the camera's own picture.
+    private func turn(_ input: [String], upright: String, sideways: String) throws -> VideoRotation? {
+        let camera = try self.brightness(["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30"], "")
+        let filters: [VideoRotation: String] = [
+            .upright: upright, .quarter: sideways + "transpose=cclock,", .half: upright + "hflip,vflip,",
+            .threeQuarters: sideways + "transpose=clock,",
+        ]
+        let differences = try filters.mapValues { filter in
+            zip(try self.brightness(input, filter), camera).reduce(0) { $0 + abs($1.0 - $1.1) }
+        }
+        return differences.min { $0.value < $1.value }?.key
+    }
+
+    /// A phone that is turned during the call: the grid follows, a file of tracks shows it as most of it is.
+    @Test(arguments: [VideoRotation.quarter, .half, .threeQuarters])
+    func whatIsTurnedStandsUpright(rotation: VideoRotation) throws {
+        let media = try EncodedMedia.shared.get()
+        var plan = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8)
+        plan.turns = [0: .upright, 40: rotation]
+        let recording = try SimulatedRecording([plan])
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 640, height: 360),
+            framesPerSecond: 20
+        )
+        let grid = try self.render(recording, settings).output
+        for (second, expected) in [(1, VideoRotation.upright), (3, rotation)] {
+            let input = ["-ss", "\(second)", "-i", grid]
+            let found = try self.turn(input, upright: "crop=480:360:80:0,", sideways: "crop=270:360:185:0,")
+            #expect(found == expected, "at \(second) s")
+        }
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.warnings.contains { $0.contains("turned by \(rotation.rawValue)°") }, "\(report.warnings)")
+        // ffmpeg and players turn what they decode as the file says.
+        #expect(try self.turn(["-ss", "3", "-i", report.output], upright: "", sideways: "") == rotation)
+        let entry = try Reader(File(report.output, .read)).tracks.first
+        #expect(entry?.video?.rotation == rotation)
+    }
+
+    @Test func whatIsTurnedAllAlongIsNoWarning() throws {
+        let media = try EncodedMedia.shared.get()
+        var plan = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8)
+        plan.turns = [0: .quarter]
+        let recording = try SimulatedRecording([plan])
+        let report = try Exporter.run(folder: recording.folder)
+        #expect(report.warnings.isEmpty, "\(report.warnings)")
+        #expect(try Reader(File(report.output, .read)).tracks.first?.video?.rotation == .quarter)
     }
 
     @Test func whoSpeaksHasAGreenFrame() throws {
@@ -122,6 +191,32 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             }
             #expect(framed == expected, "at \(milliseconds) ms")
         }
+    }
+
+    @Test func aSlideStaysUntilTheNextOne() throws {
+        let media = try EncodedMedia.shared.get()
+        var slides = SimulatedRecording.TrackPlan.video("alice", .vp8, Array(media.vp8.prefix(91)))
+        slides.missing = 1..<90
+        let recording = try SimulatedRecording([slides, .audio("alice", media.opus)])
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 320, height: 240),
+            framesPerSecond: 10
+        )
+        let report = try self.render(recording, settings)
+        let raw = try Command.run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error", "-i", report.output, "-f", "rawvideo", "-pix_fmt", "gray", "-"]
+        )
+        let pixels = [UInt8](raw.standardOutput)
+        let frames = stride(from: 0, to: pixels.count, by: 320 * 240).map { pixels[$0..<$0 + 320 * 240] }
+        try #require(frames.count > 30)
+        let difference = { (index: Int) in
+            zip(frames[10], frames[index]).reduce(0.0) { $0 + abs(Double($1.0) - Double($1.1)) } / (320 * 240)
+        }
+        // The first slide is shown from 0.1 s on, the next one comes at 3.1 s.
+        for index in 11..<31 { #expect(difference(index) < 3, "frame \(index)") }
+        #expect(difference(32) > 3)
     }
 
     @Test func soundHasTheLengthOfTheCallToTheSample() throws {

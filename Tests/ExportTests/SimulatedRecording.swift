@@ -19,6 +19,8 @@ final class SimulatedRecording {
         var clockRateHz: Int
         /// RTP ticks from unit to unit.
         var step: Int64
+        /// RTP ticks that the sender counts from unit to unit in their place, because its clock has another rate.
+        var countedStep: Int64?
         /// The first unit's RTP time.
         var firstRTPTime: Int64
         /// The first unit's capture, in nanoseconds from the recording's start.
@@ -31,13 +33,20 @@ final class SimulatedRecording {
         var missing: Range<Int> = 0..<0
         /// When each unit is shown, in steps from the first; in the order in which they come if absent.
         var places: [Int]?
+        /// How frames are turned from which unit on.
+        var turns: [Int: VideoRotation] = [:]
         /// How much faster the sender's media clock runs than its wall clock, as a share of one.
         var skew = 0.0
+        /// Which layer of the camera it is.
+        var layer: TrackLayer?
+        /// For how many nanoseconds the camera is off before a unit, while its RTP time stands still.
+        var off: (unit: Int, nanoseconds: Int64)?
 
         /// When a unit is captured, in nanoseconds from the recording's start.
         func captured(_ index: Int) -> Int64 {
             let elapsed = RTPClock(rateHz: self.clockRateHz).nanoseconds(ticks: Int64(index) * self.step)
-            return self.captureNanoseconds + Int64((Double(elapsed) / (1 + self.skew)).rounded())
+            let off = self.off.map { index < $0.unit ? 0 : $0.nanoseconds } ?? 0
+            return self.captureNanoseconds + Int64((Double(elapsed) / (1 + self.skew)).rounded()) + off
         }
 
         static func video(
@@ -207,7 +216,8 @@ final class SimulatedRecording {
                 participantName: plan.participant.capitalized,
                 codec: plan.codec,
                 clockRateHz: plan.clockRateHz,
-                ssrc: UInt32(number)
+                ssrc: UInt32(number),
+                layer: plan.layer
             )
         )
         self.writers.append(writer)
@@ -215,11 +225,12 @@ final class SimulatedRecording {
         let clock = RTPClock(rateHz: plan.clockRateHz)
         var report = plan.firstReportNanoseconds
         for (index, unit) in plan.units.enumerated() where !plan.missing.contains(index) {
-            let ticks = Int64(index) * plan.step
+            let step = plan.countedStep ?? plan.step
+            let ticks = Int64(index) * step
             let captured = plan.captured(index)
             if let due = report, captured >= due {
                 let sent = Double(due - plan.captureNanoseconds) * (1 + plan.skew)
-                let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: Int64(sent.rounded()))
+                let rtpTime = plan.firstRTPTime + clock.ticks(nanoseconds: Int64(sent.rounded())) * step / plan.step
                 let wall = (Self.wallStart << 32) + UInt64(Double(elapsed + due) * 4.294967296)
                 try journal.append(
                     .senderReport(
@@ -234,13 +245,14 @@ final class SimulatedRecording {
                 )
                 report = due + 1_000_000_000
             }
-            let shown = plan.places.map { Int64($0[index]) * plan.step } ?? ticks
+            let shown = plan.places.map { Int64($0[index]) * step } ?? ticks
             let result = try unit.withUnsafeBytes {
                 try writer.write(
                     $0,
                     Bitstream.inspect(plan.codec, $0),
                     rtpTime: plan.firstRTPTime + shown,
-                    arrivalNanoseconds: start + captured + plan.delayNanoseconds
+                    arrivalNanoseconds: start + captured + plan.delayNanoseconds,
+                    rotation: plan.turns[index]
                 )
             }
             guard case .written = result else {

@@ -34,6 +34,10 @@ extension AllGStreamer {
                 for number in numbers { self.feed.push(number: number, timeNanoseconds: 0, isKeyframe: true) }
             }
 
+            func push(_ packet: [UInt8]) { self.feed.push(packet) }
+
+            func headerExtension(_ id: UInt8) -> String? { self.hold?.headerExtension(id) }
+
             func release(hasTap: Bool) throws {
                 self.hold?.hasTap.store(hasTap, ordering: .relaxed)
                 try self.hold?.release(to: self.sink)
@@ -61,6 +65,27 @@ extension AllGStreamer {
             held.push(4100..<4110)
             #expect(held.passed.all == Array(0..<4096) + Array(4100..<4110))
             #expect(held.counts.waiting == 0 && held.counts.heldAndDropped == (hasTap ? 4 : 4110))
+        }
+
+        /// The layer of a camera, as the first packets name it (RFC 8852), in either form of header (RFC 8285).
+        @Test(
+            arguments: [
+                ([0xBE, 0xDE, 0, 1, 0xA0, 0x66, 0, 0], "f"), ([0xBE, 0xDE, 0, 1, 0xA2, 0x6D, 0x69, 0x64], "mid"),
+                ([0x10, 0, 0, 1, 0x0A, 2, 0x6C, 0x6F], "lo"), ([0xBE, 0xDE, 0, 1, 0x90, 0x66, 0, 0], nil),
+                ([0xBE, 0xDE, 0, 9, 0xA0, 0x66, 0, 0], nil), ([], nil),
+            ] as [([UInt8], String?)]
+        )
+        func headerExtensionsOfWhatIsHeldCanBeRead(bytes: [UInt8], text: String?) throws {
+            let held = try Held()
+            defer { held.forget() }
+            #expect(held.headerExtension(10) == nil)
+            let head: [UInt8] = [bytes.isEmpty ? 0x80 : 0x90, 96, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7]
+            held.push([1, 2, 3])
+            held.push([0x80, 96, 0, 0] + head[4...] + [9])
+            held.push(head + bytes + [1, 2, 3])
+            #expect(held.headerExtension(10) == text)
+            try held.release(hasTap: true)
+            #expect(held.headerExtension(10) == nil)
         }
 
         @Test

@@ -323,6 +323,15 @@ extension AllGStreamer {
             }
         }
 
+        /// rtpsession may believe in the source when its next packet comes.
+        @Test(arguments: [(0 as UInt64, 1 as UInt64, 0 as UInt64), (5, 0, 1)])
+        func theFirstPacketOfAnOpenSourceWaits(entered: UInt64, waiting: UInt64, outOfSequence: UInt64) {
+            var counters = SourceCounters(ssrc: 7)
+            (counters.entered, counters.outOfSequence) = (entered, 1)
+            counters.isOpen()
+            #expect((counters.waiting, counters.outOfSequence) == (waiting, outOfSequence))
+        }
+
         @Test(arguments: [false, true])
         func forgedPacketsUseUpNoPayloadTypes(hasSession: Bool) throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: hasSession)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CGStreamer
+import Codecs
 import Testing
 import Timeline
 
@@ -249,6 +250,51 @@ extension AllGStreamer {
             for (unit, slices) in zip(units, pictures).dropFirst() {
                 #expect(unit.bytes == slices.flatMap { [0, 0, 0, 1] + $0 })
             }
+        }
+
+        /// A packet with a header extension of the id 9 (RFC 8285), in the short form or the long one.
+        private static func turned(_ packet: [UInt8], _ orientation: UInt8, isLong: Bool) -> [UInt8] {
+            let element: [UInt8] =
+                isLong ? [0x10, 0x00, 0, 1, 9, 1, orientation, 0] : [0xBE, 0xDE, 0, 1, 0x90, orientation, 0, 0]
+            return [packet[0] | 0x10] + packet[1..<12] + element + packet[12...]
+        }
+
+        /// How frames are turned, in what some of their packets say (3GPP TS 26.114, 7.4.5).
+        @Test(arguments: [true, false], [true, false])
+        func orientationComesWithTheUnit(isH264: Bool, isLong: Bool) throws {
+            let queue = UnitQueue()
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            tap.readOrientation(extensionID: 9)
+            let feed = try isH264 ? self.h264(tap) : HandFeed(ofH264: "fakesink name=in")
+            defer { feed.stop() }
+            if !isH264 {
+                tap.depayload(.vp8)
+                tap.attach(to: feed.pad)
+            }
+            let said: [UInt8?] = [nil, 1, nil, 0, 0b1111]
+            for (index, orientation) in said.enumerated() {
+                // One packet a frame, with parameter sets before the first one, or a keyframe of VP8 first.
+                let frame: [UInt8] =
+                    isH264
+                    ? [index == 0 ? 0x65 : 0x41, 0x9A, 7, 8]
+                    : [0x10, index == 0 ? 0x10 : 0x11, 2, 0, 0x9D, 1, 0x2A, 8, 0, 8, 0]
+                if isH264, index == 0 {
+                    for (number, set) in [
+                        [0x67, 0x42, 0xC0, 0x0A, 0xD9, 0x04], [0x68, 0xCB, 0x83, 0xCB, 0x20] as [UInt8],
+                    ].enumerated() {
+                        feed.push(PacketFeed.packet(UInt16(number), 0, payload: set, isH264: true))
+                    }
+                }
+                let packet = PacketFeed.packet(
+                    UInt16(index + 2),
+                    UInt32(index) * 3000,
+                    payload: frame,
+                    isH264: true,
+                    isMarked: true
+                )
+                feed.push(orientation.map { Self.turned(packet, $0, isLong: isLong) } ?? packet)
+            }
+            #expect(queue.drain().map(\.unit.rotation) == [nil, .quarter, .quarter, .upright, .threeQuarters])
         }
 
         /// What is left of a picture whose first packets came without its beginning is written, as a part.

@@ -23,6 +23,26 @@ import Testing
         #expect((reader.durationNanoseconds != nil) == isFinished)
     }
 
+    /// Counter-clockwise degrees as other writers put them, and as we do (RFC 9559 section 5.1.4.1.28.46).
+    @Test(arguments: [
+        (-90.0, VideoRotation.quarter), (270, .quarter), (180, .half), (-180, .half), (90, .threeQuarters),
+        (0, .upright), (45, .upright), (.nan, .upright), (.infinity, .upright),
+    ])
+    func rotationsAreRead(roll: Double, rotation: VideoRotation) throws {
+        var track = Track.video(uid: 1, codec: .vp8, width: 320, height: 180, rotation: .quarter)
+        var file = try SampleFile(info: SegmentInfo(), tracks: [track])
+        try file.append([9], track: 1, time: 0, isKeyframe: true)
+        var bytes = file.finished
+        var own: [UInt8] = []
+        own.appendFloat(ElementID.projectionPoseRoll, -90)
+        var other: [UInt8] = []
+        other.appendFloat(ElementID.projectionPoseRoll, roll)
+        let place = try #require(bytes.firstRange(of: own))
+        bytes.replaceSubrange(place, with: other)
+        track.video?.rotation = rotation
+        #expect(try Reader(MemorySource(bytes)).tracks == [track])
+    }
+
     @Test func everyTrackKindComesBack() throws {
         let sets = H264ParameterSets(sequence: [CodecTests.SPS().bytes], picture: [CodecTests.pps])
         let avcC = try #require(H264.decoderConfiguration(sets))
@@ -36,7 +56,7 @@ import Testing
         coloured.isDefault = false
         coloured.language = "ger"
         let tracks: [Track] = [
-            .video(number: 1, uid: 1, codec: .vp8, width: 2, height: 4),
+            .video(number: 1, uid: 1, codec: .vp8, width: 2, height: 4, rotation: .threeQuarters),
             .video(number: 2, uid: .max, codec: .vp9, width: 65_535, height: 1, codecPrivate: [1, 1, 0]),
             coloured, .opus(number: 4, uid: 4, channels: 1, preSkip: 0, name: "Ünï"),
             .g711(number: 5, uid: 5, codec: .pcmu), .g711(number: 126, uid: 6, codec: .pcma, channels: 2),

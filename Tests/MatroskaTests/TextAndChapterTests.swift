@@ -38,6 +38,17 @@ import Testing
         #expect(reader.tornTailOffset == nil)
     }
 
+    /// SegmentUUID and EditionFlagDefault are not among WebM's elements.
+    @Test(arguments: [SegmentInfo.DocumentType.webm, .matroska])
+    func webmHasOnlyWhatItMayHave(documentType: SegmentInfo.DocumentType) throws {
+        var info = SegmentInfo(uid: [UInt8](repeating: 0xAB, count: 16))
+        info.documentType = documentType
+        let chapter = Chapter(uid: 1, startNanoseconds: 0, title: "Start")
+        let bytes = try Writer(info: info, tracks: [Self.video], chapters: [chapter]).header()
+        #expect((bytes.firstRange(of: [0x73, 0xA4, 0x90]) != nil) == (documentType == .matroska))
+        #expect(bytes.firstRange(of: [0x45, 0xDB, 0x81]) == nil && bytes.firstRange(of: [0x45, 0xB9]) != nil)
+    }
+
     @Test func refusesChaptersTwiceAndBrokenOnes() throws {
         let chapter = Chapter(uid: 1, startNanoseconds: 0, title: "a")
         var early = try Writer(info: SegmentInfo(), tracks: [Self.video], chapters: [chapter])

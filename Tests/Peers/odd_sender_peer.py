@@ -11,7 +11,12 @@
   other-type         audio with a packet of a payload type that nobody described behind each tenth packet
   stranger           a source of a payload type that nobody described, beside audio and video
   padding            audio with a packet of padding alone behind each tenth packet
+  fir-only           video that can be asked for keyframes by FIR, and for no missing packets; some never come
+  layers             video in three layers at once (RFC 8853), whatever the answer asks for
+  lesser-layer       the same, but only the smallest layer is sent
+  huge               VP8 whose keyframes claim 16383 x 16383 pixels
   strange-codec      video in a codec that nobody takes (with --codec vp8)
+  sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
 
@@ -26,19 +31,39 @@ import struct
 
 from aiortc.codecs import h264
 from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtp import RtcpPacket, RtcpPsfbPacket, RtcpRtpfbPacket
 from av import VideoFrame
 
 import aiortc_peer
 
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
-         "strange-codec")
+         "huge", "strange-codec", "sideways", "layers", "lesser-layer", "fir-only")
+# Names of layers, smallest first, and the header extension in which packets name theirs.
+LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
+# The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
+ORIENTATION = 5
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
 
 
 def header_size(packet):
     size = 12 + 4 * (packet[0] & 0x0F)
     return size + 4 + 4 * struct.unpack("!H", packet[size + 2:size + 4])[0] if packet[0] & 0x10 else size
+
+
+def of_layer(packet, name, offset=0):
+    """The packet as one of a layer: from its own source, and named in its header (RFC 8852)."""
+    source = struct.unpack("!I", packet[8:12])[0] + offset & 0xFFFFFFFF
+    head = bytes([packet[0] & 0xEF | 0x10]) + packet[1:8] + struct.pack("!I", source)
+    value = bytes([LAYER_EXTENSION << 4]) + name.encode() + bytes(2)
+    return head + struct.pack("!HH", 0xBEDE, 1) + value + packet[header_size(packet):]
+
+
+def describing_layers(sdp):
+    lines = [f"a=rid:{name} send" for name in LAYERS] + [f"a=simulcast:send {';'.join(LAYERS)}"]
+    lines.append(f"a=extmap:{LAYER_EXTENSION} urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id")
+    added = "".join(f"{line}\r\n" for line in lines)
+    return re.sub(r"m=video [^\r\n]*\r\n(?:c=[^\r\n]*\r\n)?", lambda match: match[0] + added, sdp)
 
 
 def renumbered(packet, sequence):
@@ -109,8 +134,19 @@ class Packets:
         kind, source = self.kind_of(packet)
         if self.kind == "encrypted" and kind in ("video", "repair"):
             return [self.encrypted(packet, 2 if kind == "repair" else 0)]
+        if self.kind == "huge" and kind in ("video", "repair"):
+            return [self.huge(packet, 2 if kind == "repair" else 0)]
         if self.kind == "sets-apart" and kind == "video":
             return self.apart(packet, source)
+        if self.kind == "sideways" and kind == "video":
+            return [self.turned(packet)]
+        if kind == "video" and self.kind == "layers":
+            return [of_layer(packet, name, 7919 * offset) for offset, name in zip((2, 1, 0), LAYERS)]
+        if kind == "video" and self.kind == "lesser-layer":
+            return [of_layer(packet, LAYERS[0])]
+        if kind == "video" and self.kind == "fir-only":
+            self.count[source] = self.count.get(source, 0) + 1
+            return [packet] if self.count[source] % 30 else []
         if kind != "audio" or self.kind not in ("other-type", "padding", "stranger"):
             return [packet]
         self.count[source] = self.count.get(source, 0) + 1
@@ -123,6 +159,14 @@ class Packets:
             self.added[source] = added + 1
             packets.append(self.between(packets[0], sequence + added + 1))
         return packets
+
+    def turned(self, packet):
+        size = header_size(packet)
+        own = packet[16:size].rstrip(b"\0") if packet[0] & 0x10 else b""
+        elements = own + bytes([ORIENTATION << 4, 1])
+        elements += bytes(-len(elements) % 4)
+        head = bytes([packet[0] | 0x10]) + packet[1:12] + b"\xbe\xde" + struct.pack("!H", len(elements) // 4)
+        return head + elements + packet[size:]
 
     def between(self, packet, sequence):
         self.odd += 1
@@ -137,17 +181,28 @@ class Packets:
         head = bytes([0x80, UNKNOWN_TYPE]) + struct.pack("!H", self.sequence & 0xFFFF) + packet[4:8]
         return head + struct.pack("!I", self.source) + packet[header_size(packet):]
 
-    def encrypted(self, packet, behind):
-        """As SFrame and insertable streams: what a depayloader and a keyframe detector need stays clear."""
-        payload = header_size(packet) + behind
+    @staticmethod
+    def frame(packet, payload):
+        """Where the bytes of a VP8 frame begin, behind the payload's descriptor, and whether they are its first."""
         descriptor = 1
         if packet[payload] & 0x80:
             extension = packet[payload + 1]
             descriptor = 2 + (extension >> 6 & 1) + (1 if extension & 0x30 else 0)
             if extension & 0x80:
                 descriptor += 2 if packet[payload + 2] & 0x80 else 1
-        clear = payload + descriptor
-        if packet[payload] & 0x17 == 0x10:
+        return payload + descriptor, packet[payload] & 0x17 == 0x10
+
+    def huge(self, packet, behind):
+        frame, is_first = self.frame(packet, header_size(packet) + behind)
+        if not is_first or packet[frame] & 1:
+            return packet
+        self.odd += 1
+        return packet[:frame + 6] + struct.pack("<HH", 16383, 16383) + packet[frame + 10:]
+
+    def encrypted(self, packet, behind):
+        """As SFrame and insertable streams: what a depayloader and a keyframe detector need stays clear."""
+        clear, is_first = self.frame(packet, header_size(packet) + behind)
+        if is_first:
             clear += 3 if packet[clear] & 1 else 10
         sequence, = struct.unpack("!H", packet[2:4])
         noise = random.Random(sequence)
@@ -179,17 +234,53 @@ class Packets:
         return packets
 
 
+class Feedback:
+    """Counts what the receiver of video sends back, and knows no request for a keyframe but FIR (RFC 5104 section 4.3.1)."""
+
+    KINDS = {(RtcpPsfbPacket, 1): "pli", (RtcpPsfbPacket, 4): "fir", (RtcpRtpfbPacket, 1): "nack"}
+
+    def __init__(self):
+        self.counts = dict.fromkeys(self.KINDS.values(), 0)
+        self.last = None
+
+        async def counted(transport, data):
+            for packet in RtcpPacket.parse(data):
+                name = self.KINDS.get((type(packet), getattr(packet, "fmt", None)))
+                if name is None:
+                    for recipient in transport._rtp_router.route_rtcp(packet):
+                        await recipient._handle_rtcp_packet(packet)
+                    continue
+                # A FIR with the number of the one before repeats it.
+                if name == "fir" and packet.fci[4] == self.last:
+                    continue
+                self.counts[name] += 1
+                if name == "fir":
+                    self.last = packet.fci[4]
+                    source, = struct.unpack("!I", packet.fci[:4])
+                    transport._rtp_router.senders[source]._send_keyframe()
+
+        RTCDtlsTransport._handle_rtcp_data = counted
+
+    @staticmethod
+    def described(sdp):
+        head, video, rest = sdp.partition("m=video")
+        lines = [line for line in rest.split("\r\n") if not line.startswith("a=rtcp-fb:")]
+        types = [line[len("a=rtpmap:"):].split()[0] for line in lines if re.match(r"a=rtpmap:\d+ VP8", line)]
+        return head + video + "\r\n".join(lines) + "".join(f"a=rtcp-fb:{number} CCM FIR\r\n" for number in types)
+
+
 class OddPeer(aiortc_peer.Peer):
     def __init__(self, options):
         super().__init__(options)
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
+        self.feedback = Feedback() if options.odd == "fir-only" else None
 
     async def run(self):
         async def tell():
             while True:
                 await asyncio.sleep(1)
-                aiortc_peer.report(event="odd", packets=self.packets.odd)
+                aiortc_peer.report(event="odd", packets=self.packets.odd, **(self.feedback.counts if self.feedback else {}))
 
         task = asyncio.create_task(tell())
         try:
@@ -202,6 +293,13 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": self.sets.described(message["sdp"])}
         if self.options.odd == "strange-codec" and message.get("sdp"):
             message = {**message, "sdp": message["sdp"].replace("VP8/90000", "AV9/90000")}
+        if self.options.odd == "sideways" and message.get("sdp"):
+            described = rf"\1a=extmap:{ORIENTATION} urn:3gpp:video-orientation\r\n"
+            message = {**message, "sdp": re.sub(r"(m=video[\s\S]*?a=mid:[^\r]*\r\n)", described, message["sdp"])}
+        if self.options.odd in ("layers", "lesser-layer") and message.get("type") == "offer":
+            message = {**message, "sdp": describing_layers(message["sdp"])}
+        if self.feedback and message.get("type") == "offer":
+            message = {**message, "sdp": self.feedback.described(message["sdp"])}
         await super().send(member, message)
 
     async def on_message(self, room, *rest):

@@ -154,6 +154,28 @@ import Timeline
         #expect(logged >= (isOrdered ? 0 : 1))
     }
 
+    /// A layer in whose place a better one is recorded is accounted for, and is no loss.
+    @Test func layersThatAreNotTakenAreCounted() throws {
+        let feed = RecordingFeed()
+        let sources = Sources([SourceCounts(ssrc: 8, packets: [96: 50], uses: [96: .media(.vp8)])])
+        sources.now.withLock { $0[0].otherLayer = 50 }
+        feed.tell { $0.connectionOpened(1, participant: "alice") { sources.counts } }
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.comes(5)
+        feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
+        sources.now.withLock {
+            $0[0].packets[96] = 80
+            $0[0].otherLayer = 80
+        }
+        Self.close(feed)
+        let folder = try #require(feed.folders.first)
+        let account = try #require(try Self.accounts(folder).last { $0.ssrc == 8 })
+        #expect(Set(account.refused.keys) == [.simulcastLayer])
+        #expect(account.imbalance == 0 && !account.losesMedia)
+        #expect(!feed.takeNames().contains("refused"))
+    }
+
     @Test func whatEndsBeforeTheSessionIsCounted() throws {
         let feed = RecordingFeed()
         let receiver = Receiver()
@@ -282,6 +304,32 @@ import Timeline
         #expect(accounts.suffix(17).allSatisfy { $0.imbalance == 0 && $0.isFinal })
         #expect(feed.takeNames().count { $0 == "refused" } <= 17)
         #expect(feed.status.unrecorded["mallory"] == [.payloadTypeNotAccepted: 640_000])
+    }
+
+    /// The first packets of a source wait: a warning comes only if more are refused and still none is in a file.
+    @Test(arguments: [
+        ([1, 1, 1, 1], 10, [0, 0, 0, 0, 0]), ([1, 1, 1, 1], 0, [0, 0, 0, 0, 1]), ([1, 2, 3, 3], 0, [0, 0, 1, 0, 0]),
+    ])
+    func aSourceThatBeginsCausesNoWarning(refused: [UInt64], recorded: Int, warnings: [Int]) throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let audio = feed.open(.opus, ssrc: 99, connection: 2)
+        let video = feed.open(.vp8, counters: receiver.counters)
+        feed.push(audio, FedUnit.opus, at: 0, rateHz: 48_000)
+        var logged: [Int] = []
+        var before: UInt64 = 0
+        for (index, packets) in refused.enumerated() {
+            receiver.ends(packets - before, \.late)
+            before = packets
+            feed.tick(at: [50, 1050, 7050, 19_050][index])
+            logged.append(feed.takeNames().count { $0 == "refused" })
+            if index == 0, recorded > 0 {
+                receiver.comes(recorded)
+                feed.push(video, FedUnit.keyframe(), at: 60, packets: recorded)
+            }
+        }
+        Self.close(feed)
+        #expect(logged + [feed.takeNames().count { $0 == "refused" }] == warnings)
     }
 
     /// What came before the recording, or between two, is in the account and not of the recording.

@@ -15,9 +15,9 @@ import Testing
             requests.append(step)
         }
         #expect(requests == [0, 500, 1000, 1500, 2000])
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: start + 2_100 * Self.millisecond)
         #expect(policy.nextRequest == nil)
-        #expect(policy.requestIsDue(at: .max) == false)
+        #expect(policy.requestIsDue(at: start + 11_099 * Self.millisecond) == false)
     }
 
     @Test func asksASenderThatGivesNoneLessOften() {
@@ -30,7 +30,7 @@ import Testing
         let eager = stride(from: UInt64(0), to: 5_000, by: 500)
         #expect(requests == Array(eager) + [5_000, 7_000, 12_000, 22_000, 32_000, 42_000])
         // One keyframe, and it is asked as eagerly as before.
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: 55_000 * Self.millisecond)
         let first = policy.lossDetected(at: 60_000 * Self.millisecond)
         #expect(first)
         #expect(policy.nextRequest == 61_000 * Self.millisecond)
@@ -47,14 +47,14 @@ import Testing
     @Test func asksOnLossAtMostOnceASecondUntilAKeyframe() {
         var policy = KeyframePolicy(trackAppearedAt: 0)
         _ = policy.requestIsDue(at: 0)
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: 0)
         var requests: [UInt64] = []
         for step in stride(from: UInt64(3_000), to: 6_000, by: 20)
         where policy.lossDetected(at: step * Self.millisecond) {
             requests.append(step)
         }
         #expect(requests == [3000, 4000, 5000])
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: 5_400 * Self.millisecond)
         #expect(policy.lossDetected(at: 5_500 * Self.millisecond) == false)
         #expect(policy.nextRequest == 7_000 * Self.millisecond)
         #expect(policy.requestIsDue(at: 6_999 * Self.millisecond) == false)
@@ -82,16 +82,17 @@ import Testing
     ])
     func asksLessOftenWhereLossesGoOnBehindKeyframes(uplink: LossyUplink) {
         var policy = KeyframePolicy(trackAppearedAt: 0)
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: 0)
         var requests: [UInt64] = []
         var keyframeAt: UInt64?
         for step in stride(from: UInt64(0), through: 80_000, by: 100) {
-            if step == keyframeAt { policy.keyframeArrived() }
             let now = step * Self.millisecond
+            if step == keyframeAt { policy.keyframeArrived(at: now) }
             let isLost = uplink.losses.contains { $0.contains(step) } && step % uplink.every == 0
             var asks = false
             if isLost { asks = policy.lossDetected(at: now) }
-            if !asks { asks = policy.requestIsDue(at: now) }
+            // Those that no loss causes are not of interest here.
+            if !asks, policy.nextRequest != nil { asks = policy.requestIsDue(at: now) }
             if asks {
                 requests.append(step)
                 keyframeAt = step + 200
@@ -100,9 +101,33 @@ import Testing
         #expect(requests == uplink.requests)
     }
 
+    /// A sender without losses, and one that gives no keyframe unless it is told twice, or never again.
+    @Test(arguments: [
+        (1, [9_000, 18_200, 27_400] as [UInt64]), (2, [9_000, 10_000, 19_200, 20_200, 29_400]),
+        (.max, Array(stride(from: UInt64(9_000), through: 19_000, by: 1_000)) + [21_000, 26_000]),
+    ])
+    func asksSoThatKeyframesAreNeverFarApart(needed: Int, expected: [UInt64]) {
+        var policy = KeyframePolicy(trackAppearedAt: 0)
+        policy.keyframeArrived(at: 0)
+        var requests: [UInt64] = []
+        var (unanswered, keyframeAt) = (0, nil as UInt64?)
+        for step in stride(from: UInt64(0), through: 30_000, by: 100) {
+            if step == keyframeAt {
+                policy.keyframeArrived(at: step * Self.millisecond)
+                unanswered = 0
+            }
+            guard policy.requestIsDue(at: step * Self.millisecond) else { continue }
+            #expect(policy.nextRequest == nil)
+            requests.append(step)
+            unanswered += 1
+            if unanswered == needed { keyframeAt = step + 200 }
+        }
+        #expect(requests == expected)
+    }
+
     @Test func asksAgainAfterLossWithoutFurtherLoss() {
         var policy = KeyframePolicy(trackAppearedAt: 0)
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: 0)
         let first = policy.lossDetected(at: 10)
         let second = policy.requestIsDue(at: 10 + 1_000 * Self.millisecond)
         #expect(first && second)
@@ -113,7 +138,7 @@ import Testing
         #expect(policy.requestIsDue(at: 0) == false)
         let due = policy.requestIsDue(at: .max)
         #expect(due)
-        policy.keyframeArrived()
+        policy.keyframeArrived(at: .max)
         #expect(policy.lossDetected(at: 0) == false)
         #expect(policy.nextRequest == .max)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Codecs
 import Matroska
 import Recording
 import Storage
@@ -47,10 +48,15 @@ enum TestUnits {
 }
 
 extension TrackFileWriter {
-    func write(_ unit: [UInt8], rtpTime: Int64, arrival: Int64 = 0) throws -> WriteResult {
+    func write(
+        _ unit: [UInt8],
+        rtpTime: Int64,
+        arrival: Int64 = 0,
+        rotation: VideoRotation? = nil
+    ) throws -> WriteResult {
         try unit.withUnsafeBytes { bytes in
             let inspection = Bitstream.inspect(self.track.codec, bytes)
-            return try self.write(bytes, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrival)
+            return try self.write(bytes, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrival, rotation: rotation)
         }
     }
 }

@@ -293,6 +293,29 @@ import Timeline
         try self.records().compactMap { if case .formatChanged(let change) = $0 { change } else { nil } }
     }
 
+    /// The file says how it begins, and the journal each turn; senders say it with some frames only.
+    @Test(arguments: [MediaCodec.vp8, .h264])
+    func journalsHowFramesAreTurned(codec: MediaCodec) throws {
+        let writer = self.makeWriter(codec)
+        let keyframe = codec == .h264 ? TestUnits.h264Keyframe() : TestUnits.vp8Keyframe()
+        let frame = codec == .h264 ? TestUnits.startCode + TestUnits.h264Slice : TestUnits.vp8Frame()
+        let said: [VideoRotation?] = [.quarter, nil, .quarter, .upright, nil, .threeQuarters]
+        for (index, rotation) in said.enumerated() {
+            _ = try writer.write(
+                index == 0 ? keyframe : frame,
+                rtpTime: Int64(index) * 27_000,
+                arrival: Int64(index) * 300_000_000,
+                rotation: rotation
+            )
+        }
+        try writer.close(reason: "end", monotonicNanoseconds: 3_000_000_000)
+        let changes = try self.changes()
+        #expect(changes.map(\.rotation) == [.quarter, .upright, .threeQuarters])
+        #expect(changes.map(\.rtpTime) == [0, 81_000, 135_000])
+        let file = try File(self.folder.path + "/" + writer.relativePath, .read)
+        #expect(try Reader(file).tracks.first?.video?.rotation == .quarter)
+    }
+
     @Test func journalsNewParameterSets() throws {
         let writer = self.makeWriter(.h264)
         _ = try writer.write(TestUnits.h264Keyframe(), rtpTime: 0)

@@ -30,6 +30,14 @@ import Testing
         #expect(four[0].y == four[1].y && four[2].y == four[3].y && four[0].x == four[2].x && four[1].x == four[3].x)
     }
 
+    @Test(arguments: 2...25)
+    func tilesAreInReadingOrder(count: Int) {
+        let tiles = GridLayout.tiles(count: count, width: 1280, height: 720)
+        for (tile, next) in zip(tiles, tiles.dropFirst()) {
+            #expect(next.y == tile.y ? next.x >= tile.x + tile.width : next.y >= tile.y + tile.height)
+        }
+    }
+
     @Test func twoAreSideBySideInAWidePictureAndOneAboveTheOtherInATallOne() {
         let wide = GridLayout.tiles(count: 2, width: 1280, height: 720)
         #expect(wide[0].y == wide[1].y)

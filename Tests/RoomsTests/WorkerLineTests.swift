@@ -109,7 +109,12 @@ import Testing
         .peerRefused(room: "a", participant: "p", reason: "x"),
         .firstUnit(room: "a", participant: "p", kind: "video", milliseconds: 1.25, parts: ["answer": 1, "file": 0.25]),
         .outputFailed(room: "a", output: "rtp://h:1", reason: "x"), .outputRecovered(room: "a", output: "rtp://h:1"),
-        .thumbnail(room: "a", participant: "p", base64: "AA=="), .graph(room: "a", pipeline: "x", dot: "digraph {}"),
+        .keyframe(
+            room: "a",
+            participant: "p",
+            KeyframePart(codec: "vp8", keyframeBytes: 1, base64: "AA=="),
+            number: 7
+        ), .graph(room: "a", pipeline: "x", dot: "digraph {}"),
         .commandDone(room: "a", command: "mark", number: 7), .commandFailed(room: nil, command: "x", reason: "y"),
         .commandFailed(room: "a", command: "thumbnail", participant: "p", reason: "y", number: 8),
     ])

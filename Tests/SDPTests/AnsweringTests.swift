@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Codecs
+import Foundation
 import SDP
 import Testing
 
 /// One Chromium session, captured from the first offer to the stop of its first m-line.
 @Suite struct AnsweringTests {
     private func chromium(_ name: String) throws -> String { try Fixture.load("chromium-\(name).offer").text }
+
+    @Test func anAnswerAgreesOnNoOrientationThatItsOfferLacks() throws {
+        var state = try makeState()
+        let offer = try self.chromium("1-audio-video").replacing("urn:3gpp:video-orientation", with: "urn:other")
+        let answer = try state.exchange(offer)
+        #expect(!answer.contains("video-orientation") && !answer.contains("urn:other"))
+        #expect(state.negotiatedMedia.map(\.codec.orientationID) == [nil, nil])
+    }
 
     @Test func aWholeBrowserSessionIsNegotiated() throws {
         var state = try makeState()
@@ -20,6 +29,9 @@ import Testing
         // How loud it is, is told in the sender's own number.
         #expect(state.negotiatedMedia.map(\.codec.audioLevelID) == [1, nil])
         #expect(first.contains("a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level\r\n"))
+        // So is how the video is turned.
+        #expect(state.negotiatedMedia.map(\.codec.orientationID) == [nil, 13])
+        #expect(first.components(separatedBy: "a=extmap:13 urn:3gpp:video-orientation\r\n").count == 2)
         #expect(video.remoteSources.count == 2)
         #expect(video.remoteSources.map(\.isRTX) == [false, true])
         #expect(state.media(forSSRC: video.remoteSources[1].ssrc)?.innerIndex == 1)

@@ -52,7 +52,7 @@ struct SimulatedWebRTCBin {
     /// Whether the driver set do-nack.
     var nacks = true
 
-    /// The answer to an inner offer: the first codec, its RTX, no header extensions.
+    /// The answer to an inner offer: the first codec, its RTX, no header extensions; of video with feedback that the offer may lack.
     func answer(_ offer: String) throws -> String {
         let offer = try SessionDescription(parsing: offer)
         var text = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\na=ice-options:trickle\r\n"
@@ -67,7 +67,9 @@ struct SimulatedWebRTCBin {
             text += "\r\nc=IN IP4 0.0.0.0\r\na=ice-ufrag:\(Self.ice.ufrag)\r\na=ice-pwd:\(Self.ice.password)\r\n"
             text += "a=mid:\(mid)\r\na=rtcp-mux\r\na=setup:\(setup)\r\n"
             text += "a=rtpmap:\(format.payloadType) \(format.encodingName)/\(format.clockRate)\r\n"
-            for feedback in format.feedback where self.nacks || feedback != "nack" {
+            let added = self.nacks && media.media == "video" ? ["nack", "nack pli"] : []
+            for feedback in format.feedback + added.filter({ !format.feedback.contains($0) })
+            where self.nacks || feedback != "nack" {
                 text += "a=rtcp-fb:\(format.payloadType) \(feedback)\r\n"
             }
             if let rtx {

@@ -142,6 +142,10 @@ import Testing
             #expect(outer.setup(of: media) != .actpass)
             #expect(outer.setup(of: media) != offer.setup(of: offer.media[index]))
             #expect(media.msid == nil || ours.sends)
+            // One layer is asked for, and none of ours is offered.
+            let layers = media.lines.map(\.value).filter { $0.hasPrefix("rid:") || $0.hasPrefix("simulcast:") }
+            #expect(layers.count == (offer.media[index].hasSimulcast && ours.receives ? 2 : 0))
+            #expect(layers.allSatisfy { $0.contains("recv") && !$0.contains("send") })
         }
         #expect(state.negotiatedMedia.map(\.outerIndex) == outer.media.indices.filter { outer.media[$0].port != 0 })
         #expect(!text.contains(SimulatedWebRTCBin.wrongFingerprint))

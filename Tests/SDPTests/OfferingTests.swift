@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Codecs
+import Foundation
 import SDP
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
             outer.media.allSatisfy { outer.fingerprints(of: $0).fingerprints == [ownFingerprint].compactMap { $0 } }
         )
         let feedback = try #require(outer.media[1].rtpFormats.first).feedback
-        #expect(feedback == ["transport-cc", "nack", "nack pli"])
+        #expect(feedback == ["transport-cc", "nack", "nack pli", "ccm fir"])
         #expect(outer.media[1].headerExtensions.count == 1)
         #expect(!state.isStable)
         #expect { try state.offerCreated(inner: inner) } throws: { ($0 as? SDPError)?.code == .wrongState }
@@ -60,6 +61,21 @@ import Testing
         if !id.isEmpty { answer = answer.replacing("a=mid:0\r\n", with: "a=mid:0\r\n\(line)") }
         _ = try state.answerReceived(answer)
         #expect(state.negotiatedMedia.map(\.codec.audioLevelID) == [taken, nil])
+    }
+
+    /// A server passes on how others' video is turned; a peer that is not asked turns its own.
+    @Test(arguments: [(true, true, 5 as UInt8?), (true, false, nil), (false, true, nil)])
+    func orientationIsAskedOfServers(offers: Bool, answers: Bool, taken: UInt8?) throws {
+        var policy = NegotiationPolicy()
+        policy.offersOrientation = offers
+        var state = try makeState(policy)
+        let offer = try state.offerCreated(inner: SimulatedWebRTCBin().offer()).outer.text
+        let line = "a=extmap:5 urn:3gpp:video-orientation\r\n"
+        #expect(offer.components(separatedBy: line).count == (offers ? 2 : 1))
+        var answer = try Fixture.load("aiortc.answer").text
+        if answers { answer = answer.replacing("a=mid:1\r\n", with: "a=mid:1\r\n\(line)") }
+        _ = try state.answerReceived(answer)
+        #expect(state.negotiatedMedia.map(\.codec.orientationID) == [nil, taken])
     }
 
     @Test func theSourcesAreNamedUnderOurTrack() throws {

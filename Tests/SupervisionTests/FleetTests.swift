@@ -536,7 +536,12 @@ import Testing
                 .peerRefused(room: room, participant: "p", reason: "x"),
                 .firstUnit(room: room, participant: "p", kind: "audio", milliseconds: 1, parts: [:]),
                 .outputFailed(room: room, output: "o", reason: "x"), .outputRecovered(room: room, output: "o"),
-                .thumbnail(room: room, participant: "p", base64: ""), .graph(room: room, pipeline: "p", dot: ""),
+                .keyframe(
+                    room: room,
+                    participant: "p",
+                    KeyframePart(codec: "vp8", keyframeBytes: 1, base64: "AA=="),
+                    number: 1
+                ), .graph(room: room, pipeline: "p", dot: ""),
                 .commandDone(room: room, command: "x"), .commandFailed(room: room, command: "x", reason: "x"),
                 .left(room: room, .ordered),
             ]

@@ -24,6 +24,7 @@ import Timeline
                 ssrc: .max,
                 payloadType: 96,
                 mid: "0",
+                layer: TrackLayer(recorded: nil, offered: ["f", "q"]),
                 file: "tracks/1.mkv",
                 firstRTPTime: .min
             )
@@ -31,6 +32,9 @@ import Timeline
         .senderReport(SenderReport(track: 1, ssrc: .max, rtpTimestamp: .max, ntpTime: .max)),
         .clockAnchor(ClockAnchor(track: 1, rtpTime: .max)),
         .formatChanged(FormatChanged(track: 1, rtpTime: 9, width: 640, height: nil, parameterSets: true, changes: 3)),
+        .formatChanged(
+            FormatChanged(track: 1, rtpTime: 9, width: nil, height: 9, parameterSets: false, rotation: .threeQuarters)
+        ),
         .packetsCounted(PacketsCounted(track: 1, received: .max, lost: -3)),
         .trackClosed(TrackClosed(track: 1, units: 3, bytes: 4, keyframes: 1, lastRTPTime: 5, reason: "left")),
         .trackClosed(

@@ -11,12 +11,21 @@ struct SimulatedClock {
     var swing = (skew: 0.0, seconds: 3600.0)
     /// Instants at which it was set, and by how many seconds.
     var steps: [(at: Double, by: Double)] = []
+    /// Instants from which it counts so many seconds in each.
+    var rates: [(at: Double, rate: Double)] = []
 
     func reading(at seconds: Double) -> Double {
         let angle = 2 * Double.pi * seconds / self.swing.seconds
         // The integral of skew · sin(angle).
         let swung = self.swing.skew * self.swing.seconds / (2 * .pi) * (1 - cos(angle))
-        return self.steps.reduce(seconds * (1 + self.skew) + swung) { $0 + ($1.at <= seconds ? $1.by : 0) }
+        var (changed, before) = (0.0, 1 + self.skew)
+        for (at, rate) in self.rates where at < seconds {
+            changed += (seconds - at) * (rate - before)
+            before = rate
+        }
+        return self.steps.reduce(seconds * (1 + self.skew) + swung + changed) {
+            $0 + ($1.at <= seconds ? $1.by : 0)
+        }
     }
 }
 
@@ -83,6 +92,8 @@ struct SimulatedTrack {
     var begins = 0.0
     var ends: Double?
     var clock = SimulatedClock()
+    /// Whose time reports state in place of the units'.
+    var reportClock: SimulatedClock?
     /// Takes the place of the sender's path.
     var network: SimulatedNetwork?
     /// Times at which nothing is sent, or little: silence with discontinuous transmission.
@@ -110,6 +121,12 @@ struct SimulatedTrack {
 
     func rtpTime(at seconds: Double) -> Int64 {
         self.firstRTPTime + Int64((self.clock.reading(at: seconds) * Double(self.rate)).rounded())
+    }
+
+    func reportTimestamp(at seconds: Double) -> UInt32 {
+        var track = self
+        track.clock = self.reportClock ?? self.clock
+        return UInt32(truncatingIfNeeded: track.rtpTime(at: seconds))
     }
 
     func isSending(at seconds: Double) -> Bool {
@@ -194,8 +211,7 @@ struct SimulatedSender {
                 case .backwards: self.wallStart &- elapsed
                 }
             let report = TrackClockData.Report(
-                rtpTimestamp: UInt32(truncatingIfNeeded: track.rtpTime(at: seconds))
-                    &+ (track.reportRTPError[index] ?? 0),
+                rtpTimestamp: track.reportTimestamp(at: seconds) &+ (track.reportRTPError[index] ?? 0),
                 ntpTime: NTPTime(rawValue: ntpTime),
                 monotonicNanoseconds: self.start + Int64((seconds + network.delay(at: seconds, &generator)) * 1e9)
             )

@@ -176,7 +176,12 @@ import Timeline
             let map = RTPClockMap(tracks.map { sender.data($0, &generator) })
             errors.measure(map, sender, tracks, leavingOut: scenario.leavingOut)
             worstAtEnd = max(worstAtEnd, errors.betweenTracks.last ?? .infinity)
-            for track in tracks { #expect(map.basis(track: track.number) == scenario.basis) }
+            for track in tracks {
+                #expect(map.basis(track: track.number) == scenario.basis)
+                // All these clocks count at the described rate.
+                #expect(map.realRates(track: track.number).isEmpty)
+                #expect(map.contradiction(track: track.number) == nil)
+            }
         }
         let between = (p95: percentile(errors.betweenTracks, 0.95), most: errors.betweenTracks.max() ?? .infinity)
         let absolute = percentile(errors.absolute, 0.95)

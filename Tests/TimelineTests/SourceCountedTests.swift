@@ -42,11 +42,11 @@ import Testing
 
     /// What nothing was recorded of, by what became of it instead.
     @Test(arguments: RefusalReason.allCases)
-    func nothingRecordedIsALossUnlessItWasOrdered(reason: RefusalReason) {
+    func nothingRecordedIsALossUnlessItWasWanted(reason: RefusalReason) {
         let account = Self.account(recorded: 0, [reason: .init(packets: 100)])
-        let isOrdered = [.paused, .videoOff, .audioOff].contains(reason)
-        #expect(account.isUnrecorded == !isOrdered)
-        #expect(account.losesMedia == !isOrdered)
+        let isWanted = [.paused, .videoOff, .audioOff, .simulcastLayer].contains(reason)
+        #expect(account.isUnrecorded == !isWanted)
+        #expect(account.losesMedia == !isWanted)
     }
 
     @Test func paddingAloneAndNothingAtAllAreNoLoss() {

@@ -13,6 +13,7 @@
 #include "CTapedeckGate.h"
 #include "CTapedeckHost.h"
 #include "CTapedeckICE.h"
+#include "CTapedeckLimits.h"
 #include "CTapedeckMediaFile.h"
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckOutput.h"

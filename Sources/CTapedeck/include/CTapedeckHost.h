@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /// Whether something keeps the system clock in time (adjtimex): 1 yes, 0 no, -1 the kernel does not say.
 int CTapedeck_clock_is_synchronised(void);
@@ -20,6 +21,12 @@ void CTapedeck_bound_heaps(void);
 /// Gives the system the pages of malloc's heaps in which nothing is in use (malloc_trim(3)). Holds the lock of one heap
 /// after the other.
 void CTapedeck_release_free_memory(void);
+
+/// Starts a program and returns its process, or -errno. It has no input, its output goes nowhere, its errors go to
+/// `standard_error`; it has signals as they are by default, its own process group, no core file and, unless 0, so many
+/// bytes of address space. It is killed when the calling thread ends. It exits with 127 if it cannot be executed.
+pid_t CTapedeck_start_child(const char *path, char *const arguments[], char *const environment[], int standard_error,
+                            uint64_t memory);
 
 /// What a video device is.
 typedef struct {

@@ -49,6 +49,8 @@ typedef struct {
     bool truncated;
     /// Unit: how many packets are in it.
     uint32_t packets;
+    /// Unit: quarter turns clockwise after which its frame stands upright, 0 to 3; negative if its sender never said.
+    int8_t orientation;
     /// Unit: the bytes.
     const uint8_t *data;
     size_t size;
@@ -151,6 +153,8 @@ void CTapedeck_tap_close(CTapedeckTap *tap);
 CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap);
 /// Reads levels from the header extension `id` (RFC 6464), 1 to 14. Before the pad carries packets.
 void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id);
+/// Reads the orientation of video from the header extension `id` (3GPP TS 26.114, 7.4.5), 1 to 14. Before the pad carries packets.
+void CTapedeck_tap_read_orientation(CTapedeckTap *tap, uint8_t id);
 /// What the extension told. Any thread.
 CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap);
 
@@ -203,6 +207,9 @@ CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32
 /// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. What comes meanwhile waits. Without
 /// `has_tap` all of it is counted as not taken.
 GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool has_tap);
+/// Copies a header extension (RFC 8285), `id` from 1 to 14, of the first held packets that have it; returns its size, 0 if none
+/// has it or it is larger than `capacity`.
+size_t CTapedeck_hold_extension(CTapedeckHold *hold, uint8_t id, uint8_t *value, size_t capacity);
 void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.

@@ -65,10 +65,10 @@ void CTapedeck_canvas_fill(CTapedeckCanvas *canvas, int x, int y, int width, int
                            uint8_t cr);
 /// Darkens a rectangle to 3/8 of its brightness.
 void CTapedeck_canvas_shade(CTapedeckCanvas *canvas, int x, int y, int width, int height);
-/// Scales a picture into a rectangle. `slot`, 0 to 255, keeps what scaling needs from picture to picture. False if it
-/// cannot be drawn.
-bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sample, int x, int y, int width,
-                           int height);
+/// Turns a frame clockwise by `quarter_turns`, 0 to 3, and scales it into a rectangle. `slot`, 0 to 255, keeps what scaling
+/// needs from frame to frame. False if it cannot be drawn.
+bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sample, unsigned quarter_turns, int x, int y,
+                           int width, int height);
 /// Blends a picture with transparency over the canvas, at most `maximum_width` wide.
 bool CTapedeck_canvas_blend(CTapedeckCanvas *canvas, GstSample *sample, int x, int y, int maximum_width);
 /// The columns of an AYUV picture up to the last that is not transparent.

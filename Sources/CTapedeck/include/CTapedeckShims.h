@@ -78,7 +78,7 @@ gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);
 void CGst_webrtc_allow_sending(GstElement *webrtcbin, guint m_line_index);
 /// FALSE if the agent refused the address.
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
-/// Posts a keyframe request upstream from `pad`: a PLI to the peer, never a FIR.
+/// Posts a keyframe request upstream from `pad`: a FIR to a peer whose caps have `ccm fir`, else a PLI.
 gboolean CGst_request_keyframe(GstPad *pad);
 /// Lets the reorder buffer that feeds `pad`, a source pad of webrtcbin, ask for what is missing, or not. FALSE if there is
 /// none.

@@ -63,7 +63,7 @@ struct FileResponder: Sendable {
 
     private var headers: HTTPFields {
         var headers: HTTPFields = [
-            .contentType: Self.mediaType(of: self.name),
+            .contentType: mediaType(ofFile: self.name),
             .acceptRanges: "bytes",
             .eTag: self.file.entityTag,
             .lastModified: HTTPDate(seconds: self.file.modified).text,
@@ -102,22 +102,6 @@ struct FileResponder: Sendable {
         )
         let quoted = "attachment; filename=\"\(plain)\""
         return plain == name ? quoted : quoted + "; filename*=UTF-8''" + PercentCoding.encode(name)
-    }
-
-    /// The media type by the name's extension.
-    static func mediaType(of name: String) -> String {
-        switch name.split(separator: ".").last?.lowercased() {
-        case "mkv": "video/x-matroska"
-        case "mka": "audio/x-matroska"
-        case "webm": "video/webm"
-        case "mp4": "video/mp4"
-        case "json": "application/json"
-        case "jsonl": "application/jsonl"
-        case "jpg", "jpeg": "image/jpeg"
-        case "sdp": "application/sdp"
-        case "txt", "log": "text/plain; charset=utf-8"
-        default: "application/octet-stream"
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Rooms
 import Supervision
 
@@ -10,14 +11,15 @@ struct PendingRequest {
         case status(Set<RoomStatus.RecordingState>)
         /// Answered when the command is performed: not every change shows in a status.
         case done
-        case thumbnail(participant: String)
+        /// Answered by the parts of a keyframe.
+        case keyframe(participant: String)
         /// Answered by everything that comes until the command is performed.
         case graphs
     }
 
     enum Answer {
         case done
-        case image(base64: String)
+        case keyframe(codec: String, rotation: Int, [UInt8])
         case graphs([String: String])
         case refused(String)
         /// Nothing came: the time is over, the worker is gone, or too many others wait.
@@ -33,6 +35,8 @@ struct PendingRequest {
     let question: Question
     let deadline: Duration
     var graphs: [String: String] = [:]
+    /// What came of a keyframe.
+    var keyframe: [UInt8] = []
     let continuation: CheckedContinuation<Answer, Never>
 
     /// What an event of a worker means to this request; `nil` if it goes on waiting.
@@ -45,25 +49,32 @@ struct PendingRequest {
             return states.contains(status.recordingState) ? .done : nil
         case (.left(self.room, _), .status):
             return .done
-        case (.left(self.room, _), .done), (.left(self.room, _), .graphs), (.left(self.room, _), .thumbnail):
+        case (.left(self.room, _), .done), (.left(self.room, _), .graphs), (.left(self.room, _), .keyframe):
             return .refused("the room was left meanwhile")
         case (.commandDone(_, _, let number), .done) where number == self.number:
             return .done
         case (.commandDone(_, _, let number), .graphs) where number == self.number:
             return .graphs(self.graphs)
-        case (.thumbnail(self.room, let sender, let base64), .thumbnail(let participant)) where sender == participant:
-            return .image(base64: base64)
+        case (.keyframe(self.room, let sender, let part, let number), .keyframe(let participant))
+        where sender == participant && number == self.number:
+            return self.take(part)
         case (.graph(self.room, let pipeline, let dot), .graphs):
             if self.graphs.count < Self.maximumGraphs || self.graphs[pipeline] != nil { self.graphs[pipeline] = dot }
             return nil
         case (.commandFailed(_, _, _, let reason, let number), _) where number == self.number:
             return .refused(reason)
-        case (.commandFailed(self.room, _, let pictured, let reason, nil), .thumbnail(let participant))
-        where pictured == participant:
-            // An image that is too large to send.
-            return .refused(reason)
         default:
             return nil
         }
+    }
+
+    private mutating func take(_ part: KeyframePart) -> Answer? {
+        guard let bytes = Data(base64Encoded: part.base64), !bytes.isEmpty,
+            part.keyframeBytes <= KeyframePart.maximumKeyframeBytes,
+            self.keyframe.count + bytes.count <= part.keyframeBytes, [0, 90, 180, 270].contains(part.rotation)
+        else { return .refused("the worker sent a keyframe that cannot be read") }
+        self.keyframe += bytes
+        guard self.keyframe.count == part.keyframeBytes else { return nil }
+        return .keyframe(codec: part.codec, rotation: part.rotation, self.keyframe)
     }
 }

@@ -97,17 +97,14 @@ extension Supervisor {
         guard self.fleet.rooms[room]?.status.participants.contains(where: { $0.id == participant }) == true else {
             throw ControlError(.notFound, "there is no such participant")
         }
-        let command = WorkerCommand.thumbnail(room: room, participant: participant)
-        switch await self.ask(worker, command, room: room, .thumbnail(participant: participant)) {
-        case .image(let base64):
-            guard let data = Data(base64Encoded: base64) else {
-                throw ControlError(.failed, "the worker sent an image that cannot be read")
+        return try await self.stills.image { () async throws(ControlError) -> StillMaker.Keyframe in
+            let command = WorkerCommand.thumbnail(room: room, participant: participant)
+            switch await self.ask(worker, command, room: room, .keyframe(participant: participant)) {
+            case .keyframe(let codec, let rotation, let bytes): return (codec, rotation, bytes)
+            case .refused(let reason): throw ControlError(.notFound, reason)
+            case .silence, .done, .graphs:
+                throw ControlError(.unavailable, "no keyframe of \(participant) came in time")
             }
-            return Array(data)
-        case .refused(let reason):
-            throw ControlError(.notFound, reason)
-        case .silence, .done, .graphs:
-            throw ControlError(.unavailable, "no image of \(participant) came in time")
         }
     }
 
@@ -119,7 +116,7 @@ extension Supervisor {
         case .graphs(let graphs): return graphs
         // Between two sessions there are no pipelines.
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .silence, .done, .image: throw ControlError(.unavailable, "the worker sent no graph")
+        case .silence, .done, .keyframe: throw ControlError(.unavailable, "the worker sent no graph")
         }
     }
 
@@ -189,7 +186,7 @@ extension Supervisor {
         case .refused(let reason): throw ControlError(.conflict, reason)
         case .silence where question == .done:
             throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
-        case .done, .silence, .image, .graphs: break
+        case .done, .silence, .keyframe, .graphs: break
         }
     }
 

@@ -44,6 +44,7 @@ actor Supervisor: Service {
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
     private let launcher: WorkerLauncher
+    let stills: StillMaker
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
     /// What workers may say of recordings.
@@ -89,6 +90,9 @@ actor Supervisor: Service {
     ) {
         self.configuration = configuration
         self.launcher = launcher
+        self.stills = StillMaker(
+            jobs: JobLauncher(executable: launcher.executable, environment: launcher.environment)
+        )
         self.store = store
         self.rtsp = rtsp
         self.bus = bus
@@ -333,7 +337,7 @@ actor Supervisor: Service {
                 "command failed",
                 metadata: .tagged([.roomName: "\(room ?? "-")", .detail: "\(command): \(reason)"])
             )
-        case .ready, .heartbeat, .joined, .notJoined, .left, .thumbnail, .graph, .commandDone:
+        case .ready, .heartbeat, .joined, .notJoined, .left, .keyframe, .graph, .commandDone:
             break
         }
     }
@@ -475,7 +479,7 @@ actor Supervisor: Service {
         let limit =
             switch question {
             case .done, .graphs: Self.doneLimit
-            case .status, .thumbnail: Self.answerLimit
+            case .status, .keyframe: Self.answerLimit
             }
         return await withCheckedContinuation { continuation in
             self.nextRequest += 1

@@ -54,7 +54,7 @@ struct WorkerClaims {
         case .left:
             self.recordings[worker]?[room] = nil
         case .ready, .heartbeat, .joined, .notJoined, .participantJoined, .participantLeft, .peerRefused, .firstUnit,
-            .outputFailed, .outputRecovered, .thumbnail, .graph, .commandDone, .commandFailed:
+            .outputFailed, .outputRecovered, .keyframe, .graph, .commandDone, .commandFailed:
             break
         }
         return nil

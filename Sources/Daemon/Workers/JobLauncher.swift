@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Foundation
 import Rooms
 import Subprocess
 import Synchronization
 import SystemPackage
 
 /// How a job ended that did not go well.
-struct JobFailure: Sendable, Hashable, CustomStringConvertible {
+struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The exit code of a program that does not take its arguments.
     private static let usage: Int32 = 2
 
@@ -65,15 +65,80 @@ struct JobLauncher: Sendable {
                     group.cancelAll()
                 }
             }
-            switch result.terminationStatus {
-            case .exited(0): return nil
-            case .exited(let code): return JobFailure(description: "exit code \(code)", exitCode: code)
-            case .signaled where watch.hasEnded:
+            if case .signaled = result.terminationStatus, watch.hasEnded {
                 return JobFailure(description: "ended because it said nothing for \(self.silenceLimit)")
-            case .signaled(let signal): return JobFailure(description: "ended by signal \(signal)")
             }
+            return JobFailure(result.terminationStatus)
         } catch {
             return JobFailure(description: "could not be run: \(error)")
+        }
+    }
+
+    /// Runs a job that makes bytes of bytes: it reads its standard input to the end, and writes to standard output.
+    ///
+    /// - Parameters:
+    ///   - maximumBytes: A job that writes more fails.
+    ///   - limit: A job that takes longer is ended.
+    func convert(
+        _ arguments: [String],
+        _ bytes: [UInt8],
+        maximumBytes: Int,
+        limit: Duration
+    ) async -> Result<[UInt8], JobFailure> {
+        do {
+            let input = try Self.memory(holding: bytes)
+            return try await withThrowingTaskGroup(of: Result<[UInt8], JobFailure>.self) { group in
+                group.addTask {
+                    let result = try await Subprocess.run(
+                        .path(self.executable),
+                        arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
+                        environment: self.environment.environment,
+                        input: .fileDescriptor(input, closeAfterSpawningProcess: true),
+                        output: .bytes(limit: maximumBytes),
+                        error: .currentStandardError
+                    )
+                    if let failure = JobFailure(result.terminationStatus) { return .failure(failure) }
+                    return .success(result.standardOutput)
+                }
+                group.addTask {
+                    try await Task.sleep(for: limit)
+                    return .failure(JobFailure(description: "ended because it took longer than \(limit)"))
+                }
+                // What is cancelled is ended at once.
+                defer { group.cancelAll() }
+                return try await group.next() ?? .failure(JobFailure(description: "not run"))
+            }
+        } catch {
+            return .failure(JobFailure(description: "could not be run: \(error)"))
+        }
+    }
+
+    /// A file without a name, in memory: swift-subprocess traps where a job ends before it has read an array.
+    private static func memory(holding bytes: [UInt8]) throws -> FileDescriptor {
+        let name = "/tapedeck-\(UUID().uuidString)"
+        let number = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        guard number >= 0 else { throw Errno(rawValue: errno) }
+        shm_unlink(name)
+        let file = FileDescriptor(rawValue: number)
+        do {
+            try file.writeAll(bytes)
+            try file.seek(offset: 0, from: .start)
+        } catch {
+            try? file.close()
+            throw error
+        }
+        return file
+    }
+}
+
+extension JobFailure {
+    /// What the end of a process says; `nil` if it went well.
+    fileprivate init?(_ status: TerminationStatus) {
+        switch status {
+        case .exited(0): return nil
+        case .exited(let code): self.init(description: "exit code \(code)", exitCode: code)
+        case .signaled(SIGXCPU): self.init(description: "ended because it used more processor time than it may")
+        case .signaled(let signal): self.init(description: "ended by signal \(signal)")
         }
     }
 }

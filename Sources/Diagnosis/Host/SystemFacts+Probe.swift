@@ -24,6 +24,7 @@ extension SystemFacts {
             receiveBuffer: SystemFiles.text(of: "/proc/sys/net/core/rmem_max").flatMap(SystemFiles.number),
             memory: SystemFiles.availableMemory,
             processors: ProcessInfo.processInfo.activeProcessorCount,
+            hasFFmpeg: ChildProgram.path(of: "ffmpeg") != nil,
             isNotTheService: geteuid() == 0 && getpwnam("tapedeck") != nil
         )
     }

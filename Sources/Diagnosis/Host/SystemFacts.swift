@@ -16,6 +16,8 @@ struct SystemFacts: Sendable, Hashable {
     var memory: UInt64?
     /// Processors.
     var processors: Int
+    /// Whether ffmpeg is installed; `nil` if unknown.
+    var hasFFmpeg: Bool?
     /// Whether this is root on a host that has the service's account.
     var isNotTheService = false
 
@@ -29,7 +31,8 @@ struct SystemFacts: Sendable, Hashable {
     private static let leastMemory: UInt64 = 256_000_000
 
     var findings: [Finding] {
-        [self.clock, self.files, self.threadsFinding, self.buffer, self.memoryFinding, self.account].compactMap(\.self)
+        [self.clock, self.files, self.threadsFinding, self.buffer, self.memoryFinding, self.ffmpeg, self.account]
+            .compactMap(\.self)
     }
 
     private var clock: Finding? {
@@ -95,6 +98,22 @@ struct SystemFacts: Sendable, Hashable {
                 bytes >= Self.leastMemory ? .ok : .warning,
                 "\(amount(bytes)) free, \(self.processors) processors",
                 meaning: bytes >= Self.leastMemory ? nil : "a recording takes about 60 MB, and its export as much again"
+            )
+        }
+    }
+
+    private var ffmpeg: Finding? {
+        self.hasFFmpeg.map { isThere in
+            Finding(
+                .system,
+                "ffmpeg",
+                isThere ? .ok : .warning,
+                isThere ? "installed" : "not installed",
+                meaning: isThere
+                    ? nil
+                    : "`tapedeck export` makes no MP4 of tracks, `verify --decode` decodes nothing, and the dashboard "
+                        + "plays no H.264",
+                packages: isThere ? [] : ["ffmpeg"]
             )
         }
     }

@@ -54,8 +54,8 @@ struct NeededElements: Sendable, Hashable {
             .warning,
             "the dashboard shows no stills of rooms, or plays no recordings",
             [
-                "alawdec", "jpegenc", "matroskademux", "mp4mux", "mulawdec", "vp8dec", "vp9dec", "webmmux", "h264parse",
-                "h264timestamper", "openh264dec", "opusparse", "vp9parse", "videoconvertscale", "filesink", "filesrc",
+                "jpegenc", "matroskademux", "vp8dec", "vp9dec", "h264parse", "openh264dec",
+                "videoconvertscale", "filesrc",
             ]
         ),
         NeededElements(
@@ -63,8 +63,9 @@ struct NeededElements: Sendable, Hashable {
             .warning,
             "`tapedeck export` makes no grid or no mixed audio",
             [
-                "x264enc", "voaacenc", "aacparse", "matroskamux", "qtdemux", "vp8enc", "oggdemux", "oggmux", "opusdec",
-                "opusenc", "textrender",
+                "x264enc", "voaacenc", "aacparse", "alawdec", "matroskamux", "mp4mux", "mulawdec", "qtdemux", "webmmux",
+                "vp8enc",
+                "oggdemux", "oggmux", "opusdec", "opusenc", "opusparse", "textrender", "filesink",
             ]
         ),
         NeededElements(

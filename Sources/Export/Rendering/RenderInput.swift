@@ -33,6 +33,12 @@ public struct RenderInput {
     public let tracks: [RenderTrack]
     /// The length of the range.
     public let durationNanoseconds: Int64
+    /// The length of all tracks together, as far as they are in the range.
+    public var mediaNanoseconds: Int64 {
+        self.tracks.reduce(0) { sum, track in
+            sum &+ max(0, min(track.endNanoseconds, self.durationNanoseconds) &- max(0, track.firstNanoseconds))
+        }
+    }
     /// UTC of the range's beginning, if the recording tells.
     public let start: UTCTime?
     /// Bytes of all track files.
@@ -60,7 +66,12 @@ public struct RenderInput {
         var presence = try Self.presence(folder, end: limit)
         for source in contents.sources {
             let count = UnitCount(source)
-            let track = RenderTrack(source, end: source.sessionTime(count.lastNanoseconds), zero: start)
+            let track = RenderTrack(
+                source,
+                end: source.sessionTime(count.lastNanoseconds),
+                zero: start,
+                facts: contents.facts
+            )
             presence.add(source.participant, from: track.firstNanoseconds &+ start, to: track.endNanoseconds &+ start)
             guard chosen == nil || chosen == source.participant else { continue }
             tracks.append(track)
@@ -126,6 +137,8 @@ public struct RenderTrack {
         public var nanoseconds: Int64
         /// Whether a decoder can start here.
         public var isKeyframe: Bool
+        /// How its frame is turned.
+        public var rotation: VideoRotation
         /// The bytes.
         public var payload: [UInt8]
     }
@@ -139,12 +152,24 @@ public struct RenderTrack {
     public let firstNanoseconds: Int64
     /// About the end of the last unit.
     public let endNanoseconds: Int64
+    /// The last sign of life: the end of the last unit, or the sender's last report of the track.
+    public let aliveUntilNanoseconds: Int64
+    /// When the camera or microphone was off, or the recording paused.
+    public let pauses: [Range<Int64>]
 
-    init(_ source: TrackSource, end: Int64, zero: Int64) {
+    init(_ source: TrackSource, end: Int64, zero: Int64, facts: JournalFacts) {
         self.source = source
         self.zero = zero
         self.firstNanoseconds = (source.next?.sessionNanoseconds ?? zero) &- zero
         self.endNanoseconds = max(end &- zero, self.firstNanoseconds) &+ Self.lastUnit
+        let report = source.number.flatMap { facts.lastReports[$0] }
+        self.aliveUntilNanoseconds = max(self.endNanoseconds, report.map { $0 &- zero } ?? .min)
+        let media = source.track.codec.kind
+        self.pauses = facts.pauses.compactMap { pause in
+            guard pause.concerns(source.number, of: source.participant, media) else { return nil }
+            let (from, to) = (pause.startNanoseconds, pause.endNanoseconds)
+            return from < to ? from &- zero..<max(from &- zero, to == .max ? .max : to &- zero) : nil
+        }
     }
 
     /// The file, relative to the recording's folder.
@@ -181,6 +206,7 @@ public struct RenderTrack {
         return Unit(
             nanoseconds: next.sessionNanoseconds &- self.zero,
             isKeyframe: next.block.isKeyframe,
+            rotation: self.source.rotation(at: next.block.timeNanoseconds),
             payload: next.block.payload
         )
     }

@@ -55,6 +55,19 @@ public final class RenderOutput {
         }
     }
 
+    /// States version 4 of the document type in a Matroska or WebM file, for a muxer that writes Colour and states 2.
+    public func stateDocumentTypeVersion() throws(ExportError) {
+        // The element's identifier, the size of its value, and the value (RFC 8794 section 11.2.5).
+        let element: [UInt8] = [0x42, 0x87, 0x81]
+        do {
+            let head = try self.file.file.read(offset: 0, count: 64)
+            guard let place = head.firstRange(of: element) else { return }
+            try self.file.file.write([4], at: UInt64(place.upperBound))
+        } catch {
+            throw ExportError(.storage, "\(error)", cause: error)
+        }
+    }
+
     /// Brings the bytes to the disk, and the file into its place, over an older one.
     ///
     /// - Parameter path: its place, if that was not known before.

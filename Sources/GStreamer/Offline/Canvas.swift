@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CTapedeck
+public import Codecs
 
 /// A colour in BT.601, limited range.
 public struct CanvasColour: Sendable, Hashable {
@@ -65,15 +66,24 @@ public final class Canvas {
         )
     }
 
-    /// Scales a picture into a rectangle inside the canvas; false if it cannot be drawn.
+    /// Turns a frame upright and scales it into a rectangle inside the canvas; false if it cannot be drawn.
     ///
     /// - Parameter slot: keeps what scaling needs for the next picture of the same shape.
     @discardableResult
-    public func draw(_ sample: MediaSample, slot: Int, x: Int, y: Int, width: Int, height: Int) -> Bool {
+    public func draw(
+        _ sample: MediaSample,
+        slot: Int,
+        rotation: VideoRotation = .upright,
+        x: Int,
+        y: Int,
+        width: Int,
+        height: Int
+    ) -> Bool {
         CTapedeck_canvas_draw(
             self.pointer,
             UInt32(clamping: slot),
             sample.pointer,
+            UInt32(rotation.rawValue / 90),
             Int32(clamping: x),
             Int32(clamping: y),
             Int32(clamping: width),

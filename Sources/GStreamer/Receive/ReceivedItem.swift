@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Codecs
+
 /// What came out of a received track, or beside it.
 public enum ReceivedItem: Sendable, Hashable {
     /// One access unit, frame or audio packet of the tap with that id.
@@ -24,6 +26,8 @@ public enum ReceivedItem: Sendable, Hashable {
         public var isTruncated: Bool
         /// RTP packets that it is made of.
         public var packets: Int
+        /// How its frame is turned; nil if its sender never said.
+        public var rotation: VideoRotation?
 
         /// A unit with each part given.
         public init(
@@ -32,7 +36,8 @@ public enum ReceivedItem: Sendable, Hashable {
             arrivalNanoseconds: Int64,
             lostPackets: Int = 0,
             isTruncated: Bool = false,
-            packets: Int = 1
+            packets: Int = 1,
+            rotation: VideoRotation? = nil
         ) {
             self.tap = tap
             self.rtpTime = rtpTime
@@ -40,6 +45,7 @@ public enum ReceivedItem: Sendable, Hashable {
             self.lostPackets = lostPackets
             self.isTruncated = isTruncated
             self.packets = packets
+            self.rotation = rotation
         }
     }
 

@@ -19,6 +19,8 @@ public struct SourceCounters: Sendable, Hashable {
     public var restored: UInt64
     /// Packets that rtpsession kept back: it waits for a second packet before it believes in a source, and for a second one
     /// behind a large step of the sequence numbers (RFC 3550 appendix A.1).
+    ///
+    /// While the connection is open those of a source of which none has passed are `waiting`.
     public var outOfSequence: UInt64
     /// Authentic packets of payload types beyond the eight that a source may have.
     public var typesBeyond: UInt64
@@ -27,7 +29,7 @@ public struct SourceCounters: Sendable, Hashable {
     /// Packets that the reorder buffer dropped: they came twice or too late, stood alone far from the others, or
     /// waited when the source's stream ended.
     public var late: UInt64
-    /// Packets that wait for others in the reorder buffer, or for a tap.
+    /// Packets that wait: for the second packet of a new source in rtpsession, for others in the reorder buffer, or for a tap.
     public var waiting: UInt64
     /// Packets of payload types that were not agreed on; no tap counts them as lost.
     public var notAccepted: UInt64
@@ -40,6 +42,16 @@ public struct SourceCounters: Sendable, Hashable {
         self.packets = [:]
         (self.restored, self.outOfSequence, self.typesBeyond, self.entered) = (0, 0, 0, 0)
         (self.late, self.waiting, self.notAccepted, self.heldAndDropped) = (0, 0, 0, 0)
+    }
+
+    /// Sorts what is under way: no tap takes it of a connection that is stopped; of another, rtpsession may still let pass what
+    /// it kept back of a source that it does not believe in yet.
+    mutating func sortWaiting(isStopped: Bool) {
+        if isStopped {
+            (self.heldAndDropped, self.waiting) = (self.heldAndDropped + self.waiting, 0)
+        } else if self.entered == 0 {
+            (self.waiting, self.outOfSequence) = (self.waiting + self.outOfSequence, 0)
+        }
     }
 
     /// Adds what a guard counted.

@@ -91,6 +91,11 @@ public final class TrackTap: @unchecked Sendable {
         CTapedeck_tap_unref(self.pointer)
     }
 
+    /// Reads how the video is turned from the header extension of that id (3GPP TS 26.114, 7.4.5), 1 to 14; before it is attached.
+    public func readOrientation(extensionID: UInt8) {
+        CTapedeck_tap_read_orientation(self.pointer, extensionID)
+    }
+
     /// Reads how loud the sound is from the header extension of that id (RFC 6464), 1 to 14; before it is attached.
     public func readLevels(extensionID: UInt8) {
         CTapedeck_tap_read_levels(self.pointer, extensionID)

@@ -2,6 +2,7 @@
 
 internal import Basics
 internal import CTapedeck
+internal import Codecs
 
 /// The bounded queue between the streaming threads of all tracks of a session and its recorder thread.
 public final class UnitQueue: @unchecked Sendable {
@@ -52,7 +53,8 @@ public final class UnitQueue: @unchecked Sendable {
                 arrivalNanoseconds: item.arrival_nanoseconds,
                 lostPackets: Int(item.lost_before),
                 isTruncated: item.truncated,
-                packets: Int(item.packets)
+                packets: Int(item.packets),
+                rotation: item.orientation < 0 ? nil : VideoRotation(orientationByte: UInt8(item.orientation))
             )
             body(.unit(unit), bytes)
         }

@@ -247,13 +247,9 @@ public final class WebRTCBin: Sendable {
         for counts in self.guards.withLock({ $0 }).flatMap(\.counts) {
             sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts)
         }
+        for counts in streams { sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts) }
         let isStopped = self.isStopped.load(ordering: .relaxed)
-        for counts in streams {
-            var counts = counts
-            // No tap will come any more.
-            if isStopped { (counts.not_taken, counts.waiting) = (counts.not_taken + counts.waiting, 0) }
-            sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts)
-        }
+        for ssrc in sources.keys { sources[ssrc]?.sortWaiting(isStopped: isStopped) }
         return sources.values.filter { $0 != SourceCounters(ssrc: $0.ssrc) }.sorted { $0.ssrc < $1.ssrc }
     }
 
@@ -368,6 +364,17 @@ public final class WebRTCBin: Sendable {
         try self.attach(sink, to: stream)
     }
 
+    /// The text of a header extension, 1 to 14, in the first packets of a stream to which nothing is attached yet.
+    public func headerExtension(_ id: UInt8, of stream: ReceivedStream) -> String? {
+        stream.hold.headerExtension(id)
+    }
+
+    /// Lets a stream flow to nowhere, and asks for none of its packets.
+    public func refuse(_ stream: ReceivedStream) throws(GStreamerError) {
+        stream.pad.setRetransmission(false)
+        try self.discard(stream)
+    }
+
     private func attach(_ branch: Element, to stream: ReceivedStream) throws(GStreamerError) {
         gst_element_sync_state_with_parent(branch.pointer)
         try stream.hold.release(to: try branch.staticPad("sink"))
@@ -447,7 +454,7 @@ public final class WebRTCBin: Sendable {
             // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
             // nothing if the peer names no sources. Audio is concealed, not repeated. Payload types that nobody knows share
             // the buffer of those of their source that are known.
-            if let format { pad.setRetransmission(format.media == "video") }
+            if let format { pad.setRetransmission(format.media == "video" && format.takesNACK) }
             let hold = PadHold(pad, counting: format?.ssrc.map { (streams, $0) })
             let stream = ReceivedStream(format: format, pad: pad, hold: hold)
             onEvent(.streamAppeared(stream))

@@ -18,6 +18,8 @@ public struct H264SequenceParameters: Sendable, Hashable {
     public var width: Int
     /// Height after cropping, in pixels.
     public var height: Int
+    /// Width and height before cropping, once they were read.
+    private var coded: CodedSize?
     /// Whether pictures may be shown in another order than that in which they are sent: there are no such pictures in
     /// the baseline profile (H.264 section A.2.1), and none where their order is that of decoding (section 8.2.1.3).
     public var mayReorder: Bool
@@ -31,6 +33,21 @@ public struct H264SequenceParameters: Sendable, Hashable {
     /// Parses a NAL unit of type 7, header byte included; nil if it is torn or not sensible.
     public init?(_ unit: UnsafeRawBufferPointer) {
         guard unit.count >= 4, unit[0] & 0x1F == 7 else { return nil }
+        self.init(head: unit)
+        guard self.parse(unit) else { return nil }
+    }
+
+    /// How large frames are that use a sequence parameter set or a subset of one (NAL unit types 7 and 15), without regard to
+    /// cropping, which a decoder may ignore; `fits` for units of other types.
+    static func codedSize(_ unit: UnsafeRawBufferPointer) -> CodedSize {
+        guard let header = unit.first, [7, 15].contains(header & 0x1F) else { return .fits }
+        guard unit.count >= 4 else { return .unreadable }
+        var parameters = Self(head: unit)
+        _ = parameters.parse(unit)
+        return parameters.coded ?? .unreadable
+    }
+
+    private init(head unit: UnsafeRawBufferPointer) {
         self.profile = unit[1]
         self.constraints = unit[2]
         self.level = unit[3]
@@ -40,8 +57,10 @@ public struct H264SequenceParameters: Sendable, Hashable {
         self.width = 0
         self.height = 0
         self.mayReorder = self.profile != 66
-        let payload = Self.withoutEmulationPrevention(unit)
-        guard payload.withUnsafeBytes({ self.parse($0) }) else { return nil }
+    }
+
+    private mutating func parse(_ unit: UnsafeRawBufferPointer) -> Bool {
+        Self.withoutEmulationPrevention(unit).withUnsafeBytes { self.parse(payload: $0) }
     }
 
     /// Removes the 3 of each `00 00 03` (H.264 section 7.4.1.1), beginning after the level byte.
@@ -59,8 +78,8 @@ public struct H264SequenceParameters: Sendable, Hashable {
         return payload
     }
 
-    private mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var bits = BitReader(bytes)
+    private mutating func parse(payload: UnsafeRawBufferPointer) -> Bool {
+        var bits = BitReader(payload)
         guard let id = bits.readUnsignedExpGolomb(), id <= 31 else { return false }
         var hasSeparatePlanes = false
         // The profiles that carry a chroma format (H.264 section 7.3.2.1.1).
@@ -92,12 +111,13 @@ public struct H264SequenceParameters: Sendable, Hashable {
             let isProgressive = bits.read(1)
         else { return false }
         let fields = isProgressive == 1 ? 1 : 2
+        let codedWidth = (Int(columns) + 1) * 16
+        let codedHeight = (Int(rows) + 1) * 16 * fields
+        self.coded = CodedSize(width: codedWidth, height: codedHeight)
         if isProgressive == 0 {
             guard bits.skip(1) else { return false }  // mb_adaptive_frame_field_flag
         }
         guard bits.skip(1), let hasCropping = bits.read(1) else { return false }
-        let codedWidth = (Int(columns) + 1) * 16
-        let codedHeight = (Int(rows) + 1) * 16 * fields
         guard codedWidth <= Self.maximumDimension, codedHeight <= Self.maximumDimension else { return false }
         var horizontal = 0
         var vertical = 0

@@ -17,17 +17,83 @@ enum VP9 {
         guard let frameType = bits.read(1), bits.skip(2) else { return nil }  // show_frame, error_resilient_mode
         if frameType == 1 { return UnitInspection(isKeyframe: false) }
         guard bits.read(24) == 0x49_8342 else { return nil }
-        if profile >= 2 {
-            guard bits.skip(1) else { return nil }  // ten_or_twelve_bit
-        }
-        guard let colourSpace = bits.read(3) else { return nil }
-        let hasSubsampling = profile == 1 || profile == 3
-        if colourSpace != 7 {
-            guard bits.skip(hasSubsampling ? 4 : 1) else { return nil }  // color_range, subsampling, reserved
-        } else {
-            guard hasSubsampling, bits.skip(1) else { return nil }  // RGB is 4:4:4 only
-        }
+        guard Self.skipColour(&bits, profile) else { return nil }
         guard let width = bits.read(16), let height = bits.read(16) else { return nil }
         return UnitInspection(isKeyframe: true, width: Int(width) + 1, height: Int(height) + 1)
+    }
+
+    /// The size of every frame of a frame or superframe that states its own, also of those that are no key frames.
+    static func codedSize(_ unit: UnsafeRawBufferPointer) -> CodedSize {
+        guard let frames = Self.frames(unit) else { return Self.frameSize(unit) }
+        return frames.reduce(.fits) { size, frame in size.and(Self.frameSize(frame)) }
+    }
+
+    /// The frames of a superframe (annex B); nil if it is a frame.
+    private static func frames(_ unit: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
+        guard let marker = unit.last, marker & 0xE0 == 0xC0 else { return nil }
+        let (count, width) = (Int(marker & 7) + 1, Int(marker >> 3 & 3) + 1)
+        let index = unit.count - 2 - count * width
+        guard index >= 0, unit[index] == marker else { return nil }
+        var frames: [UnsafeRawBufferPointer] = []
+        var start = 0
+        for number in 0..<count {
+            var size = 0
+            for byte in (0..<width).reversed() { size = size << 8 | Int(unit[index + 1 + number * width + byte]) }
+            guard size <= index - start else { break }
+            if size > 0 { frames.append(UnsafeRawBufferPointer(rebasing: unit[start..<(start + size)])) }
+            start += size
+        }
+        return frames
+    }
+
+    /// The size in an uncompressed header (section 6.2): a frame that is no key frame has the size of a frame that it refers to,
+    /// or its own (section 7.2.5).
+    private static func frameSize(_ frame: UnsafeRawBufferPointer) -> CodedSize {
+        var bits = BitReader(frame)
+        guard bits.read(2) == 2, let low = bits.read(1), let high = bits.read(1) else { return .unreadable }
+        let profile = high << 1 | low
+        if profile == 3 {
+            guard bits.read(1) == 0 else { return .unreadable }
+        }
+        guard let showsExisting = bits.read(1) else { return .unreadable }
+        if showsExisting == 1 { return .fits }
+        guard let frameType = bits.read(1), let isShown = bits.read(1), let isResilient = bits.read(1) else {
+            return .unreadable
+        }
+        if frameType == 1 {
+            guard let isIntra = isShown == 1 ? 0 : bits.read(1), bits.skip(isResilient == 1 ? 0 : 2) else {
+                return .unreadable
+            }
+            guard isIntra == 1 else { return Self.sizeWithReferences(&bits) }
+            guard bits.read(24) == 0x49_8342, profile == 0 || Self.skipColour(&bits, profile), bits.skip(8) else {
+                return .unreadable
+            }
+        } else {
+            guard bits.read(24) == 0x49_8342, Self.skipColour(&bits, profile) else { return .unreadable }
+        }
+        return Self.size(&bits)
+    }
+
+    private static func sizeWithReferences(_ bits: inout BitReader) -> CodedSize {
+        guard bits.skip(8 + 3 * 4) else { return .unreadable }  // what is refreshed, and three references
+        for _ in 0..<3 {
+            guard let isOfReference = bits.read(1) else { return .unreadable }
+            if isOfReference == 1 { return .fits }
+        }
+        return Self.size(&bits)
+    }
+
+    private static func size(_ bits: inout BitReader) -> CodedSize {
+        guard let width = bits.read(16), let height = bits.read(16) else { return .unreadable }
+        return CodedSize(width: Int(width) + 1, height: Int(height) + 1)
+    }
+
+    /// Passes over color_config; false if it is not sensible.
+    private static func skipColour(_ bits: inout BitReader, _ profile: UInt32) -> Bool {
+        if profile >= 2, !bits.skip(1) { return false }  // ten_or_twelve_bit
+        guard let colourSpace = bits.read(3) else { return false }
+        let hasSubsampling = profile == 1 || profile == 3
+        if colourSpace != 7 { return bits.skip(hasSubsampling ? 4 : 1) }  // color_range, subsampling, reserved
+        return hasSubsampling && bits.skip(1)  // RGB is 4:4:4 only
     }
 }

@@ -51,6 +51,9 @@ enum ElementID {
     static let range: UInt32 = 0x55B9
     static let transferCharacteristics: UInt32 = 0x55BA
     static let primaries: UInt32 = 0x55BB
+    static let projection: UInt32 = 0x7670
+    static let projectionType: UInt32 = 0x7671
+    static let projectionPoseRoll: UInt32 = 0x7675
     static let audio: UInt32 = 0xE1
     static let samplingFrequency: UInt32 = 0xB5
     static let channels: UInt32 = 0x9F
@@ -75,7 +78,6 @@ enum ElementID {
     static let chapters: UInt32 = 0x1043_A770
     static let editionEntry: UInt32 = 0x45B9
     static let editionUID: UInt32 = 0x45BC
-    static let editionFlagDefault: UInt32 = 0x45DB
     static let chapterAtom: UInt32 = 0xB6
     static let chapterUID: UInt32 = 0x73C4
     static let chapterTimeStart: UInt32 = 0x91

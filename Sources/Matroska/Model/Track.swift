@@ -64,6 +64,7 @@ public struct Track: Sendable, Hashable {
         width: Int,
         height: Int,
         codecPrivate: [UInt8] = [],
+        rotation: VideoRotation = .upright,
         name: String? = nil
     ) -> Track {
         Track(
@@ -72,7 +73,7 @@ public struct Track: Sendable, Hashable {
             codec: codec,
             codecPrivate: codecPrivate,
             name: name,
-            video: VideoTrack(width: width, height: height)
+            video: VideoTrack(width: width, height: height, rotation: rotation)
         )
     }
 
@@ -128,12 +129,15 @@ public struct VideoTrack: Sendable, Hashable {
     public var height: Int
     /// Colour description, if it is known.
     public var colour: Colour?
+    /// How players turn the frames.
+    public var rotation: VideoRotation
 
     /// Properties with each part given.
-    public init(width: Int, height: Int, colour: Colour? = nil) {
+    public init(width: Int, height: Int, colour: Colour? = nil, rotation: VideoRotation = .upright) {
         self.width = width
         self.height = height
         self.colour = colour
+        self.rotation = rotation
     }
 }
 

@@ -146,10 +146,28 @@ enum HeaderDecoding {
             case ElementID.pixelWidth: video.width = Int(clamping: element.content.ebmlUnsigned ?? 0)
             case ElementID.pixelHeight: video.height = Int(clamping: element.content.ebmlUnsigned ?? 0)
             case ElementID.colour: video.colour = Self.colour(element.content)
+            case ElementID.projection: video.rotation = Self.rotation(element.content)
             default: break
             }
         }
         return video
+    }
+
+    /// Quarter turns alone; anything else is not turned.
+    private static func rotation(_ content: ArraySlice<UInt8>) -> VideoRotation {
+        var (isRectangular, roll) = (true, 0.0)
+        var cursor = ElementCursor(content)
+        while let element = cursor.next() {
+            switch element.id {
+            case ElementID.projectionType: isRectangular = element.content.ebmlUnsigned == 0
+            case ElementID.projectionPoseRoll: roll = element.content.ebmlFloat ?? 0
+            default: break
+            }
+        }
+        guard isRectangular, (-360...360).contains(roll), let counterClockwise = Int(exactly: roll) else {
+            return .upright
+        }
+        return VideoRotation(rawValue: (360 - counterClockwise) % 360) ?? .upright
     }
 
     /// Nil if nothing useful is said; 2 means "unspecified" in all three code points.

@@ -61,7 +61,8 @@ enum HeaderEncoding {
 
     private static func infoContent(_ info: SegmentInfo) -> (bytes: [UInt8], durationSlot: Int) {
         var bytes: [UInt8] = []
-        if let uid = info.uid { bytes.appendBinary(ElementID.segmentUUID, uid) }
+        // WebM has no identification of files.
+        if let uid = info.uid, info.documentType == .matroska { bytes.appendBinary(ElementID.segmentUUID, uid) }
         bytes.appendUnsigned(ElementID.timestampScale, info.timestampScaleNanoseconds)
         let slot = bytes.count
         // A Duration of zero is not valid (RFC 9559 section 5.1.2.10), so the place is Void until it is known.
@@ -128,13 +129,20 @@ enum HeaderEncoding {
                     element.appendUnsigned(ElementID.primaries, UInt64(colour.primaries))
                 }
             }
+            guard video.rotation != .upright else { return }
+            master.appendMaster(ElementID.projection) { element in
+                element.appendUnsigned(ElementID.projectionType, 0)  // rectangular
+                // Counter-clockwise, from -180 to 180 (RFC 9559 section 5.1.4.1.28.46).
+                let clockwise = Double(video.rotation.rawValue)
+                element.appendFloat(ElementID.projectionPoseRoll, clockwise > 180 ? 360 - clockwise : -clockwise)
+            }
         }
     }
 
+    /// One edition, which is the default because it is the only one: WebM has no flag for it.
     static func appendChapters(_ chapters: [Chapter], to bytes: inout [UInt8]) {
         bytes.appendMaster(ElementID.chapters) { list in
             list.appendMaster(ElementID.editionEntry) { edition in
-                edition.appendUnsigned(ElementID.editionFlagDefault, 1)
                 for chapter in chapters {
                     edition.appendMaster(ElementID.chapterAtom) { atom in
                         atom.appendUnsigned(ElementID.chapterUID, chapter.uid)

@@ -172,8 +172,7 @@ struct PipelineReceiver: Sendable, Hashable {
         onBus: @escaping @Sendable (BusEvent) -> Void
     ) throws(GStreamerError) -> Pipeline {
         try Runtime.initialise()
-        let hasFFmpeg = Runtime.missingElements(["avdec_h264"]).isEmpty
-        let receiver = try PipelineReceiver(source, plan.file, decodesWithFFmpeg: hasFFmpeg)
+        let receiver = try PipelineReceiver(source, plan.file, decodesWithFFmpeg: VideoDecoder.hasFFmpeg)
         let pipeline = try Pipeline(plan, beside: receiver.launch, onBus: onBus)
         for setting in receiver.settings {
             try pipeline.element(named: setting.element).set(setting.property, setting.text)

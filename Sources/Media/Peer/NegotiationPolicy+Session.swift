@@ -42,11 +42,12 @@ extension NegotiationPolicy {
         return policy
     }
 
-    /// The same policy without anything to send: for who takes nothing of us.
+    /// The same policy without anything to send: for a server that passes on what others send, and takes nothing of us.
     var receivingOnly: NegotiationPolicy {
         var policy = self
         policy.sentVideo = []
         policy.sentAudio = []
+        policy.offersOrientation = true
         return policy
     }
 }

@@ -10,6 +10,7 @@ public import SDP
 public import Session
 public import Signalling
 internal import Synchronization
+internal import Timeline
 
 /// One peer connection: webrtcbin, the negotiation around it, and the tracks on it.
 ///
@@ -46,6 +47,11 @@ public final class PeerConnection: Sendable {
         var waitsForGathering: OneShot<Void, Never>?
         var descriptionSent = false
         var waiting: [ReceivedStream] = []
+        /// Which layers are recorded, by m-line, and the streams of layers that wait for a better one.
+        var layers: [Int: LayerChoice] = [:]
+        var waitingLayers: [WaitingLayer] = []
+        /// Sources of layers that are not recorded.
+        var otherLayers: Set<UInt32> = []
         var taps: [TrackTap] = []
         /// What can be sent, by inner m-line, and what feeds it; one m-line of each kind is fed.
         var senders: [Int: Sender] = [:]
@@ -260,6 +266,7 @@ public final class PeerConnection: Sendable {
                 state.consumers.removeAll()
                 state.sentBefore.removeAll()
                 state.waiting.removeAll()
+                state.waitingLayers.removeAll()
                 state.senders.removeAll()
             }
             return (state.bin, Array(state.consumers.values), state.taps, state.waitsForGathering)
@@ -382,7 +389,11 @@ public final class PeerConnection: Sendable {
                 counts.restored = counters.restored
                 counts.late = counters.outOfSequence &+ counters.late
                 counts.notAccepted = counters.notAccepted &+ counters.typesBeyond
-                counts.queueFull = counters.heldAndDropped
+                if state.otherLayers.contains(counters.ssrc) {
+                    counts.otherLayer = counters.heldAndDropped
+                } else {
+                    counts.queueFull = counters.heldAndDropped
+                }
                 counts.waiting = counters.waiting
                 return counts
             }
@@ -552,17 +563,20 @@ public final class PeerConnection: Sendable {
             defer { state.waiting.removeAll() }
             return state.waiting
         }
-        for stream in streams {
-            do {
-                try self.attach(stream, to: bin)
-            } catch {
-                self.logger.error("track is not recorded", metadata: .tagged([.errorMessage: "\(error)"]))
-                try? bin.discard(stream)
-            }
+        for stream in streams { self.take(stream, of: bin) }
+    }
+
+    /// Records a stream; what cannot be recorded flows to nowhere.
+    func record(_ stream: ReceivedStream, of bin: WebRTCBin, layer: TrackLayer? = nil) {
+        do {
+            try self.attach(stream, to: bin, layer: layer)
+        } catch {
+            self.logger.error("track is not recorded", metadata: .tagged([.errorMessage: "\(error)"]))
+            try? bin.discard(stream)
         }
     }
 
-    private func attach(_ stream: ReceivedStream, to bin: WebRTCBin) throws {
+    private func attach(_ stream: ReceivedStream, to bin: WebRTCBin, layer: TrackLayer?) throws {
         let sinks = self.context.sinks
         guard !sinks.isEmpty, let format = stream.format, let depayloader = Depayloader(format),
             let ssrc = format.ssrc
@@ -585,6 +599,7 @@ public final class PeerConnection: Sendable {
             ssrc: ssrc,
             payloadType: format.payloadType,
             mid: media?.mid,
+            layer: layer,
             connection: self.id.rawValue,
             parameterSets: stated.map { H264ParameterSets(units: $0) }
         )
@@ -594,7 +609,7 @@ public final class PeerConnection: Sendable {
             bin,
             setup: setup,
             profileLevelID: format.profileLevelID,
-            audioLevelID: media?.codec.audioLevelID
+            codec: media?.codec
         )
         if let tap = sinks.compactMap({ $0.open(source) }).first {
             self.state.withLock { $0.taps.append(tap) }

@@ -4,6 +4,7 @@ internal import Codecs
 internal import GStreamer
 internal import Observability
 internal import Recording
+internal import SDP
 
 /// What takes the received tracks of a room: the recorder, the RTP outputs.
 ///
@@ -38,6 +39,8 @@ struct TrackSource {
     let profileLevelID: String?
     /// The header extension in which the sender tells how loud the sound is (RFC 6464); nil if it does not.
     let audioLevelID: UInt8?
+    /// The header extension in which the sender says how its video is turned; nil if it does not.
+    let orientationID: UInt8?
     private let stream: ReceivedStream
     private let bin: WebRTCBin
 
@@ -47,14 +50,15 @@ struct TrackSource {
         _ bin: WebRTCBin,
         setup: SetupTimes,
         profileLevelID: String?,
-        audioLevelID: UInt8?
+        codec: NegotiatedCodec?
     ) {
         self.track = track
         self.stream = stream
         self.bin = bin
         self.setup = setup
         self.profileLevelID = profileLevelID
-        self.audioLevelID = audioLevelID
+        self.audioLevelID = codec?.audioLevelID
+        self.orientationID = codec?.orientationID
     }
 
     /// Where the packets can be sent on as they come.
@@ -80,6 +84,7 @@ extension RecorderThread: TrackSink {
             source.track,
             setup: source.setup,
             audioLevelID: source.audioLevelID,
+            orientationID: source.orientationID,
             requestKeyframe: source.keyframeRequest
         )
     }

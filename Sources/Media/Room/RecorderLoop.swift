@@ -248,7 +248,8 @@ extension ReceivedUnit {
             arrivalNanoseconds: unit.arrivalNanoseconds,
             lostPackets: unit.lostPackets,
             isTruncated: unit.isTruncated,
-            packets: unit.packets
+            packets: unit.packets,
+            rotation: unit.rotation
         )
     }
 }

@@ -97,12 +97,14 @@ public final class RecorderThread: Sendable {
     /// - Parameters:
     ///   - setup: when the steps to its first packet were done.
     ///   - audioLevelID: the header extension in which the sender tells how loud the sound is; nil if it does not.
+    ///   - orientationID: the header extension in which the sender says how its video is turned; nil if it does not.
     ///   - requestKeyframe: sends a PLI; called on the recorder's thread and must not block.
     /// - Returns: the tap to attach to the received stream.
     public func open(
         _ track: ReceivedTrack,
         setup: SetupTimes = SetupTimes(),
         audioLevelID: UInt8? = nil,
+        orientationID: UInt8? = nil,
         requestKeyframe: @escaping @Sendable () -> Void
     ) -> TrackTap {
         var track = track
@@ -111,6 +113,7 @@ public final class RecorderThread: Sendable {
             tracks.open(track, setup, self.queue, requestKeyframe)
         }
         if let audioLevelID { tap.readLevels(extensionID: audioLevelID) }
+        if let orientationID { tap.readOrientation(extensionID: orientationID) }
         self.exchange.tell { [track] in $0.trackAppeared(id, track, source: TapPackets(tap: tap)) }
         return tap
     }
@@ -130,7 +133,7 @@ public final class RecorderThread: Sendable {
     /// The newest keyframe of a participant's picture, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
-    public func lastKeyframe(participant: String) -> (codec: MediaCodec, bytes: [UInt8])? {
+    public func lastKeyframe(participant: String) -> CodedStill? {
         self.exchange.ask(or: nil) { $0.stillOrdered(of: participant) }
     }
 

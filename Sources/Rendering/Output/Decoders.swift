@@ -13,7 +13,7 @@ enum Decoders {
             switch codec {
             case .vp8: ["vp8dec"]
             case .vp9: ["vp9dec"]
-            case .h264: ["h264parse"] + (Runtime.missingElements(["avdec_h264"]).isEmpty ? [] : ["openh264dec"])
+            case .h264: ["h264parse"] + (VideoDecoder.hasFFmpeg ? [] : ["openh264dec"])
             case .opus: ["opusdec"]
             case .pcmu: ["mulawdec"]
             case .pcma: ["alawdec"]
@@ -23,20 +23,15 @@ enum Decoders {
 
     /// Decodes pictures.
     static func pictures(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
-        switch track.codec {
-        case .vp8: return try CodecChain(launch: "vp8dec", caps: "video/x-vp8")
-        case .vp9: return try CodecChain(launch: "vp9dec", caps: "video/x-vp9")
-        case .h264:
-            // One thread: others would keep as many pictures back.
-            let decoder =
-                Runtime.missingElements(["avdec_h264"]).isEmpty ? "avdec_h264 max-threads=1" : "openh264dec"
-            return try CodecChain(
-                launch: "h264parse ! \(decoder)",
-                caps: "video/x-h264,stream-format=avc,alignment=au",
-                codecData: track.codecPrivate
-            )
-        case .opus, .pcmu, .pcma: throw GStreamerError(.parse, "\(track.file) has no video")
+        guard let launch = VideoDecoder.launch(track.codec) else {
+            throw GStreamerError(.parse, "\(track.file) has no video")
         }
+        guard track.codec == .h264 else { return try CodecChain(launch: launch, caps: "video/x-\(track.codec.rawValue)") }
+        return try CodecChain(
+            launch: launch,
+            caps: "video/x-h264,stream-format=avc,alignment=au",
+            codecData: track.codecPrivate
+        )
     }
 
     /// Decodes sound to stereo at 48 kHz.

@@ -7,7 +7,7 @@ internal import Supervision
 enum Encoders {
     private static let packages: KeyValuePairs<String, [String]> = [
         "gstreamer1.0-plugins-ugly": ["x264enc"],
-        "gstreamer1.0-plugins-bad": ["openh264enc", "openh264dec", "h264parse", "voaacenc"],
+        "gstreamer1.0-plugins-bad": ["openh264enc", "openh264dec", "h264parse", "opusparse", "voaacenc"],
         "gstreamer1.0-plugins-good": [
             "aacparse", "vp8enc", "vp8dec", "vp9dec", "mulawdec", "alawdec", "mp4mux", "matroskamux", "webmmux",
             "qtdemux",
@@ -24,7 +24,7 @@ enum Encoders {
         switch (settings.layout, settings.codec) {
         case (.audio, _): needed += settings.container == .wav ? [] : ["opusenc", "oggmux", "oggdemux"]
         case (.grid, .h264): needed += ["voaacenc", "aacparse", "h264parse", self.h264]
-        case (.grid, .vp8): needed += ["vp8enc", "opusenc"]
+        case (.grid, .vp8): needed += ["vp8enc", "opusenc", "opusparse"]
         }
         switch settings.container {
         case .mp4: needed += ["mp4mux", "qtdemux"]
@@ -70,10 +70,11 @@ enum Encoders {
             switch settings.codec {
             case .h264: "\(self.h264Launch(settings)) ! \(queue) ! mux.  \(sound) ! voaacenc bitrate=128000 ! aacparse"
             // One thread: those of libvpx spin while they wait for each other, and a busy machine stands still.
+            // Behind the parser every packet of audio counts as a keyframe; without that Chromium finds no way back to 0.
             case .vp8:
                 "vp8enc deadline=1 cpu-used=12 threads=1 static-threshold=100 min-quantizer=4 "
                     + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(settings)) keyframe-max-dist=\(rate * 4) "
-                    + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr"
+                    + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! opusparse"
             }
         return "\(mux) ! filesink name=out  \(picture) ! \(coded) ! \(queue) ! mux."
     }

@@ -81,6 +81,7 @@ final class MediaWriter {
         }
         try self.require(self.end.failure == nil)
         self.pipeline.stop()
+        if [.webm, .mkv].contains(self.settings.container) { try self.output.stateDocumentTypeVersion() }
     }
 
     private func require(_ isTaken: Bool) throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Export
 internal import GStreamer
 internal import Matroska
@@ -68,13 +69,14 @@ final class GridPainter {
     }
 
     private func draw(_ tile: Tile, _ slot: Int, in place: Rectangle) {
-        if let sample = tile.sample, let picture = tile.picture {
-            let shape = Double(picture.width) * picture.aspect / Double(picture.height)
-            let inside = place.fitting(aspect: shape)
+        if let frame = tile.frame {
+            let shape = Double(frame.picture.width) * frame.picture.aspect / Double(frame.picture.height)
+            let inside = place.fitting(aspect: frame.rotation.isSideways ? 1 / shape : shape)
             if inside != place { self.fill(place, Self.bars) }
             self.canvas.draw(
-                sample,
+                frame.sample,
                 slot: slot,
+                rotation: frame.rotation,
                 x: inside.x,
                 y: inside.y,
                 width: inside.width,
@@ -97,7 +99,7 @@ final class GridPainter {
             ),
             label.height + 2 * Self.line(place) <= place.height
         else { return }
-        let isPlain = tile.sample == nil
+        let isPlain = tile.frame == nil
         let inset = Self.line(place)
         let x = place.x + (isPlain ? (place.width - label.width) / 4 * 2 : inset)
         let y = place.y + (isPlain ? (place.height - label.height) / 4 * 2 : place.height - label.height - inset)

@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Codecs
 internal import Export
 internal import GStreamer
 internal import Matroska
+
+/// A frame that was decoded.
+struct Decoded {
+    let sample: MediaSample
+    let picture: Picture
+    /// How it is turned.
+    let rotation: VideoRotation
+    /// When it is due, from the beginning of the range.
+    let nanoseconds: Int64
+}
 
 /// One track of pictures, decoded as far as the output is.
 final class PictureTrack {
     private var track: RenderTrack
     private var chain: CodecChain?
     /// Decoded and not due yet, in order.
-    private var waiting: [(sample: MediaSample, picture: Picture, nanoseconds: Int64)] = []
+    private var waiting: [Decoded] = []
+    /// How the frames that the decoder has are turned, from when on; the first one is of all before it.
+    private var turns: [(nanoseconds: Int64, rotation: VideoRotation)] = []
     private var unitsSinceOutput = 0
     private var isEnded = false
     private var needsKeyframe = true
     private var trouble = DecodingTrouble()
+    /// How long its newest frame is shown.
+    let hold: FrameHold
 
     /// What a decoder may keep back is fetched by pushing more, at most so many units ahead.
     private static let mostUnitsAhead = 16
@@ -21,6 +36,7 @@ final class PictureTrack {
 
     init(_ track: RenderTrack) throws(ExportError) {
         self.track = track
+        self.hold = FrameHold(aliveUntilNanoseconds: track.aliveUntilNanoseconds, pauses: track.pauses)
         try self.track.skipToRange()
     }
 
@@ -30,7 +46,7 @@ final class PictureTrack {
     var endNanoseconds: Int64 { self.track.endNanoseconds }
 
     /// The newest picture that is due, if one became due since the last call.
-    func newest(at nanoseconds: Int64) -> (sample: MediaSample, picture: Picture, nanoseconds: Int64)? {
+    func newest(at nanoseconds: Int64) -> Decoded? {
         self.decode(until: nanoseconds)
         let due = self.waiting.prefix { $0.nanoseconds <= nanoseconds }
         self.waiting.removeFirst(due.count)
@@ -38,13 +54,15 @@ final class PictureTrack {
     }
 
     /// The next picture, due or not; `nil` at the end.
-    func next() -> (sample: MediaSample, picture: Picture, nanoseconds: Int64)? {
+    func next() -> Decoded? {
         while self.waiting.isEmpty, !self.isEnded { self.decode(until: self.track.nextNanoseconds ?? .max) }
         return self.waiting.isEmpty ? nil : self.waiting.removeFirst()
     }
 
-    /// What could not be decoded; `nil` if everything could.
-    var warning: String? { self.trouble.warning(self.track.file, "pictures") }
+    /// What of a participant's could not be decoded; `nil` if everything could.
+    func warning(of participant: String) -> String? {
+        self.trouble.sizeWarning(self.track.file, of: participant) ?? self.trouble.warning(self.track.file, "pictures")
+    }
 
     private func decode(until limit: Int64) {
         while !self.isEnded, (self.waiting.last?.nanoseconds ?? .min) <= limit {
@@ -72,9 +90,22 @@ final class PictureTrack {
         } else {
             self.trouble.pushed()
         }
+        guard self.fits(unit) else {
+            // Those behind it refer to it.
+            self.needsKeyframe = true
+            return
+        }
         do throws(GStreamerError) {
-            if self.chain == nil { self.chain = try Decoders.pictures(self.track) }
+            if self.chain == nil {
+                let sets = H264.parameterSets(decoderConfiguration: self.track.codecPrivate)
+                guard self.track.codec != .h264 || self.trouble.mayDecode(sets?.codedSize ?? .fits) else {
+                    self.needsKeyframe = true
+                    return
+                }
+                self.chain = try Decoders.pictures(self.track)
+            }
             guard let chain = self.chain else { return }
+            if unit.rotation != self.turns.last?.rotation { self.turns.append((unit.nanoseconds, unit.rotation)) }
             let isTaken = chain.push(unit.payload, nanoseconds: unit.nanoseconds)
             self.unitsSinceOutput += 1
             self.fetch(chain, unit.nanoseconds)
@@ -87,12 +118,25 @@ final class PictureTrack {
         }
     }
 
+    /// Whether a decoder may have a unit; one that is too large is noted.
+    private func fits(_ unit: RenderTrack.Unit) -> Bool {
+        let size = unit.payload.withUnsafeBytes {
+            Bitstream.codedSize(self.track.codec, $0, framing: .lengthPrefixed)
+        }
+        return self.trouble.mayDecode(size)
+    }
+
     private func fetch(_ chain: CodecChain, _ fallback: Int64) {
         while let sample = chain.pull() {
             self.unitsSinceOutput = 0
             self.trouble.pulled()
             guard let picture = sample.picture else { continue }
-            self.waiting.append((sample, picture, picture.nanoseconds ?? fallback))
+            let nanoseconds = picture.nanoseconds ?? fallback
+            while self.turns.count > 1, self.turns[1].nanoseconds <= nanoseconds { self.turns.removeFirst() }
+            let rotation = self.turns.first?.rotation ?? .upright
+            self.waiting.append(
+                Decoded(sample: sample, picture: picture, rotation: rotation, nanoseconds: nanoseconds)
+            )
         }
     }
 

@@ -7,8 +7,6 @@ internal import Matroska
 
 /// What one participant shows: the tracks of a camera one after the other, or those of a screen beside it.
 final class Tile {
-    /// A picture that nothing followed is shown for this long.
-    private static let hold: Int64 = 2_000_000_000
     /// Tracks that overlap for less follow each other, as when a connection is made anew.
     private static let overlap: Int64 = 2_000_000_000
 
@@ -20,9 +18,11 @@ final class Tile {
     let isMain: Bool
     private let presence: [Range<Int64>]
     private var tracks: [PictureTrack]
-    private(set) var sample: MediaSample?
-    private(set) var picture: Picture?
+    /// The frame that it shows.
+    private(set) var frame: Decoded?
     private var shownNanoseconds = Int64.min
+    /// That of the track whose frame is shown.
+    private var hold: FrameHold?
 
     private init(_ tracks: [PictureTrack], participant: Int, name: String, presence: [Range<Int64>], isMain: Bool) {
         self.tracks = tracks
@@ -74,19 +74,18 @@ final class Tile {
             guard let newest = track.newest(at: nanoseconds), newest.nanoseconds >= self.shownNanoseconds else {
                 continue
             }
-            self.sample = newest.sample
-            self.picture = newest.picture
+            self.frame = newest
             self.shownNanoseconds = newest.nanoseconds
+            self.hold = track.hold
             isChanged = true
         }
-        if self.sample != nil, nanoseconds &- self.shownNanoseconds > Self.hold {
-            self.sample = nil
-            self.picture = nil
+        if self.frame != nil, self.hold?.holds(self.shownNanoseconds, at: nanoseconds) == false {
+            self.frame = nil
             isChanged = true
         }
         return isChanged
     }
 
     /// What could not be decoded, a sentence for each track.
-    var warnings: [String] { self.tracks.compactMap(\.warning) }
+    var warnings: [String] { self.tracks.compactMap { $0.warning(of: self.name) } }
 }

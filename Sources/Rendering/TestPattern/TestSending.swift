@@ -69,7 +69,8 @@ public struct TestSending: Sendable, Hashable {
         }[...]
         let pictures = try PictureTrack(track)
         var found: [Picture] = []
-        while let (sample, _, nanoseconds) = pictures.next() {
+        while let frame = pictures.next() {
+            let (sample, nanoseconds) = (frame.sample, frame.nanoseconds)
             while let note = notes.first, note.time < nanoseconds - Self.tolerance { notes.removeFirst() }
             let note = notes.first.flatMap { $0.time <= nanoseconds + Self.tolerance ? $0.written : nil }
             let test = sample.testPicture

@@ -28,7 +28,7 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     case recordOrder(room: String, RecordSpec?)
     /// Sends tracks on to these places from now on; places that are the same are not touched.
     case outputs(room: String, [OutputSpec])
-    /// Answers with `.thumbnail` made of the participant's last keyframe.
+    /// Answers with `.keyframe`, the participant's last one: an image is made of it elsewhere.
     case thumbnail(room: String, participant: String)
     /// Answers with `.graph` for each pipeline of the room.
     case graph(room: String)

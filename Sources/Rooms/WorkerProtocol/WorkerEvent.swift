@@ -35,13 +35,13 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case outputFailed(room: String, output: String, reason: String)
     /// An output that failed works again.
     case outputRecovered(room: String, output: String)
-    /// A JPEG image in base64, answering `.thumbnail`.
-    case thumbnail(room: String, participant: String, base64: String)
+    /// A part of a participant's last keyframe, answering the `.thumbnail` of that number.
+    case keyframe(room: String, participant: String, KeyframePart, number: UInt64?)
     /// A pipeline's graph in the DOT language, answering `.graph`.
     case graph(room: String, pipeline: String, dot: String)
     /// A command was performed; what only a status, an image or a graph shows is told by that.
     case commandDone(room: String, command: String, number: UInt64? = nil)
-    /// A command could not be performed; `participant` is whom a `.thumbnail` was to be of. Without a number also for what
+    /// A command could not be performed; `participant` is whom a `.thumbnail` asked for. Without a number also for what
     /// nobody ordered by itself, as the camera of a room that is joined.
     case commandFailed(
         room: String?,
@@ -61,7 +61,7 @@ extension WorkerEvent {
             .recordingStarted(let room, _), .recordingFinished(let room, _, _), .recordingDegraded(let room, _, _, _),
             .participantJoined(let room, _), .participantLeft(let room, _, _), .peerRefused(let room, _, _),
             .firstUnit(let room, _, _, _, _), .outputFailed(let room, _, _), .outputRecovered(let room, _),
-            .thumbnail(let room, _, _), .graph(let room, _, _), .commandDone(let room, _, _):
+            .keyframe(let room, _, _, _), .graph(let room, _, _), .commandDone(let room, _, _):
             room
         case .commandFailed(let room, _, _, _, _): room
         }

@@ -9,7 +9,7 @@ public import FoundationEssentials
 public enum WorkerLine {
     /// The version that this code speaks.
     public static let protocolVersion = 1
-    /// Longest line in bytes, without its line feed; a thumbnail is the longest thing sent.
+    /// Longest line in bytes, without its line feed; a part of a keyframe is the longest thing sent.
     public static let maximumLength = 1 << 20
 
     /// A message as one line with its line feed.

@@ -46,7 +46,7 @@ extension Fleet {
             // A pause is one of its recording.
             if self.rooms[room]?.ordered == .pause { self.rooms[room]?.ordered = .record }
         case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
-            .outputRecovered, .thumbnail, .graph, .commandDone, .commandFailed:
+            .outputRecovered, .keyframe, .graph, .commandDone, .commandFailed:
             break
         }
     }

@@ -284,12 +284,18 @@ extension Certificate.Finding.Kind {
     public static let exportDiffers = Self(rawValue: "export-differs")
     /// A track's time does not go with the wall clock's.
     public static let wallClock = Self(rawValue: "wall-clock")
+    /// A track's RTP clock counts at another rate than its description states; exports follow it.
+    public static let clockRate = Self(rawValue: "clock-rate")
+    /// A track's times span another duration than its packets took to come.
+    public static let clockContradicts = Self(rawValue: "clock-contradicts")
     /// A stretch of a track in which nothing came.
     public static let gap = Self(rawValue: "gap")
     /// Units came whole, and no decoder takes them: their payload is encrypted from end to end, or broken.
     public static let payloadUndecodable = Self(rawValue: "payload-undecodable")
     /// Media came and are in no file.
     public static let mediaRefused = Self(rawValue: "media-refused")
+    /// Another layer of a camera is recorded than the best that was offered.
+    public static let lesserLayer = Self(rawValue: "lesser-layer")
     /// Our answer refused what a participant would have sent.
     public static let notNegotiated = Self(rawValue: "not-negotiated")
     /// The account of a source's packets does not balance.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Sorts points of a clock comparison into runs that can each come from one pair of clocks.
 ///
 /// A step of either clock begins a run; a single absurd point is a run of its own; nonsense makes many small ones.

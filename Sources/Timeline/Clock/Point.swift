@@ -17,18 +17,6 @@ func median(_ values: some Collection<Double>) -> Double {
     return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
 }
 
-extension Array {
-    /// The index of the first element of the second part, of an array whose elements are parted by the condition.
-    func partitioningIndex(_ belongsToSecond: (Element) -> Bool) -> Int {
-        var (low, high) = (0, self.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if belongsToSecond(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-}
-
 /// A function given at equal distances: straight in between, level beyond its ends.
 struct SampledCurve {
     let start: Double

@@ -8,7 +8,8 @@
 /// placed by the envelope of its own arrivals. Each track's map rises with its RTP time.
 ///
 /// A wall clock that is set in mid-call is seen and brought back; an RTP timeline that stands still or jumps is
-/// followed. Numbers that no clock gives are left out.
+/// followed, and so is an RTP clock of another rate than described, where reports and arrivals agree on that rate. Numbers
+/// that no clock gives are left out.
 public struct RTPClockMap: Sendable {
     /// What a track's place on the session clock rests on.
     public enum Basis: String, Sendable, Hashable, Codable {
@@ -18,16 +19,56 @@ public struct RTPClockMap: Sendable {
         case arrival
     }
 
+    /// How long a track lasts by its placed times, and how long its units took to come.
+    public struct Contradiction: Sendable, Hashable {
+        /// From the first arrival to the last, in nanoseconds.
+        public var arrivalNanoseconds: Int64
+        /// The same stretch by the track's times, in nanoseconds; negative for a clock that runs backwards.
+        public var mediaNanoseconds: Int64
+        /// Whether they drift apart all the time, as with a clock of another rate, and not once.
+        public var isSteady: Bool
+
+        /// A contradiction with each part given.
+        public init(arrivalNanoseconds: Int64, mediaNanoseconds: Int64, isSteady: Bool) {
+            self.arrivalNanoseconds = arrivalNanoseconds
+            self.mediaNanoseconds = mediaNanoseconds
+            self.isSteady = isSteady
+        }
+    }
+
     private var tracks: [Int: TrackPlacement] = [:]
+    private var realClocks: [Int: RealClock] = [:]
+    private var contradictions: [Int: Contradiction] = [:]
 
     /// The maps of all tracks that have at least one clock sample.
     public init(_ tracks: [TrackClockData]) {
-        for senderTracks in Dictionary(grouping: tracks, by: \.sender).values { self.place(senderTracks) }
+        for data in tracks { self.realClocks[data.track] = RealClock(data) }
+        for senderTracks in Dictionary(grouping: tracks, by: \.sender).values {
+            let corrected = senderTracks.map { self.realClocks[$0.track]?.corrected($0) ?? $0 }
+            self.place(corrected)
+            for data in senderTracks { self.contradictions[data.track] = self.contradiction(of: data) }
+            // A clock that does not count seconds says nothing of the sender's other tracks.
+            var trusted = corrected
+            for index in trusted.indices where self.contradictions[trusted[index].track]?.isSteady == true {
+                trusted[index].reports = []
+            }
+            if trusted != corrected { self.place(trusted) }
+        }
     }
 
     /// When the unit belongs, in nanoseconds of the recording host's monotonic clock; `nil` for an unknown track.
     public func sessionTimeNanoseconds(track: Int, rtpTime: Int64) -> Int64? {
-        self.tracks[track]?.sessionTimeNanoseconds(rtpTime)
+        self.tracks[track]?.sessionTimeNanoseconds(self.realClocks[track]?.described(rtpTime) ?? rtpTime)
+    }
+
+    /// The rates in Hz, in their order, at which the track's RTP clock really counts; empty if the described one holds.
+    public func realRates(track: Int) -> [Int64] {
+        (self.realClocks[track]?.rates ?? []).map(clamped)
+    }
+
+    /// How the track's times contradict the arrival of its units; `nil` if they do not.
+    public func contradiction(track: Int) -> Contradiction? {
+        self.contradictions[track]
     }
 
     /// What the track's place rests on; `nil` for an unknown track.
@@ -66,6 +107,42 @@ public struct RTPClockMap: Sendable {
             self.tracks[track.data.track] = placement
         }
     }
+
+    /// Looks whether units come later and later, or earlier and earlier, than the times that they are given.
+    ///
+    /// A queue makes units late for a while, and drains; a clock that does not count seconds drifts all the time.
+    private func contradiction(of data: TrackClockData) -> Contradiction? {
+        let samples = data.samples.sorted { $0.monotonicNanoseconds < $1.monotonicNanoseconds }
+        guard samples.count >= 4, let first = samples.first, let last = samples.last else { return nil }
+        let points = samples.compactMap { sample -> Point? in
+            guard let time = self.sessionTimeNanoseconds(track: data.track, rtpTime: sample.rtpTime) else { return nil }
+            let elapsed = Double(sample.monotonicNanoseconds &- first.monotonicNanoseconds)
+            return Point(x: elapsed, y: Double(sample.monotonicNanoseconds) - Double(time))
+        }
+        let third = points.count / 3
+        guard third > 0 else { return nil }
+        let (early, late) = (points.prefix(third), points.suffix(third))
+        let elapsed = median(late.map(\.x)) - median(early.map(\.x))
+        guard elapsed > 0 else { return nil }
+        let slope = (median(late.map(\.y)) - median(early.map(\.y))) / elapsed
+        let arrival = Double(last.monotonicNanoseconds &- first.monotonicNanoseconds)
+        let drift = abs(slope * arrival)
+        guard drift > Self.leastDrift else { return nil }
+        // A timeline that jumped once, as between two parts of a recording, does not drift.
+        let largestStep = zip(points, points.dropFirst()).map { abs($1.y - $0.y) }.max() ?? 0
+        let rest = spread(points.map { $0.y - slope * $0.x })
+        let isSteady = abs(slope) > Self.leastSlope && rest * 4 <= drift && largestStep * 2 <= drift
+        guard isSteady || drift > Self.greatestDisagreement else { return nil }
+        return Contradiction(
+            arrivalNanoseconds: clamped(arrival),
+            mediaNanoseconds: clamped(arrival * (1 - slope)),
+            isSteady: isSteady
+        )
+    }
+
+    /// What congestion adds to a path's delay within a call, in nanoseconds, or does not drain as steadily.
+    private static let leastDrift = 750e6
+    private static let leastSlope = 0.03
 
     /// Tracks of one sender whose wall clocks differ by more than this, in nanoseconds, do not share a clock.
     private static let greatestDisagreement = Double(greatestDisagreementNanoseconds)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Where the units of one track belong on the session clock, stretch by stretch.
 struct TrackPlacement: Sendable {
     private struct Stretch {
@@ -85,9 +87,4 @@ struct TrackPlacement: Sendable {
 
     /// What happens to clocks in this time, in nanoseconds, is a straight line.
     private static let spacing = 5e9
-}
-
-/// A whole number of nanoseconds, at the ends of `Int64` for what lies beyond.
-private func clamped(_ value: Double) -> Int64 {
-    Int64(exactly: value.rounded()) ?? (value < 0 ? .min : .max)
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// What came of one track, unwrapped and in order, and where its RTP timeline broke.
 ///
 /// A sender may go on with another RTP time than the clock says: it stands still while the camera is off, or starts

@@ -120,6 +120,8 @@ public struct TrackOpened: Sendable, Hashable, Codable {
     public var payloadType: Int?
     /// The media section's identification tag (RFC 5888).
     public var mid: String?
+    /// Which layer of the camera it is, where several were offered; `nil` otherwise.
+    public var layer: TrackLayer?
     /// The peer connection that it came on, by a number that is unique in its part; `nil` if that is not known.
     public var connection: UInt64?
     /// The file, relative to the recording's folder.
@@ -138,6 +140,7 @@ public struct TrackOpened: Sendable, Hashable, Codable {
         ssrc: UInt32? = nil,
         payloadType: Int? = nil,
         mid: String? = nil,
+        layer: TrackLayer? = nil,
         connection: UInt64? = nil,
         file: String,
         firstRTPTime: Int64
@@ -151,6 +154,7 @@ public struct TrackOpened: Sendable, Hashable, Codable {
         self.ssrc = ssrc
         self.payloadType = payloadType
         self.mid = mid
+        self.layer = layer
         self.connection = connection
         self.file = file
         self.firstRTPTime = firstRTPTime
@@ -166,7 +170,7 @@ public struct TrackOpened: Sendable, Hashable, Codable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case track, participant, media, codec, channels, ssrc, mid, connection, file
+        case track, participant, media, codec, channels, ssrc, mid, layer, connection, file
         case clockRateHz = "clock_rate"
         case payloadType = "payload_type"
         case firstRTPTime = "first_rtp"
@@ -220,7 +224,7 @@ public struct ClockAnchor: Sendable, Hashable, Codable {
     }
 }
 
-/// From this unit on, a video track has another size or other H.264 parameter sets.
+/// From this unit on, a video track has another size, is turned otherwise, or has other H.264 parameter sets.
 public struct FormatChanged: Sendable, Hashable, Codable {
     /// The track's number.
     public var track: Int
@@ -234,19 +238,30 @@ public struct FormatChanged: Sendable, Hashable, Codable {
     public var parameterSets: Bool
     /// How many changes that followed each other at once this is the last of; `nil` for one.
     public var changes: Int?
+    /// By how many degrees players turn the frames clockwise; `nil` if the sender never said.
+    public var rotation: VideoRotation?
 
     /// A record with each part given.
-    public init(track: Int, rtpTime: Int64, width: Int?, height: Int?, parameterSets: Bool, changes: Int? = nil) {
+    public init(
+        track: Int,
+        rtpTime: Int64,
+        width: Int?,
+        height: Int?,
+        parameterSets: Bool,
+        changes: Int? = nil,
+        rotation: VideoRotation? = nil
+    ) {
         self.track = track
         self.rtpTime = rtpTime
         self.width = width
         self.height = height
         self.parameterSets = parameterSets
         self.changes = changes
+        self.rotation = rotation
     }
 
     private enum CodingKeys: String, CodingKey {
-        case track, width, height, changes
+        case track, width, height, changes, rotation
         case rtpTime = "rtp"
         case parameterSets = "parameter_sets"
     }

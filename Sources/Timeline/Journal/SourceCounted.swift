@@ -38,12 +38,12 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     /// The disk did not take them.
     case disk
 
-    /// Whether the operator wanted it so.
-    var isOrdered: Bool {
+    /// Whether the operator wanted it so, or a better layer is recorded in their place.
+    var isWanted: Bool {
         switch self {
-        case .paused, .videoOff, .audioOff: true
-        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .simulcastLayer, .undecodable,
-            .incompleteFrame, .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+        case .paused, .videoOff, .audioOff, .simulcastLayer: true
+        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .undecodable, .incompleteFrame,
+            .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
             false
         }
     }
@@ -208,8 +208,8 @@ public struct SourceCounted: Sendable, Hashable, Codable {
 
     /// Packets of media that reached the recorder and are in no file, though they were wanted.
     private var unrecorded: UInt64 {
-        let ordered = self.refused.filter { $0.key.isOrdered }.values.reduce(0) { $0 &+ $1.packets }
-        let media = self.ofRecording &- min(self.ofRecording, self.empty &+ ordered)
+        let wanted = self.refused.filter { $0.key.isWanted }.values.reduce(0) { $0 &+ $1.packets }
+        let media = self.ofRecording &- min(self.ofRecording, self.empty &+ wanted)
         return media &- min(media, self.recorded)
     }
 
@@ -219,9 +219,10 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     /// Whether media are missing from the recording for it: all of them, or more than a sender's beginning costs.
     ///
     /// What never came is no business of the account: packets that are lost are counted by their sequence numbers.
-    public var losesMedia: Bool {
-        self.isUnrecorded || self.refused.contains { $0.key.isLoss($0.value) }
-    }
+    public var losesMedia: Bool { self.isUnrecorded || self.hasLoss }
+
+    /// Whether more packets were refused for one reason than a sender's beginning costs; this stays true of an account that grows.
+    public var hasLoss: Bool { self.refused.contains { $0.key.isLoss($0.value) } }
 
     private enum CodingKeys: String, CodingKey {
         case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, refused

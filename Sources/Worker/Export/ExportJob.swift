@@ -4,8 +4,6 @@ internal import Codecs
 public import Export
 internal import Foundation
 internal import GStreamer
-internal import Matroska
-internal import Media
 internal import Rendering
 public import Rooms
 public import Storage
@@ -24,6 +22,12 @@ public struct ExportJob: Sendable {
     private enum Work {
         case remux(Exporter.Layout)
         case render(RenderSettings, isStuck: @Sendable ([String]) -> Void)
+
+        /// Whether what peers sent is decoded, or taken apart by GStreamer.
+        var decodes: Bool {
+            if case .remux(.tracks) = self { return false }
+            return true
+        }
     }
 
     /// A job that has not begun.
@@ -71,11 +75,11 @@ public struct ExportJob: Sendable {
     ///
     /// - Throws: `ExportError`, `GStreamerError`, `StorageError`.
     public func run(progress: (ExportJobEvent) -> Void) throws -> ExportJobResult {
-        // Recordings go first, at the processor and at the disk.
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
-        Runtime.useIdleDiskTime()
+        JobLimits.yieldToRecordings()
+        if self.work.decodes { try JobLimits.begin() }
         var lastReport: ContinuousClock.Instant?
-        let report = { (state: ExportProgress) in
+        let report = { (state: ExportProgress) throws in
+            if self.work.decodes { try JobLimits.checkMemory() }
             let now = ContinuousClock.now
             if let lastReport, now - lastReport < .milliseconds(100), state.fraction < 1 { return }
             lastReport = now
@@ -101,45 +105,39 @@ public struct ExportJob: Sendable {
                 selection: self.selection,
                 output: self.output,
                 isStuck: isStuck,
-                progress: report
+                progress: report,
+                willBegin: JobLimits.limitTime
             )
             return Self.result(result, mediaType: settings.mediaType)
         }
     }
 
-    /// A file for a player: as it is where the codecs allow, remuxed by GStreamer where not.
-    private func rendition(_ progress: (ExportProgress) -> Void) throws -> ExportJobResult {
+    /// A file for a player: as it is where the codecs allow, remuxed by ffmpeg where not.
+    private func rendition(_ progress: (ExportProgress) throws -> Void) throws -> ExportJobResult {
         let base = self.output ?? self.subject.renditionPath(self.selection)
-        // The names are the same each time: what a job leaves that is killed, the next one takes over.
         let file = try RenderOutput(path: base)
-        let intermediate = file.scratchPath("tracks")
-        var report = try Exporter.run(
+        let source = try MuxSource(
             self.subject,
             layout: .browser,
             selection: self.selection,
-            output: intermediate,
-            isNoted: false,
-            progress: progress
+            beside: file,
+            progress: progress,
+            begins: { if FFmpegMux.rendition($0) != nil { try FFmpegMux.requireProgram() } }
         )
-        let codecs = report.tracks.compactMap { MediaCodec(rawValue: $0.codec) }
-        let mediaType = BrowserRemux.mediaType(codecs)
-        let output = self.output ?? base + (mediaType == "video/mp4" ? ".mp4" : ".webm")
-        if BrowserRemux.isNeeded(codecs) {
-            try Runtime.initialise()
-            try BrowserRemux.run(
-                from: intermediate,
-                to: file.partialPath,
-                codecs: codecs,
-                limit: StreamEnd.limit(forBytes: report.bytes)
-            )
-            report.bytes = file.bytes
-            try file.commit(as: output)
+        let nanoseconds = source.report.tracks.reduce(0) { $0 &+ max(0, $1.durationNanoseconds) }
+        JobLimits.limitTime(ofMedia: .nanoseconds(nanoseconds), removing: file.temporaryPaths)
+        let muxed = FFmpegMux.rendition(source.codecs)
+        let container = muxed ?? .webm
+        let output = self.output ?? "\(base).\(container.rawValue)"
+        var report = source.report
+        if muxed != nil {
+            report = try FFmpegMux.make(container, of: source, into: file, as: output, progress: progress)
         } else {
-            try File.rename(intermediate, to: output)
+            try File.rename(source.path, to: output)
+            report.output = output
         }
-        report.output = output
         report = try Exporter.note(report, of: self.subject)
-        return Self.result(report, mediaType: mediaType)
+        return Self.result(report, mediaType: container.mediaType)
     }
 
     private static func result(_ report: ExportReport, mediaType: String) -> ExportJobResult {

@@ -14,7 +14,7 @@ internal import Synchronization
 /// goes on all the same.
 final class EventOutput: Sendable {
     private static let maximumWaiting = 20_000
-    /// Images and graphs are large, and old ones are of no use.
+    /// Keyframes and graphs are large, and old ones are of no use.
     private static let maximumLarge = 16
     /// What a pipe takes without blocking whenever poll(2) says that it is writable (PIPE_BUF).
     private static let chunkSize = 4096
@@ -137,7 +137,7 @@ extension WorkerEvent {
         case .heartbeat: "heartbeat"
         case .status(let room, _): "status \(room)"
         case .ready, .joined, .notJoined, .left, .recordingStarted, .recordingFinished, .recordingDegraded,
-            .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed, .outputRecovered, .thumbnail,
+            .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed, .outputRecovered, .keyframe,
             .graph, .commandDone, .commandFailed:
             nil
         }
@@ -145,7 +145,7 @@ extension WorkerEvent {
 
     fileprivate var isLarge: Bool {
         switch self {
-        case .thumbnail, .graph: true
+        case .keyframe, .graph: true
         case .ready, .heartbeat, .joined, .notJoined, .left, .status, .recordingStarted, .recordingFinished,
             .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
             .outputRecovered, .commandDone, .commandFailed:
@@ -163,13 +163,6 @@ extension WorkerEvent {
         }
         let substitute: WorkerEvent =
             switch self {
-            case .thumbnail(let room, let participant, _):
-                .commandFailed(
-                    room: room,
-                    command: "thumbnail",
-                    participant: participant,
-                    reason: "the image is too large to send"
-                )
             case .graph(let room, _, _):
                 .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
             case .status(let room, _):

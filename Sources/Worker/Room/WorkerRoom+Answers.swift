@@ -5,6 +5,7 @@ internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
+internal import Recording
 internal import Rooms
 
 /// Commands that are answered with something.
@@ -12,20 +13,28 @@ extension WorkerRoom {
     /// How long a keyframe that was asked for may take to come.
     private static let keyframeLimit = Duration.seconds(3)
 
-    /// Sends a still of the participant's last keyframe; why not, if there is none.
-    func sendThumbnail(of participant: String) async throws -> String? {
-        guard let (codec, keyframe) = try await self.keyframe(of: participant) else {
+    /// Sends the participant's last keyframe, of which the daemon has an image made; returns why it did not.
+    func sendKeyframe(of participant: String, number: UInt64?) async throws -> String? {
+        guard let still = try await self.keyframe(of: participant) else {
             return "no picture of the participant came within \(Self.keyframeLimit)"
         }
-        let jpeg = try await self.stills.run("making a still") { Thumbnail.jpeg(of: keyframe, codec: codec) }
-        guard let jpeg else { return "the picture could not be decoded" }
-        let text = Data(jpeg).base64EncodedString()
-        self.send(.thumbnail(room: self.plan.spec.name, participant: participant, base64: text))
+        let keyframe = still.bytes
+        if let reason = Thumbnail.refusal(of: keyframe, codec: still.codec) { return reason }
+        for start in stride(from: 0, to: keyframe.count, by: KeyframePart.maximumBytes) {
+            let bytes = keyframe[start..<min(start + KeyframePart.maximumBytes, keyframe.count)]
+            let part = KeyframePart(
+                codec: still.codec.rawValue,
+                keyframeBytes: keyframe.count,
+                base64: Data(bytes).base64EncodedString(),
+                rotation: still.rotation.rawValue
+            )
+            self.send(.keyframe(room: self.plan.spec.name, participant: participant, part, number: number))
+        }
         return nil
     }
 
     /// The newest keyframe; waits for the first one that is asked for.
-    private func keyframe(of participant: String) async throws -> (MediaCodec, [UInt8])? {
+    private func keyframe(of participant: String) async throws -> CodedStill? {
         let deadline = ContinuousClock.now + Self.keyframeLimit
         while true {
             let found = try await self.orders.run("reading a keyframe") {

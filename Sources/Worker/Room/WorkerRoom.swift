@@ -30,8 +30,6 @@ final class WorkerRoom: Sendable {
     let recorder: RecorderThread
     let outputs: RTPOutputs
     let control: ControlThread
-    /// Decodes stills: nothing of a call waits for it.
-    let stills: ControlThread
     /// Waits for what the recorder answers, which may wait for its disk: nothing of GStreamer waits for it.
     let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
@@ -75,7 +73,7 @@ final class WorkerRoom: Sendable {
         var isLeft = false
         /// The recording was finished, or could not be in time.
         var hasFinished = false
-        /// Thumbnails on their way.
+        /// Keyframes for stills on their way.
         var stills = 0
         /// Something changed since the last status.
         var isChanged = true
@@ -115,7 +113,6 @@ final class WorkerRoom: Sendable {
         self.logger = logger
         self.send = send
         self.control = ControlThread(name: "control")
-        self.stills = ControlThread(name: "stills")
         self.orders = ControlThread(name: "orders")
         self.files = ControlThread(name: "files")
         self.trialLimit = trialLimit
@@ -408,7 +405,7 @@ final class WorkerRoom: Sendable {
         guard isFree else { return fail("\(Self.maximumStills) others are on the way") }
         group.addTask {
             do {
-                if let reason = try await self.sendThumbnail(of: participant) { fail(reason) }
+                if let reason = try await self.sendKeyframe(of: participant, number: number) { fail(reason) }
             } catch {
                 fail("\(error)")
             }

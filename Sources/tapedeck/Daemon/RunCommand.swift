@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import ConfigurationFile
 import Daemon
+import Export
 import Foundation
 import GStreamer
 import Observability
 import PipelineCatalogue
+import Rooms
 import SystemPackage
+import Worker
 
 /// `tapedeck run`.
 struct RunCommand: AsyncParsableCommand {
@@ -55,7 +59,10 @@ struct RunCommand: AsyncParsableCommand {
                 throw CommandFailure(error)
             }
             try PipelinesCommand.checkOnHost(pipelines)
-            if self.check { try PipelinesCommand.checkOutputs(configuration, pipelines) }
+            if self.check {
+                try PipelinesCommand.checkOutputs(configuration, pipelines)
+                try Self.checkExports(configuration)
+            }
         }
         if self.check {
             let result = CheckResult(configuration: self.config, rooms: configuration.rooms.count)
@@ -86,7 +93,7 @@ struct RunCommand: AsyncParsableCommand {
             metrics: metrics,
             logger: self.common.logOutput { metrics.logLine($0) }.logger()
         )
-        let (host, isJSON) = (configuration.api.host, self.common.json)
+        let (host, isJSON) = (IPAddress.bracketed(configuration.api.host), self.common.json)
         do {
             try await daemon.run { port in
                 let started = StartResult(api: "http\(configuration.api.tls == nil ? "" : "s")://\(host):\(port)/")
@@ -95,6 +102,20 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             // The service manager starts it again after any code but 2.
             throw CommandFailure(Daemon.needsChange(after: error) ? .usage : .unavailable, "\(error)")
+        }
+    }
+
+    /// Fails where a room orders files that this host has no program for.
+    private static func checkExports(_ configuration: DaemonConfiguration) throws(CommandFailure) {
+        let rooms = configuration.rooms.filter { room in
+            room.value.spec.record != nil && room.value.export.layouts.contains(.tracks)
+                && room.value.export.container == .mp4
+        }
+        guard let room = rooms.keys.min() else { return }
+        do throws(ExportError) {
+            try FFmpegMux.requireProgram()
+        } catch {
+            throw CommandFailure(.usage, "room \(room), container mp4: \(error.message)")
         }
     }
 

@@ -45,6 +45,8 @@ import Testing
         let policy = NegotiationPolicy(sentVideo: [.vp8], sentAudio: [.opus])
         #expect(try Self.senders(policy) == [true, true])
         #expect(try Self.senders(policy.receivingOnly) == [false, false])
-        #expect(policy.receivingOnly == NegotiationPolicy())
+        var receiving = NegotiationPolicy()
+        receiving.offersOrientation = true
+        #expect(policy.receivingOnly == receiving)
     }
 }

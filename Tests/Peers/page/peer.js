@@ -107,7 +107,11 @@ async function open(member) {
 function addMedia(pc) {
   for (const kind of ["audio", "video"]) {
     const track = trackOf(kind);
-    if (track) pc.addTrack(track, stream);
+    if (!track) continue;
+    if (kind === "video" && options.layers.length) {
+      const sendEncodings = options.layers.map(([rid, scaleResolutionDownBy]) => ({ rid, scaleResolutionDownBy }));
+      pc.addTransceiver(track, { direction: "sendonly", streams: [stream], sendEncodings });
+    } else pc.addTrack(track, stream);
   }
 }
 
