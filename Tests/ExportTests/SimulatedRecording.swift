@@ -39,14 +39,11 @@ final class SimulatedRecording {
         var skew = 0.0
         /// Which layer of the camera it is.
         var layer: TrackLayer?
-        /// For how many nanoseconds the camera is off before a unit, while its RTP time stands still.
-        var off: (unit: Int, nanoseconds: Int64)?
 
         /// When a unit is captured, in nanoseconds from the recording's start.
         func captured(_ index: Int) -> Int64 {
             let elapsed = RTPClock(rateHz: self.clockRateHz).nanoseconds(ticks: Int64(index) * self.step)
-            let off = self.off.map { index < $0.unit ? 0 : $0.nanoseconds } ?? 0
-            return self.captureNanoseconds + Int64((Double(elapsed) / (1 + self.skew)).rounded()) + off
+            return self.captureNanoseconds + Int64((Double(elapsed) / (1 + self.skew)).rounded())
         }
 
         static func video(

@@ -328,7 +328,7 @@ extension AllGStreamer {
         func theFirstPacketOfAnOpenSourceWaits(entered: UInt64, waiting: UInt64, outOfSequence: UInt64) {
             var counters = SourceCounters(ssrc: 7)
             (counters.entered, counters.outOfSequence) = (entered, 1)
-            counters.isOpen()
+            counters.sortWaiting(isStopped: false)
             #expect((counters.waiting, counters.outOfSequence) == (waiting, outOfSequence))
         }
 

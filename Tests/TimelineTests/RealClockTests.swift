@@ -111,7 +111,7 @@ import Timeline
             for (track, rates) in zip(tracks, one.rates) {
                 let found = map.realRates(track: track.number)
                 #expect(found.count == rates.count, "\(found)")
-                for (found, rate) in zip(found, rates) { #expect(abs(found / rate - 1) < 1e-3, "\(found) Hz") }
+                for (found, rate) in zip(found, rates) { #expect(abs(Double(found) / rate - 1) < 1e-3, "\(found) Hz") }
                 #expect(map.basis(track: track.number) == .senderReports)
                 #expect(map.contradiction(track: track.number) == nil)
             }

@@ -26,7 +26,9 @@ enum Decoders {
         guard let launch = VideoDecoder.launch(track.codec) else {
             throw GStreamerError(.parse, "\(track.file) has no video")
         }
-        guard track.codec == .h264 else { return try CodecChain(launch: launch, caps: "video/x-\(track.codec.rawValue)") }
+        guard track.codec == .h264 else {
+            return try CodecChain(launch: launch, caps: "video/x-\(track.codec.rawValue)")
+        }
         return try CodecChain(
             launch: launch,
             caps: "video/x-h264,stream-format=avc,alignment=au",

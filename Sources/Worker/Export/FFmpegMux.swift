@@ -18,7 +18,9 @@ struct MuxSource {
     /// The codecs of its tracks.
     var codecs: [MediaCodec] { self.report.tracks.compactMap { MediaCodec(rawValue: $0.codec) } }
 
-    /// Exports to a file beside `file`, which nothing notes; blocks. See `Exporter.run` for the others.
+    /// Exports to a file beside `file` and blocks.
+    ///
+    /// No manifest and no certificate names that file. See `Exporter.run` for the parameters.
     init(
         _ subject: ExportSubject,
         layout: Exporter.Layout = .tracks,
