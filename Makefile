@@ -3,18 +3,8 @@
 #   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
 #   make test    installs what the tests need, builds, and runs the tests that every change must pass
 #   make test-all  the same and the tests that take long for what they add, with a second and third try for what failed
-#   make figures what recording one room costs on this machine, in about three minutes
-#   make av-figures       how far flash and beep are apart in exported calls, in about a minute
-#   make frame-proof      every frame of a call of ten minutes is in its file, once
-#   make stage-one-figures  what recording costs beside webrtcbin alone, in about four minutes
-#   make mesh-figures     what a SkyRTC room of ten costs its recorder, in about a minute
-#   make daemon-figures   what the daemon costs with many rooms, in about three minutes
-#   make catalogue-figures  what a page of 100 000 recordings costs, in about three minutes
-#   make certificate-figures  what a recording's certificate costs beside its export, in about a minute
-#   make export-figures   what the export of four hours costs, against mkvmerge, in about five minutes
-#   make journal-figures  what a journal of ten million lines costs whoever goes on, lists and exports, in about three minutes
-#   make output-figures   what sending a participant on as RTP costs, in about three minutes
-#   make kill-figures     what 100 recordings lose at SIGKILL, in about four minutes
+#   make figures what recording one room costs on this machine, in about three minutes; OF=mesh is another figure: see
+#                Tests/Benchmarks/README.md
 #   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in seven
 #                hours; BENCH_SECONDS=20 BENCH_ROOMS="1 10" BENCH_ROUNDS=1 BENCH_MEDIA=vp8-720p30
 #                BENCH_RECEIVERS="tapedeck janus" BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
@@ -33,7 +23,7 @@
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench bench-compare demo test test-all test-devices figures av-figures frame-proof stage-one-figures mesh-figures daemon-figures catalogue-figures certificate-figures export-figures journal-figures build deb man check-package fuzz lint format packages venvs end-to-end kill-figures check-newer load-figures output-figures soak overload
+.PHONY: bench bench-compare demo test test-all test-devices figures build deb man check-package fuzz lint format packages venvs end-to-end check-newer soak overload
 
 # Without an index, which takes a quarter of the time and only the tests need (decision 77).
 demo:
@@ -54,46 +44,14 @@ test-devices:
 	swift build --product tapedeck
 	.venv/peers/bin/python -m pytest Tests/Devices $(PYTEST_ARGUMENTS)
 
-figures: build
-	python3 Tests/Benchmarks/recording_cost.py
+# The program of a figure; the figure of the catalogue is a test.
+FIGURE = $(firstword $(wildcard Tests/Benchmarks/$(OF)_cost.py Tests/Benchmarks/$(OF).py))
 
-av-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/av_offset.py
-
-frame-proof: build
-	.venv/peers/bin/python Tests/Benchmarks/frame_proof.py
-
-stage-one-figures: build
-	python3 Tests/Benchmarks/stage_one_cost.py
-
-mesh-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/mesh_cost.py
-
-daemon-figures: build
-	python3 Tests/Benchmarks/daemon_cost.py
-
-catalogue-figures:
-	swift build --build-tests
-	TAPEDECK_FIGURES=1 swift test --skip-build --disable-xctest --filter CatalogueFigures
-
-certificate-figures: build
-	python3 Tests/Benchmarks/certificate_cost.py
-
-export-figures: build
-	swift build --build-tests
-	python3 Tests/Benchmarks/export_cost.py
-
-journal-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/long_journal.py
-
-load-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/load_cost.py
-
-output-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/output_cost.py
-
-kill-figures: build
-	.venv/peers/bin/python Tests/Benchmarks/kill_recordings.py
+figures: OF ?= recording
+figures: build venvs
+	$(if $(filter catalogue export,$(OF)),swift build --build-tests)
+	$(if $(filter catalogue,$(OF)),TAPEDECK_FIGURES=1 swift test --skip-build --disable-xctest --filter CatalogueFigures, \
+		.venv/peers/bin/python $(or $(FIGURE),$(error no figure "$(OF)": see Tests/Benchmarks/README.md)))
 
 # TAPEDECK names a binary that is there already.
 bench: venvs
@@ -140,10 +98,10 @@ fuzz:
 	python3 Tests/Fuzz/run.py --seconds $(or $(FUZZ_SECONDS),120) $(FUZZ_TARGETS)
 
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Pipelines Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Pipelines Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
 
 packages:
 	@.ci/install-packages test

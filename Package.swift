@@ -14,15 +14,6 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
-/// Files of `Pipelines/`, which are part of the binary; no two may have one name, whatever their folders.
-let pipelineFiles = [
-    "capture/alsa", "capture/file", "capture/image", "capture/rtp", "capture/rtsp", "capture/screen", "capture/slate",
-    "capture/test",
-    "capture/v4l2", "encode/nvh264enc", "encode/openh264enc", "encode/opusenc", "encode/v4l2h264enc",
-    "encode/vah264enc", "encode/vp8enc", "encode/vp9enc", "encode/x264enc", "output/hls", "output/rtmp", "output/shm",
-    "output/srt", "output/v4l2loopback",
-]
-
 let package = Package(
     name: "tapedeck",
     products: [
@@ -66,8 +57,6 @@ let package = Package(
                 .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
                 .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),
                 .linkedLibrary("crypto"), .linkedLibrary("srtp2"),
-                // random.c: libnice takes it for GnuTLS's.
-                .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=gnutls_rnd"]),
             ]
         ),
 
@@ -94,16 +83,9 @@ let package = Package(
         .target(name: "PipelineCatalogue", dependencies: ["Codecs"], swiftSettings: settings),
         .target(name: "Probing", swiftSettings: settings),
         .target(
-            name: "BundledPipelines",
-            path: "Pipelines",
-            exclude: ["README.md"],
-            resources: pipelineFiles.map { .embedInCode("\($0).yaml") },
-            swiftSettings: settings
-        ),
-        .target(
             name: "ConfigurationFile",
             dependencies: [
-                "API", "Basics", "BundledPipelines", "Codecs", "PipelineCatalogue", "Rooms", "Signalling",
+                "API", "Basics", "Codecs", "EmbeddedFiles", "PipelineCatalogue", "Rooms", "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -333,7 +315,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "API", "Basics", "BundledPipelines", "Codecs", "ConfigurationFile", "PipelineCatalogue", "Rooms",
+                "API", "Basics", "Codecs", "ConfigurationFile", "EmbeddedFiles", "PipelineCatalogue", "Rooms",
                 "Signalling",
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -143,6 +143,98 @@ static const CEmbeddedFile room[] = {
     FILE_OF("room.js", room_room_js),
 };
 
+static const uint8_t capture_alsa_yaml[] = {
+#embed "../../Pipelines/capture/alsa.yaml"
+};
+static const uint8_t capture_file_yaml[] = {
+#embed "../../Pipelines/capture/file.yaml"
+};
+static const uint8_t capture_image_yaml[] = {
+#embed "../../Pipelines/capture/image.yaml"
+};
+static const uint8_t capture_rtp_yaml[] = {
+#embed "../../Pipelines/capture/rtp.yaml"
+};
+static const uint8_t capture_rtsp_yaml[] = {
+#embed "../../Pipelines/capture/rtsp.yaml"
+};
+static const uint8_t capture_screen_yaml[] = {
+#embed "../../Pipelines/capture/screen.yaml"
+};
+static const uint8_t capture_slate_yaml[] = {
+#embed "../../Pipelines/capture/slate.yaml"
+};
+static const uint8_t capture_test_yaml[] = {
+#embed "../../Pipelines/capture/test.yaml"
+};
+static const uint8_t capture_v4l2_yaml[] = {
+#embed "../../Pipelines/capture/v4l2.yaml"
+};
+static const uint8_t encode_nvh264enc_yaml[] = {
+#embed "../../Pipelines/encode/nvh264enc.yaml"
+};
+static const uint8_t encode_openh264enc_yaml[] = {
+#embed "../../Pipelines/encode/openh264enc.yaml"
+};
+static const uint8_t encode_opusenc_yaml[] = {
+#embed "../../Pipelines/encode/opusenc.yaml"
+};
+static const uint8_t encode_v4l2h264enc_yaml[] = {
+#embed "../../Pipelines/encode/v4l2h264enc.yaml"
+};
+static const uint8_t encode_vah264enc_yaml[] = {
+#embed "../../Pipelines/encode/vah264enc.yaml"
+};
+static const uint8_t encode_vp8enc_yaml[] = {
+#embed "../../Pipelines/encode/vp8enc.yaml"
+};
+static const uint8_t encode_vp9enc_yaml[] = {
+#embed "../../Pipelines/encode/vp9enc.yaml"
+};
+static const uint8_t encode_x264enc_yaml[] = {
+#embed "../../Pipelines/encode/x264enc.yaml"
+};
+static const uint8_t output_hls_yaml[] = {
+#embed "../../Pipelines/output/hls.yaml"
+};
+static const uint8_t output_rtmp_yaml[] = {
+#embed "../../Pipelines/output/rtmp.yaml"
+};
+static const uint8_t output_shm_yaml[] = {
+#embed "../../Pipelines/output/shm.yaml"
+};
+static const uint8_t output_srt_yaml[] = {
+#embed "../../Pipelines/output/srt.yaml"
+};
+static const uint8_t output_v4l2loopback_yaml[] = {
+#embed "../../Pipelines/output/v4l2loopback.yaml"
+};
+
+static const CEmbeddedFile pipelines[] = {
+    FILE_OF("capture/alsa.yaml", capture_alsa_yaml),
+    FILE_OF("capture/file.yaml", capture_file_yaml),
+    FILE_OF("capture/image.yaml", capture_image_yaml),
+    FILE_OF("capture/rtp.yaml", capture_rtp_yaml),
+    FILE_OF("capture/rtsp.yaml", capture_rtsp_yaml),
+    FILE_OF("capture/screen.yaml", capture_screen_yaml),
+    FILE_OF("capture/slate.yaml", capture_slate_yaml),
+    FILE_OF("capture/test.yaml", capture_test_yaml),
+    FILE_OF("capture/v4l2.yaml", capture_v4l2_yaml),
+    FILE_OF("encode/nvh264enc.yaml", encode_nvh264enc_yaml),
+    FILE_OF("encode/openh264enc.yaml", encode_openh264enc_yaml),
+    FILE_OF("encode/opusenc.yaml", encode_opusenc_yaml),
+    FILE_OF("encode/v4l2h264enc.yaml", encode_v4l2h264enc_yaml),
+    FILE_OF("encode/vah264enc.yaml", encode_vah264enc_yaml),
+    FILE_OF("encode/vp8enc.yaml", encode_vp8enc_yaml),
+    FILE_OF("encode/vp9enc.yaml", encode_vp9enc_yaml),
+    FILE_OF("encode/x264enc.yaml", encode_x264enc_yaml),
+    FILE_OF("output/hls.yaml", output_hls_yaml),
+    FILE_OF("output/rtmp.yaml", output_rtmp_yaml),
+    FILE_OF("output/shm.yaml", output_shm_yaml),
+    FILE_OF("output/srt.yaml", output_srt_yaml),
+    FILE_OF("output/v4l2loopback.yaml", output_v4l2loopback_yaml),
+};
+
 static const CEmbeddedFile description = FILE_OF("openapi.yaml", control_openapi_yaml);
 
 const CEmbeddedFile *CEmbeddedFiles_dashboard(size_t *count) {
@@ -153,6 +245,11 @@ const CEmbeddedFile *CEmbeddedFiles_dashboard(size_t *count) {
 const CEmbeddedFile *CEmbeddedFiles_room(size_t *count) {
     *count = sizeof room / sizeof *room;
     return room;
+}
+
+const CEmbeddedFile *CEmbeddedFiles_pipelines(size_t *count) {
+    *count = sizeof pipelines / sizeof *pipelines;
+    return pipelines;
 }
 
 CEmbeddedFile CEmbeddedFiles_description(void) {

@@ -182,7 +182,7 @@ public struct Daemon: Sendable {
                     .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
                     .init(service: control), .init(service: store), .init(service: rtsp),
                     .init(service: supervisor),
-                    .init(service: janitor), .init(service: reloader), .init(service: IdlePages()),
+                    .init(service: janitor), .init(service: reloader),
                     .init(service: watchdog),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint],

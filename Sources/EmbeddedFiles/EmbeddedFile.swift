@@ -2,9 +2,9 @@
 
 internal import CEmbeddedFiles
 
-/// A file of a page or a document, which is part of the program.
+/// A file of a page, a pipeline or a document, which is part of the program.
 public struct EmbeddedFile: Sendable, Hashable {
-    /// Its name without a folder.
+    /// Its name, without a folder but for a pipeline, which has one: `capture/alsa.yaml`.
     public let name: String
     /// What is in it.
     public let bytes: [UInt8]
@@ -13,6 +13,8 @@ public struct EmbeddedFile: Sendable, Hashable {
     public static let dashboard = Self.files(CEmbeddedFiles_dashboard)
     /// The page of the room server: `Sources/RoomServer/Page`.
     public static let room = Self.files(CEmbeddedFiles_room)
+    /// The pipeline files: `Pipelines`.
+    public static let pipelines = Self.files(CEmbeddedFiles_pipelines)
     /// The description of the HTTP interface: `Sources/Control/OpenAPI/openapi.yaml`.
     public static let description = Self(CEmbeddedFiles_description())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon costs: `make daemon-figures`.
+"""What the daemon costs: `make figures OF=daemon`.
 
 Printed, as the operating system counts it, one run each; compare only figures of one run:
   idle       memory and CPU of the supervisor with 50 rooms configured, none joined
@@ -20,7 +20,7 @@ import tempfile
 import time
 import urllib.request
 
-from process import cpu_seconds, resident_bytes
+from process import cpu_seconds, holdings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -56,7 +56,9 @@ class Daemon:
         used, began = cpu_seconds(self.process.pid), time.monotonic()
         time.sleep(seconds)
         share = (cpu_seconds(self.process.pid) - used) / (time.monotonic() - began)
-        return f"{resident_bytes(self.process.pid) / 1e6:.1f} MB, {share * 100:.2f} % of one core"
+        memory = holdings(self.process.pid)
+        return (f"{memory['proportional'] / 1e3:.1f} MB proportional, {memory['anonymous'] / 1e3:.1f} MB anonymous, "
+                f"{share * 100:.2f} % of one core")
 
     def end(self):
         self.process.terminate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What twenty camera peers cost that send what one encoder makes: `make load-figures`.
+"""What twenty camera peers cost that send what one encoder makes: `make figures OF=load`.
 
 `tapedeck camera --count` publishes VP8 in 640x360 to Debian's Janus, which decrypts what comes and passes it on to nobody;
 there is no call between the peers. Measured is the CPU time of one core that the camera's process uses, as the operating

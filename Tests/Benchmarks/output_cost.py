@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RTP outputs cost: `make output-figures`.
+"""What RTP outputs cost: `make figures OF=output`.
 
 Two `tapedeck record` in one room take the same 720p30 camera at the same time, one of them with outputs to sockets of this
 process. Printed is the CPU time of one core that each uses, as the operating system counts it, and the difference for one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs beside webrtcbin alone: `make stage-one-figures`.
+"""What recording costs beside webrtcbin alone: `make figures OF=stage_one`.
 
 Two test cameras send 720p30 at 1.6 Mbit/s with Opus on loopback at the same time: one to `tapedeck record`, one to a C
 program in which every track that webrtcbin receives ends in a fakesink. Printed, of both: the CPU time of one core as the

@@ -21,11 +21,18 @@ import Testing
         ("blank", "\n\n# nothing\n", "there is nothing in it"),
         ("list", "- a\n- b", "line 1, column 1: found a list; accepted: a mapping"),
         ("text", "hello", "line 1, column 1: found a text; accepted: a mapping"),
-        ("half a line", "storage:\n  directory: \"/var", "not YAML: while scanning a quoted scalar"),
-        ("half a list", "ice:\n  servers: [{ urls: [", "not YAML: while parsing a flow node"),
+        (
+            "half a line", "storage:\n  directory: \"/var",
+            "not YAML: found unexpected end of stream while scanning a quoted scalar"
+        ),
+        ("half a list", "ice:\n  servers: [{ urls: [", "did not find expected node content while parsing a flow node"),
         ("half a mapping", "storage: { directory: /a,", "not YAML"),
         ("half a JSON text", #"{"storage": {"directory": "/a"#, "not YAML"),
-        ("tabs", "storage:\n\tdirectory: /a", "line 2, column 1: not YAML"),
+        (
+            "tabs", "storage:\n\tdirectory: /a",
+            "line 2, column 1: not YAML: found character that cannot start any token while scanning for the next token; "
+                + "indent with blanks, not with tabs"
+        ),
         ("wrong indentation", "storage:\n  directory: /a\n keep: 3d", "line 3, column 2: not YAML"),
         ("NUL", "storage:\n  directory: /a\0b", "line 2, column 16: control characters are not allowed"),
         ("escape", "a: \u{1B}[31m", "line 1, column 4: control characters are not allowed"),
@@ -47,10 +54,9 @@ import Testing
         ("many values", "a: [" + String(repeating: "1,", count: 300_000) + "]", "more than 250000 values"),
         ("too long", String(repeating: "#", count: (1 << 20) + 1), "longer than 1048576 bytes"),
         ("many duplicates", (0..<30).map { "a\($0): 1\na\($0): 2\n" }.joined(), "keys given twice: \"a"),
-        ("duplicates in JSON", #"{"storage":{},"storage":{"keep":1}}"#, "storage: given twice; first in line 1"),
-        ("a key of a private plane", "\u{F0000}a: 1\n\u{F0000}a: 2", "keys given twice"),
+        ("duplicates in JSON", #"{"storage":{},"storage":{"keep":1}}"#, "line 1, column 2: keys given twice"),
         ("tag of wrong bytes", "a: !<%ED%A0%80> b", "a"),
-        ("surrogate", #"{"a": "\ud800"}"#, "not YAML: while parsing a quoted scalar"),
+        ("surrogate", #"{"a": "\ud800"}"#, "while parsing a quoted scalar"),
         ("merge", "storage: { <<: { directory: /a } }", "storage.<<: unknown key"),
         ("number of 1 MB", "workers: { export_jobs: " + String(repeating: "9", count: 1_000_000) + " }", "found \"99"),
         ("name of 1000 bytes", "rooms: { " + String(repeating: "a", count: 1000) + ": {} }", "cannot be a room's name"),

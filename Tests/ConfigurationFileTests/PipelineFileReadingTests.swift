@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BundledPipelines
 import Codecs
+import EmbeddedFiles
 import Foundation
 import PipelineCatalogue
 import Rooms
@@ -94,14 +94,15 @@ struct PipelineFileReadingTests {
         #expect(!Self.problems(text).isEmpty)
     }
 
-    @Test(arguments: BundledPipelines.files)
-    func theFilesOfTheProgramAreRight(file: BundledPipelines.File) throws {
-        let kind = try #require(PipelineFile.Kind(rawValue: file.folder))
-        let path = "Pipelines/\(file.folder)/\(file.name).yaml"
-        let pipeline = try PipelineFile.parse(kind, file.name, text: file.text, file: path)
+    @Test(arguments: EmbeddedFile.pipelines)
+    func theFilesOfTheProgramAreRight(file: EmbeddedFile) throws {
+        let parts = file.name.dropLast(".yaml".count).split(separator: "/").map(String.init)
+        let kind = try #require(parts.first.flatMap { PipelineFile.Kind(rawValue: $0) })
+        let (text, path) = (String(decoding: file.bytes, as: UTF8.self), "Pipelines/\(file.name)")
+        let pipeline = try PipelineFile.parse(kind, parts[1], text: text, file: path)
         #expect(pipeline.description.hasSuffix("."), "\(path)")
         // Its comment says when to use it, and what it costs.
-        #expect(file.text.hasPrefix("# SPDX-License-Identifier: Apache-2.0\n# "), "\(path)")
+        #expect(text.hasPrefix("# SPDX-License-Identifier: Apache-2.0\n# "), "\(path)")
     }
 
     @Test
@@ -111,9 +112,9 @@ struct PipelineFileReadingTests {
         var found: Set<String> = []
         for folder in PipelineFile.Kind.allCases.map(\.rawValue) {
             let names = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path)
-            for name in names ?? [] where name.hasSuffix(".yaml") { found.insert("\(folder)/\(name.dropLast(5))") }
+            for name in names ?? [] where name.hasSuffix(".yaml") { found.insert("\(folder)/\(name)") }
         }
-        #expect(found == Set(BundledPipelines.files.map { "\($0.folder)/\($0.name)" }))
+        #expect(found == Set(EmbeddedFile.pipelines.map(\.name)))
     }
 }
 

@@ -10,7 +10,6 @@ import Testing
             storge: {}
             storage:
               directory: var/lib
-              keep: 30
               keep: 1m
             api:
               listen: 0.0.0.0:8330
@@ -26,23 +25,22 @@ import Testing
                 #"line 1, column 1: storge: unknown key; did you mean "storage"?"#,
                 #"line 3, column 14: storage.directory: found "var/lib"; accepted: an absolute path, such as "#
                     + "/var/lib/tapedeck",
-                "line 5, column 3: storage.keep: given twice; first in line 4",
-                #"line 5, column 9: storage.keep: found "1m"; accepted: a time from 1h to 3650d with its unit "#
+                #"line 4, column 9: storage.keep: found "1m"; accepted: a time from 1h to 3650d with its unit "#
                     + "(ms, s, m, h, d), such as 30d, or forever",
-                "line 7, column 3: api.listen: a token is needed where others can reach the interface; accepted: "
+                "line 6, column 3: api.listen: a token is needed where others can reach the interface; accepted: "
                     + "api.token or api.tokens, or a loopback address in api.listen",
-                #"line 8, column 24: api.requests_per_second: found "50"; accepted: a whole number from 1 to 10000"#,
-                #"line 11, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
-                "line 11, column 5: rooms.one.url: missing; accepted: a room URL, such as "
+                #"line 7, column 24: api.requests_per_second: found "50"; accepted: a whole number from 1 to 10000"#,
+                #"line 10, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
+                "line 10, column 5: rooms.one.url: missing; accepted: a room URL, such as "
                     + "socketio+https://rtc.example.org/123123",
-                #"line 12, column 15: rooms.one.record.vidoe: unknown key; did you mean "video"?"#,
-                #"line 12, column 35: rooms.one.record.video: found "yes"; accepted: true or false"#,
-                "line 12, column 49: rooms.one.record.segment: found 30; accepted: a time from 10s to 7d or a size from "
+                #"line 11, column 15: rooms.one.record.vidoe: unknown key; did you mean "video"?"#,
+                #"line 11, column 35: rooms.one.record.video: found "yes"; accepted: true or false"#,
+                "line 11, column 49: rooms.one.record.segment: found 30; accepted: a time from 10s to 7d or a size from "
                     + "1MB to 1TB with its unit, such as 30m or 2GB, or none",
-                #"line 13, column 15: rooms.two.url: room URL, scheme: "http" is not a room scheme; did you mean "#
+                #"line 12, column 15: rooms.two.url: room URL, scheme: "http" is not a room scheme; did you mean "#
                     + "socketio+http?. A right one: socketio+https://rtc.example.org/123123",
-                "line 13, column 57: rooms.two.send.fps: found 1000; accepted: a whole number from 1 to 60",
-                "line 13, column 72: rooms.two.send.bitrate: found 1500; accepted: a bit rate from 50k to 50M, such "
+                "line 12, column 57: rooms.two.send.fps: found 1000; accepted: a whole number from 1 to 60",
+                "line 12, column 72: rooms.two.send.bitrate: found 1500; accepted: a bit rate from 50k to 50M, such "
                     + "as 1500k or 2M",
             ]
         )

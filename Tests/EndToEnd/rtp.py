@@ -25,7 +25,7 @@ BLOCKS = itertools.cycle(range(FIRST_PORT, FIRST_PORT + 1000, 8))
 # Another checkout's tests may run at the same time.
 for _ in range(os.getpid() % 125):
     next(BLOCKS)
-# Of a flash and its beep, on a busy machine; how far apart they really are is measured by test_i_alignment.py.
+# Of a flash and its beep, on a busy machine; how far apart they really are is measured by test_alignment.py.
 TOGETHER = 0.100
 # Bytes of about three seconds of the small test camera.
 SOME_SECONDS = 300_000

@@ -310,7 +310,7 @@ def test_a_clock_that_goes_wrong_is_placed_right(stage, fault, length):
     titles = {stream["tags"]["title"].split()[0] for stream in media.streams(call)}
     other, = titles - {sid}
     faulty, steady = places_of(call, sid, FPS), places_of(call, other, CAMERA_FPS)
-    # The clocks are right before the fault: how an export is placed then is shown elsewhere (test_i_alignment.py).
+    # The clocks are right before the fault: how an export is placed then is shown elsewhere (test_alignment.py).
     before = [place for counter, place in faulty if counter < went_wrong["counter"]]
     after = [place for counter, place in faulty if counter > went_wrong["counter"]]
     zero = sorted(before)[len(before) // 2]

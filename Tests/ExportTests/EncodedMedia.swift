@@ -22,32 +22,21 @@ struct EncodedMedia: Sendable {
 
     private static let seconds = 4
 
-    private init() throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/tapedeck-media-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+    private static let fast = ["-g", "30", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "300k"]
 
-        func encode(_ input: String, seconds: Int, _ arguments: [String], _ name: String) throws -> [UInt8] {
-            let path = directory + "/" + name
-            let output = try Command.run(
-                "ffmpeg",
-                ["-nostdin", "-v", "error", "-f", "lavfi", "-i", input, "-t", String(seconds)] + arguments + [path]
-            )
-            try #require(output.status == 0, "\(output.standardError)")
-            return [UInt8](try Data(contentsOf: URL(filePath: path)))
+    private init() throws {
+        func encode(_ input: String, seconds: Int, _ arguments: [String], _ ending: String) throws -> [UInt8] {
+            try Self.encode(input, seconds, arguments, ending) { [UInt8](try Data(contentsOf: URL(filePath: $0))) }
         }
 
         let picture = "testsrc2=s=320x240:r=30"
-        let fast = ["-g", "30", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "300k"]
-        self.vp8 = Self.ivf(
-            try encode(picture, seconds: Self.seconds, ["-c:v", "libvpx"] + fast + ["-auto-alt-ref", "0"], "vp8.ivf")
-        )
+        self.vp8 = try Self.vp8(picture, seconds: Self.seconds)
         self.vp9 = Self.ivf(
             try encode(
                 picture,
                 seconds: Self.seconds,
-                ["-c:v", "libvpx-vp9"] + fast + ["-lag-in-frames", "0"],
-                "vp9.ivf"
+                ["-c:v", "libvpx-vp9"] + Self.fast + ["-lag-in-frames", "0"],
+                "ivf"
             )
         )
         let x264 = [
@@ -55,24 +44,53 @@ struct EncodedMedia: Sendable {
             "-x264-params", "aud=1",
         ]
         self.h264 =
-            Self.accessUnits(try encode(picture, seconds: Self.seconds / 2, x264, "small.h264"))
-            + Self.accessUnits(
-                try encode("testsrc2=s=640x360:r=30", seconds: Self.seconds / 2, x264, "large.h264")
-            )
+            Self.accessUnits(try encode(picture, seconds: Self.seconds / 2, x264, "h264"))
+            + Self.accessUnits(try encode("testsrc2=s=640x360:r=30", seconds: Self.seconds / 2, x264, "h264"))
         let main = [
             "-c:v", "libx264", "-profile:v", "main", "-preset", "ultrafast", "-g", "30",
             "-x264-params", "aud=1:bframes=2:b-adapt=0:scenecut=0",
         ]
-        self.reordered = Self.accessUnits(try encode(picture, seconds: Self.seconds, main, "main.h264"))
+        self.reordered = Self.accessUnits(try encode(picture, seconds: Self.seconds, main, "h264"))
         // The same once more, in a file that has times.
-        _ = try encode(picture, seconds: Self.seconds, main, "main.mkv")
-        self.reorderedPlaces = try Probe(directory + "/main.mkv").times(0).map { Int(($0 * 30).rounded()) }
+        self.reorderedPlaces = try Self.encode(picture, Self.seconds, main, "mkv") { path in
+            try Probe(path).times(0).map { Int(($0 * 30).rounded()) }
+        }
         try #require(self.reordered.count == self.reorderedPlaces.count)
         try #require(zip(self.reorderedPlaces, self.reorderedPlaces.dropFirst()).contains { $0 > $1 })
-        self.opus = Self.ogg(
-            try encode("sine=440:r=48000", seconds: Self.seconds, ["-ac", "2", "-c:a", "libopus"], "tone.ogg")
-        )
+        self.opus = try Self.opus("sine=440:r=48000", seconds: Self.seconds)
         try #require(self.vp8.count == 120 && self.vp9.count == 120 && self.h264.count == 120 && self.opus.count >= 200)
+    }
+
+    /// Frames of a source of ffmpeg, a keyframe in 30.
+    static func vp8(_ input: String, seconds: Int) throws -> [[UInt8]] {
+        try Self.encode(input, seconds, ["-c:v", "libvpx"] + Self.fast + ["-auto-alt-ref", "0"], "ivf") {
+            Self.ivf([UInt8](try Data(contentsOf: URL(filePath: $0))))
+        }
+    }
+
+    /// Packets of a source of ffmpeg, 20 ms each, stereo.
+    static func opus(_ input: String, seconds: Int) throws -> [[UInt8]] {
+        try Self.encode(input, seconds, ["-ac", "2", "-c:a", "libopus", "-b:a", "128k"], "ogg") {
+            Self.ogg([UInt8](try Data(contentsOf: URL(filePath: $0))))
+        }
+    }
+
+    /// Encodes a source of ffmpeg into a file that is there while it is read.
+    private static func encode<Value>(
+        _ input: String,
+        _ seconds: Int,
+        _ arguments: [String],
+        _ ending: String,
+        read: (String) throws -> Value
+    ) throws -> Value {
+        let path = FileManager.default.temporaryDirectory.path + "/tapedeck-media-\(UUID().uuidString).\(ending)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let output = try Command.run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error", "-f", "lavfi", "-i", input, "-t", String(seconds)] + arguments + [path]
+        )
+        try #require(output.status == 0, "\(output.standardError)")
+        return try read(path)
     }
 
     /// The frames of an IVF file: a head of 32 bytes, then 12 bytes before each frame.

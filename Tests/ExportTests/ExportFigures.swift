@@ -9,7 +9,7 @@ import Storage
 import Testing
 import Timeline
 
-/// Records a long call, through the writers that a live call goes through: `make export-figures`.
+/// Records a long call, through the writers that a live call goes through: `make figures OF=export`.
 ///
 /// The folder goes below `TAPEDECK_FIGURES_STORAGE`; the call lasts `TAPEDECK_FIGURES_HOURS`. It has two participants
 /// with VP8 at about 300 kbit/s and 30 pictures a second, and Opus at 32 kbit/s.
@@ -28,7 +28,7 @@ struct ExportFigures {
         var interval: Int64 { self.codec == .opus ? 20_000_000 : 33_333_333 }
     }
 
-    @Test(.enabled(if: Self.storage != nil, "make export-figures runs it"))
+    @Test(.enabled(if: Self.storage != nil, "make figures OF=export runs it"))
     func recordALongCall() throws {
         let environment = ProcessInfo.processInfo.environment
         let storage = try #require(Self.storage)

@@ -62,46 +62,6 @@ import Testing
         #expect(released * sysconf(Int32(_SC_PAGESIZE)) > 32_000_000)
     }
 
-    /// What libnice finds under this name, whose own library keeps 200 bytes of each thread that asked it.
-    private static func randomNumbers() throws -> @convention(c) (CInt, UnsafeMutableRawPointer, Int) -> CInt {
-        let symbol = try #require(dlsym(nil, "gnutls_rnd"))
-        return unsafeBitCast(symbol, to: (@convention(c) (CInt, UnsafeMutableRawPointer, Int) -> CInt).self)
-    }
-
-    /// libnice asks on two threads of each connection.
-    @Test func threadsThatAskedForRandomNumbersLeaveNothing() throws {
-        let fill = try Self.randomNumbers()
-        func askOnThreads(_ count: Int) {
-            for _ in 0..<count {
-                let asked = DispatchSemaphore(value: 0)
-                Thread.detachNewThread {
-                    withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { _ = fill(0, $0.baseAddress!, 16) }
-                    asked.signal()
-                }
-                asked.wait()
-            }
-        }
-        askOnThreads(50)
-        let before = Runtime.allocatedBytes
-        askOnThreads(1000)
-        #expect(Runtime.allocatedBytes - before < 100_000)
-    }
-
-    @Test(arguments: [0, 1, 16, 100_000])
-    func asManyRandomNumbersAreGivenAsAreAskedFor(count: Int) throws {
-        let fill = try Self.randomNumbers()
-        func asked() -> [UInt8] {
-            var bytes = [UInt8](repeating: 0, count: count + 8)
-            #expect(fill(1, &bytes, count) == 0)
-            return bytes
-        }
-        let (first, second) = (asked(), asked())
-        #expect(first.suffix(8) == second.suffix(8) && first.suffix(8).allSatisfy { $0 == 0 })
-        #expect(count < 16 || first != second)
-        // Each byte in turn is none but one in 256.
-        #expect(count < 1000 || (300...500).contains(first.dropLast(8).count { $0 == 0 }))
-    }
-
     private static func residentPages() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         return try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) })

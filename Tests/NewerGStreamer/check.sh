@@ -33,8 +33,8 @@ if missing="$(grep 'not found' <<<"$libraries")"; then
     exit 1
 fi
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(test_a_demo.py test_b_browser_recording.py test_c_aiortc_recording.py
-    test_d_camera.py test_e_fingerprint.py test_g_crash.py test_served_page.py)
+[ ${#tests[@]} -gt 0 ] || tests=(test_demo.py test_browser_recording.py test_aiortc_recording.py
+    test_camera.py test_fingerprint.py test_crash.py test_served_page.py)
 (cd Tests/EndToEnd && TAPEDECK="$here/tapedeck" "$root/.venv/peers/bin/python" -m pytest -q "${tests[@]}")
 "$here/run.sh" .build/debug/tapedeckPackageTests.xctest --testing-library swift-testing --no-parallel \
     --filter '^(GStreamerTests|MediaTests)'

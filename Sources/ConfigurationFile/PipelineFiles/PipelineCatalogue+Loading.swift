@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import BundledPipelines
+internal import EmbeddedFiles
 internal import Glibc
 public import PipelineCatalogue
 
@@ -25,9 +25,11 @@ extension PipelineCatalogue {
                 problems += error.problems
             }
         }
-        for file in BundledPipelines.files {
-            guard let kind = PipelineFile.Kind(rawValue: file.folder) else { continue }
-            take(kind, file.name, file.text, "Pipelines/\(file.folder)/\(file.name).yaml", .bundled)
+        for file in EmbeddedFile.pipelines {
+            let parts = file.name.dropLast(".yaml".count).split(separator: "/")
+            guard let kind = parts.first.flatMap({ PipelineFile.Kind(rawValue: String($0)) }) else { continue }
+            let text = String(decoding: file.bytes, as: UTF8.self)
+            take(kind, String(parts[1]), text, "Pipelines/\(file.name)", .bundled)
         }
         for (kind, name, path) in try Self.files(in: directory, &problems) {
             do throws(BoundedFile.Failure) {
@@ -46,7 +48,7 @@ extension PipelineCatalogue {
 
     /// The text of a file of the program, by its kind and name as in `capture/file`; `nil` if there is none.
     public static func bundledText(_ path: String) -> String? {
-        BundledPipelines.files.first { "\($0.folder)/\($0.name)" == path }?.text
+        EmbeddedFile.pipelines.first { $0.name == path + ".yaml" }.map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
     /// The files of a folder by kind, in the order of their names.

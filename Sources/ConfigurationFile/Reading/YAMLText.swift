@@ -16,7 +16,6 @@ struct YAMLText {
 
     private let problems: ProblemList
     private var substitution: Substitution
-    private var duplicates = DuplicateKeys()
     private var nodes = 0
 
     /// A reader that tells problems to a list and replaces `${…}` from a source, if there is one.
@@ -27,7 +26,7 @@ struct YAMLText {
 
     /// The tree of a text; nil if a problem was added and there is none.
     ///
-    /// Problems that leave the rest of the tree as it is are added too: `${…}` without a value, keys given twice.
+    /// Problems that leave the rest of the tree as it is are added too, such as `${…}` without a value.
     ///
     /// - Parameter key: What the keys of problems begin with.
     mutating func tree(of text: String, key: String = "") -> SourceNode? {
@@ -65,28 +64,17 @@ struct YAMLText {
         return SourceNode(content: .scalar(scalar), place: place)
     }
 
-    /// The parser's tree; keys that are given twice are renamed, so that the rest can be looked at.
-    private mutating func compose(_ text: String) -> Node? {
-        var text = text
-        while true {
-            do {
-                if let root = try Yams.compose(yaml: text, .basic, .default, .utf8) { return root }
-                self.problems.add(nil, "", "there is nothing in it")
-                return nil
-            } catch YamlError.duplicatedKeysInMapping(let names, let context) {
-                let place = SourceNode.Place(line: context.mark.line, column: context.mark.column)
-                if let name = names.first, self.duplicates.rename(name, at: place, in: &text) { continue }
-                let shown = names.prefix(3).map { "\"\(Excerpt.text($0))\"" }.joined(separator: ", ")
-                self.problems.add(place, "", "keys given twice: \(shown)")
-                return nil
-            } catch let error as YamlError {
-                self.add(error, in: text)
-                return nil
-            } catch {
-                self.problems.add(nil, "", "cannot be parsed")
-                return nil
-            }
+    /// The parser's tree.
+    private func compose(_ text: String) -> Node? {
+        do {
+            if let root = try Yams.compose(yaml: text, .basic, .default, .utf8) { return root }
+            self.problems.add(nil, "", "there is nothing in it")
+        } catch let error as YamlError {
+            self.add(error, in: text)
+        } catch {
+            self.problems.add(nil, "", "cannot be parsed")
         }
+        return nil
     }
 
     private func add(_ error: YamlError, in text: String) {
@@ -99,10 +87,16 @@ struct YAMLText {
             self.problems.add(place, "", "a second document begins here", accepted: "one document")
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
-            let message = [context?.text, problem].compactMap { $0 }.joined(separator: ": ")
+            // These texts are libyaml's own; the decisive one comes first.
+            let message = [problem, context?.text].compactMap { $0 }.joined(separator: " ")
             let place = SourceNode.Place(line: mark.line, column: mark.column)
-            self.problems.add(place, "", "not YAML: \(Excerpt.text(message))")
-        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded, .duplicatedKeysInMapping:
+            let isTab = text.index(of: place).map { $0 < text.endIndex && text[$0] == "\t" } ?? false
+            self.problems.add(place, "", "not YAML: \(message)" + (isTab ? "; indent with blanks, not with tabs" : ""))
+        case .duplicatedKeysInMapping(let names, let context):
+            let place = SourceNode.Place(line: context.mark.line, column: context.mark.column)
+            let shown = names.prefix(3).map { "\"\(Excerpt.text($0))\"" }.joined(separator: ", ")
+            self.problems.add(place, "", "keys given twice: \(shown)")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             self.problems.add(nil, "", "cannot be parsed")
         }
     }
@@ -146,7 +140,6 @@ struct YAMLText {
 
     private mutating func entries(of mapping: Node.Mapping, key: String, depth: Int) -> [SourceNode.Entry] {
         var entries: [SourceNode.Entry] = []
-        var renamed: [String: Int] = [:]
         for (keyNode, value) in mapping {
             guard self.nodes <= Self.maximumNodes else { break }
             let place = keyNode.mark.map { SourceNode.Place(line: $0.line, column: $0.column) }
@@ -154,14 +147,7 @@ struct YAMLText {
                 self.problems.add(place, key, "a key that is not a text")
                 continue
             }
-            if let name = self.duplicates.originalName(of: scalar.string) {
-                renamed[name] = renamed[name] ?? place?.line
-                continue
-            }
             let path = key.isEmpty ? Excerpt.text(scalar.string) : "\(key).\(Excerpt.text(scalar.string))"
-            if let line = renamed[scalar.string] {
-                self.problems.add(place, path, "given twice; first in line \(line)")
-            }
             let node = self.convert(value, key: path, depth: depth + 1)
             entries.append(SourceNode.Entry(key: scalar.string, place: place, value: node))
         }

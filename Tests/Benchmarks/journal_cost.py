@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the journal of a long call costs whoever continues, lists and exports its recording: `make journal-figures`.
+"""What the journal of a long call costs whoever continues, lists and exports its recording: `make figures OF=journal`.
 
 A worker records a camera for some seconds and is killed. The journal is then made what it would be after a day: as many
 lines as wanted, clock anchors, sender reports and packet counts in turn, with the times of 24 hours and a chain that

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures and sound of a sender, and senders of a room, keep their places in time; no frame is lost or doubled.
 
-Short forms of `make av-figures` and `make frame-proof`.
+Short forms of `make figures OF=av_offset` and `make figures OF=frame_proof`.
 """
 
 import random

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Basics
+import Codecs
+import Export
+import Foundation
+import Rendering
+import Testing
+
+/// Grids and mixed audio show and play the right thing at the right time.
+///
+/// Flashes and beeps are unevenly apart, so that no whole number of seconds looks right.
+@Suite(.serialized) struct RenderedContentTests {
+    /// When a flash and a beep begin, in seconds from the first capture; each lasts a tenth of a second.
+    private static let times = [0.5, 1.3, 2.4, 3.1]
+    private static let isOn = Self.times.map { "between(t,\($0),\($0 + 0.0999))" }.joined(separator: "+")
+
+    /// Four seconds of a colour that is white for a tenth of a second at each time.
+    private func video(_ colour: String) throws -> [[UInt8]] {
+        let flash = "drawbox=color=white:t=fill:enable='\(Self.isOn)'"
+        return try EncodedMedia.vp8("color=c=\(colour):s=320x180:r=30,\(flash)", seconds: 4)
+    }
+
+    /// Four seconds of beeps of 1600 Hz on the left, and a quiet tone of 400 Hz on the right.
+    private func audio() throws -> [[UInt8]] {
+        let left = "0.8*(\(Self.isOn))*sin(2*PI*1600*t)"
+        return try EncodedMedia.opus("aevalsrc='\(left)|0.2*sin(2*PI*400*t)':s=48000", seconds: 4)
+    }
+
+    private func render(_ recording: SimulatedRecording, _ settings: RenderSettings) throws -> String {
+        try Renderer.run(
+            folder: recording.folder,
+            settings: settings,
+            selection: ExportSelection(),
+            output: nil,
+            isStuck: { Issue.record("stuck; \($0) would be removed") },
+            progress: { _ in }
+        ).output
+    }
+
+    /// The samples of both channels, from the file's time 0.
+    private func samples(_ path: String) throws -> [[Float]] {
+        let raw = try Command.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-i", path, "-vn", "-af", "aresample=48000:async=1:first_pts=0",
+                "-f", "f32le", "-ac", "2", "-",
+            ]
+        )
+        let all = raw.standardOutput.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+        return [0, 1].map { channel in stride(from: channel, to: all.count - 1, by: 2).map { all[$0] } }
+    }
+
+    /// The brightness of each frame, and how far apart two of them are, in seconds.
+    private func brightness(_ path: String, framesPerSecond: Int) throws -> [Int] {
+        let filter = "fps=\(framesPerSecond):start_time=0,scale=1:1:flags=area,format=gray"
+        let raw = try Command.run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error", "-i", path, "-vf", filter, "-f", "rawvideo", "-"]
+        )
+        return raw.standardOutput.map(Int.init)
+    }
+
+    /// Where values rise above a limit for the first time in a tenth of a second, in seconds.
+    private func onsets<Value: Comparable>(_ values: [Value], above limit: Value, rate: Int) -> [Double] {
+        var found: [Double] = []
+        for (index, value) in values.enumerated() where value > limit {
+            let time = Double(index) / Double(rate)
+            if found.last.map({ time - $0 > 0.25 }) ?? true { found.append(time) }
+        }
+        return found
+    }
+
+    /// How strong a tone is (Goertzel's algorithm), as a share of a full one.
+    private func tone(_ samples: ArraySlice<Float>, _ hertz: Double) -> Double {
+        var (sine, cosine) = (0.0, 0.0)
+        for (index, sample) in samples.enumerated() {
+            let phase = 2 * Double.pi * hertz * Double(index) / 48_000
+            sine += Double(sample) * sin(phase)
+            cosine += Double(sample) * cos(phase)
+        }
+        return (sine * sine + cosine * cosine).squareRoot() * 2 / Double(samples.count)
+    }
+
+    private func expect(_ found: [Double], _ expected: [Double], within tolerance: Double, _ name: String) {
+        #expect(found.count == expected.count, "\(name): \(found)")
+        for (found, expected) in zip(found, expected) {
+            #expect(abs(found - expected) <= tolerance, "\(name): \(found) in place of \(expected)")
+        }
+    }
+
+    /// The delay of Opus is 6.5 ms: an offset of that size shows.
+    @Test func mixedAudioHasEachSampleWhenItWasCapturedAndInItsChannel() throws {
+        let recording = try SimulatedRecording([.audio("alice", self.audio(), capture: 0)])
+        let channels = try self.samples(self.render(recording, RenderSettings(layout: .audio, format: .wav)))
+        try #require(channels.allSatisfy { $0.count > 3 * 48_000 })
+        let beeps = self.onsets(channels[0].map(abs), above: 0.3, rate: 48_000)
+        self.expect(beeps, Self.times, within: 0.003, "beeps")
+        let beep = (Int(0.52 * 48_000)..<Int(0.58 * 48_000))
+        #expect(self.tone(channels[0][beep], 1600) > 0.6 && self.tone(channels[1][beep], 1600) < 0.05)
+        #expect(self.tone(channels[1][beep], 400) > 0.15 && self.tone(channels[0][beep], 400) < 0.02)
+    }
+
+    @Test(arguments: [MediaCodec.h264, .vp8]) func flashesAndBeepsOfAGridAreTogether(codec: MediaCodec) throws {
+        let recording = try SimulatedRecording([
+            .video("alice", .vp8, self.video("black"), capture: 0), .audio("alice", self.audio(), capture: 0),
+        ])
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 320, height: 180),
+            framesPerSecond: 30,
+            codec: codec
+        )
+        let grid = try self.render(recording, settings)
+        let flashes = self.onsets(try self.brightness(grid, framesPerSecond: 30), above: 120, rate: 30)
+        self.expect(flashes, Self.times, within: 0.034, "flashes")
+        let beeps = self.onsets(try self.samples(grid)[0].map(abs), above: 0.3, rate: 48_000)
+        self.expect(beeps, Self.times, within: 0.005, "beeps")
+    }
+
+    @Test func eachTileShowsItsParticipant() throws {
+        let colours = ["red", "lime", "blue"]
+        let recording = try SimulatedRecording(
+            zip(["alice", "bob", "carol"], colours).map { .video($0, .vp8, try self.video($1)) }
+        )
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 640, height: 360),
+            framesPerSecond: 10
+        )
+        let raw = try Command.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-ss", "2", "-i", try self.render(recording, settings), "-frames:v", "1",
+                "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
+            ]
+        )
+        let pixels = [UInt8](raw.standardOutput)
+        try #require(pixels.count == 640 * 360 * 3)
+        // Two tiles above, the third in the middle below them.
+        for (place, (x, y)) in [(160, 90), (480, 90), (320, 270)].enumerated() {
+            let pixel = pixels[((y * 640 + x) * 3)...].prefix(3)
+            for (channel, value) in pixel.enumerated() {
+                #expect(channel == place ? value > 180 : value < 80, "\(colours[place]): \(Array(pixel))")
+            }
+        }
+    }
+}
