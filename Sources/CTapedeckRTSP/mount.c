@@ -133,13 +133,8 @@ static void make_factory(CTapedeckRTSPMount *mount, const CTapedeckRTSPMountSett
     gst_rtsp_media_factory_set_shared(mount->factory, TRUE);
     gst_rtsp_media_factory_set_latency(mount->factory, 0);
     GstRTSPLowerTrans ways = GST_RTSP_LOWER_TRANS_TCP;
-    // In datagrams nothing would be encrypted. Who names groups knows that of them.
+    // In datagrams nothing would be encrypted.
     if (!server->has_tls) ways |= GST_RTSP_LOWER_TRANS_UDP;
-    if (server->groups != NULL) {
-        ways |= GST_RTSP_LOWER_TRANS_UDP_MCAST;
-        gst_rtsp_media_factory_set_address_pool(mount->factory, server->groups);
-        gst_rtsp_media_factory_set_max_mcast_ttl(mount->factory, server->time_to_live);
-    }
     gst_rtsp_media_factory_set_protocols(mount->factory, ways);
     if (!server->has_users) allow(mount->factory, RTSP_EVERYBODY);
     for (unsigned index = 0; index < settings->user_count; index++) allow(mount->factory, settings->users[index]);

@@ -191,20 +191,11 @@ static bool listen_for_clients(CTapedeckRTSPServer *server, const CTapedeckRTSPS
     return true;
 }
 
-static void set_up_groups(CTapedeckRTSPServer *server, const CTapedeckRTSPSettings *settings) {
-    server->time_to_live = settings->time_to_live;
-    if (settings->first_group == NULL) return;
-    server->groups = gst_rtsp_address_pool_new();
-    gst_rtsp_address_pool_add_range(server->groups, settings->first_group, settings->last_group,
-                                    settings->first_group_port, settings->last_group_port, settings->time_to_live);
-}
-
 static void release(CTapedeckRTSPServer *server) {
     if (server->housekeeping != NULL) {
         g_source_destroy(server->housekeeping);
         g_source_unref(server->housekeeping);
     }
-    g_clear_object(&server->groups);
     g_clear_object(&server->mounts);
     g_clear_object(&server->server);
     g_main_loop_unref(server->loop);
@@ -230,7 +221,6 @@ CTapedeckRTSPServer *CTapedeck_rtsp_server_new(const CTapedeckRTSPSettings *sett
     gst_rtsp_session_pool_set_max_sessions(sessions, settings->maximum_clients);
     g_object_unref(sessions);
     g_signal_connect(server->server, "client-connected", G_CALLBACK(on_connected), server);
-    set_up_groups(server, settings);
     GError *failure = NULL;
     if (!set_up_access(server, settings, &failure) || !listen_for_clients(server, settings, &failure)) {
         *error = g_strdup(failure != NULL ? failure->message : "the address cannot be used");

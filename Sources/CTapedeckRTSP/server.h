@@ -15,7 +15,6 @@
 struct CTapedeckRTSPServer {
     GstRTSPServer *server;
     GstRTSPMountPoints *mounts;
-    GstRTSPAddressPool *groups;
     GMainContext *context;
     GMainLoop *loop;
     GThread *thread;
@@ -26,7 +25,6 @@ struct CTapedeckRTSPServer {
     bool has_users;
     bool has_tls;
     uint16_t port;
-    uint8_t time_to_live;
 };
 
 /// Ends a client's connection: the client's own thread reads the end, and closes it.

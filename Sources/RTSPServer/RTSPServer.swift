@@ -26,13 +26,6 @@ public final class RTSPServer: @unchecked Sendable {
         settings.host = strings.add(order.host)
         settings.certificate = order.certificate.flatMap { strings.add($0) }
         settings.key = order.key.flatMap { strings.add($0) }
-        if let multicast = order.multicast {
-            settings.first_group = strings.add(multicast.firstAddress)
-            settings.last_group = strings.add(multicast.lastAddress)
-            settings.first_group_port = multicast.firstPort
-            settings.last_group_port = multicast.lastPort
-            settings.time_to_live = multicast.timeToLive
-        }
         let users = order.users.flatMap { [$0.name, $0.password] }
         let pointer = strings.withList(users) { list in
             settings.users = order.users.isEmpty ? nil : list

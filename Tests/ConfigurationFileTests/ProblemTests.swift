@@ -94,19 +94,6 @@ import Testing
             ("rtsp: { users: [{ name: a, password: short }] }", "rtsp.users[0].password: found"),
             ("rtsp: { rooms: [a/b] }", "rtsp.rooms[0]: found"),
             ("rtsp: { participants: 65 }", "rtsp.participants: found"),
-            ("rtsp: { multicast: { addresses: 192.0.2.1, ports: 6000-6001 } }", "rtsp.multicast.addresses: found"),
-            (
-                "rtsp: { multicast: { addresses: \"239.1.2.3-ff15::1\", ports: 6000-6001 } }",
-                "rtsp.multicast.addresses: found"
-            ),
-            ("rtsp: { multicast: { addresses: 239.1.2.3 } }", "rtsp.multicast.ports: missing"),
-            (
-                "rtsp: { multicast: { addresses: 239.1.2.50-239.1.2.1, ports: 6000-6001 } }",
-                "rtsp.multicast.addresses: found"
-            ),
-            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 6000-6000 } }", "rtsp.multicast.ports: no place"),
-            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 6001-6002 } }", "rtsp.multicast.ports: no place"),
-            ("rtsp: { multicast: { addresses: 239.1.2.3, ports: 65535-65535 } }", "rtsp.multicast.ports: no place"),
             ("rtsp: { tls: { key: /k } }", "rtsp.tls.certificate: missing"),
             ("ice: { host_addresses: 192.0.2.1 }", "ice.host_addresses: found a text"),
             ("ice: { port_range: 50000-40000 }", "ice.port_range: found"),
@@ -340,8 +327,6 @@ import Testing
             "webhooks: [{ url: \"http://localhost/x\", secret: s3cret-s3cret-s3cret }]",
             "webhooks: [{ url: \"http://h/x\", secret: s3cret-s3cret-s3cret }]\nwebhook_hosts: [h]",
             "webhooks: [{ url: \"https://h/\", secret: s3cret-s3cret-s3cret, events: [\"*\", \"disk.*\", room.left] }]",
-            "rtsp: { multicast: { addresses: 239.1.2.3-239.1.2.3, ports: 6001-6003 } }",
-            "rtsp: { multicast: { addresses: \"ff15::9-ff15::a\", ports: 6000-6001 } }",
             "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [], container: webm, project: true } } }",
             "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid], project: false } } }",
             "rooms: { a: { url: \"whip+http://h/r\", send: { capture: test } } }",

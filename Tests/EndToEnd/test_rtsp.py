@@ -230,40 +230,16 @@ def test_only_chosen_rooms_and_so_many_participants_are_served(stage):
     service.wait_for_path("standup", served, status=404)
 
 
-def test_who_asks_for_a_group_gets_one_of_those_that_are_configured(stage):
+def test_a_client_that_asks_for_multicast_is_refused(stage):
     server = stage.serve()
     start_camera(stage, server)
-    groups = {"addresses": "239.7.7.1-239.7.7.9", "ports": "17600-17699", "ttl": 3}
-    service = Service(stage, server, {"video": True}, multicast=groups)
+    service = Service(stage, server, {"video": True})
     participant, = service.participants()
     service.wait_for_path("standup", participant)
-    url = service.url("standup", participant)
-
-    def transport():
-        """What a client is told that asks for a group; the status of a refusal."""
-        with contextlib.closing(rtp.RTSPClient(url)) as client:
-            first = client.controls(client.describe())[0]
-            try:
-                client.ask("SETUP", first, {"Transport": "RTP/AVP;multicast"})
-                return client.answer["Transport"]
-            except rtp.Refused as refusal:
-                return refusal.status
-
-    told = transport()
-    address, port, ttl = (re.search(pattern, told)[1] for pattern in (
-        r"destination=239\.7\.7\.(\d+)", r"port=(\d+)-", r"ttl=(\d+)"))
-    assert 1 <= int(address) <= 9 and 17600 <= int(port) <= 17698 and ttl == "3", told
-    # Without them there is none.
-    del service.daemon.sections["rtsp"]["multicast"]
-    service.daemon.write(service.daemon.rooms)
-    service.daemon.post("/v1/reload")
-
-    def is_refused():
-        # The server starts again.
-        with contextlib.suppress(OSError):
-            return transport() == 461
-        return False
-    service.daemon.wait_for("no groups", is_refused, LIMIT)
+    with contextlib.closing(rtp.RTSPClient(service.url("standup", participant))) as client:
+        with pytest.raises(rtp.Refused) as refusal:
+            client.ask("SETUP", client.controls(client.describe())[0], {"Transport": "RTP/AVP;multicast"})
+        assert refusal.value.status == 461
 
 
 def test_who_stops_reading_is_closed_and_costs_the_others_nothing(stage):

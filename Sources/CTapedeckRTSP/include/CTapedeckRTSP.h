@@ -31,12 +31,6 @@ typedef struct {
     /// PEM files; NULL serves without TLS.
     const char *certificate;
     const char *key;
-    /// First and last address that multicast clients are sent to; NULL serves none.
-    const char *first_group;
-    const char *last_group;
-    uint16_t first_group_port;
-    uint16_t last_group_port;
-    uint8_t time_to_live;
     unsigned maximum_clients;
     /// Names and passwords of users, one after the other; NULL lets everybody in.
     const char *const *users;

@@ -14,18 +14,6 @@ public struct RTSPConfiguration: Sendable, Hashable {
         public var rooms: [String]
     }
 
-    /// Where multicast clients are sent to.
-    public struct Multicast: Sendable, Hashable {
-        /// First address, of the family of the last.
-        public var firstAddress: String
-        /// Last address.
-        public var lastAddress: String
-        /// Ports: two for each stream.
-        public var ports: ClosedRange<UInt16>
-        /// Routers that a packet may pass, 1 to 255.
-        public var timeToLive = 1
-    }
-
     /// Address or host name that is listened on; IPv6 without brackets.
     public var host = "127.0.0.1"
     /// TCP port.
@@ -34,8 +22,6 @@ public struct RTSPConfiguration: Sendable, Hashable {
     public var users: [User] = []
     /// Certificate and key; `nil` serves without TLS.
     public var tls: TLSFiles?
-    /// Where multicast clients are sent to; `nil`: they are refused.
-    public var multicast: Multicast?
     /// The rooms that are served; empty: all of them.
     public var rooms: [String] = []
     /// The most participants of a room that are served, 1 to 64.
@@ -61,7 +47,6 @@ enum RTSPKeys {
         listen.entry,
         KeyTable.Entry(name: "users", shape: .list(User.table)),
         KeyTable.Entry(name: "tls", shape: .mapping(APIKeys.TLS.table)),
-        KeyTable.Entry(name: "multicast", shape: .mapping(Multicast.table)),
         rooms.entry,
         participants.entry,
         maximumClients.entry
@@ -75,38 +60,6 @@ enum RTSPKeys {
 
         static let table = KeyTable(name.entry, password.entry, rooms.entry)
     }
-
-    /// The keys of `rtsp.multicast`.
-    enum Multicast {
-        static let addresses = Key("addresses", ValueType<GroupRange>.groups)
-        static let ports = Key("ports", .portRange)
-        static let timeToLive = Key("ttl", .integer(1...255))
-
-        static let table = KeyTable(addresses.entry, ports.entry, timeToLive.entry)
-    }
-}
-
-/// Two multicast addresses of one family.
-struct GroupRange: Sendable, Hashable {
-    var first: String
-    var last: String
-
-    /// Reads `FIRST-LAST`, or one address; nil also if the first is above the last.
-    init?(_ text: String) {
-        let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-        guard (1...2).contains(ends.count), let first = ends.first, let last = ends.last else { return nil }
-        guard let lowest = IPAddress(first), let highest = IPAddress(last), lowest.family == highest.family,
-            lowest.isMulticast, highest.isMulticast, !highest.bytes.lexicographicallyPrecedes(lowest.bytes)
-        else { return nil }
-        (self.first, self.last) = (first.lowercased(), last.lowercased())
-    }
-}
-
-extension ValueType where Value == GroupRange {
-    fileprivate static let groups = ValueType(
-        accepted: "a multicast address, or two with a dash and the lower first, such as 239.1.2.1-239.1.2.50",
-        text: { GroupRange($0) }
-    )
 }
 
 extension ValueType where Value == String {
@@ -145,23 +98,6 @@ extension RTSPConfiguration {
             self.users.append(user)
         }
         self.tls = TLSFiles(reader)
-        if let multicast = reader.mapping("multicast", RTSPKeys.Multicast.table) {
-            let addresses = multicast.required(RTSPKeys.Multicast.addresses)
-            let ports = multicast.required(RTSPKeys.Multicast.ports)
-            let timeToLive = multicast.value(RTSPKeys.Multicast.timeToLive) ?? 1
-            if let ports, Int(ports.lowerBound) + Int(ports.lowerBound % 2) >= Int(ports.upperBound) {
-                let accepted = "an even port and the one after it at least, such as 6000-6001"
-                multicast.add(RTSPKeys.Multicast.ports.name, "no place for a stream", accepted: accepted)
-            }
-            if let addresses, let ports {
-                self.multicast = Multicast(
-                    firstAddress: addresses.first,
-                    lastAddress: addresses.last,
-                    ports: ports,
-                    timeToLive: timeToLive
-                )
-            }
-        }
         self.rooms = reader.values(RTSPKeys.rooms, count: 0...1024) ?? []
         self.participants = reader.value(RTSPKeys.participants) ?? self.participants
         self.maximumClients = reader.value(RTSPKeys.maximumClients) ?? self.maximumClients

@@ -271,14 +271,5 @@ extension RTSPServerSpec {
         self.certificate = rtsp.tls?.certificate
         self.key = rtsp.tls?.key
         self.maximumClients = rtsp.maximumClients
-        self.multicast = rtsp.multicast.map {
-            Multicast(
-                firstAddress: $0.firstAddress,
-                lastAddress: $0.lastAddress,
-                firstPort: $0.ports.lowerBound,
-                lastPort: $0.ports.upperBound,
-                timeToLive: UInt8(clamping: $0.timeToLive)
-            )
-        }
     }
 }

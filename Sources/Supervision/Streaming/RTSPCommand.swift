@@ -26,35 +26,6 @@ public struct RTSPServerSpec: Sendable, Hashable, Codable {
         }
     }
 
-    /// Where multicast clients are sent to.
-    public struct Multicast: Sendable, Hashable, Codable {
-        /// First address.
-        public var firstAddress: String
-        /// Last address.
-        public var lastAddress: String
-        /// First port.
-        public var firstPort: UInt16
-        /// Last port.
-        public var lastPort: UInt16
-        /// Routers that a packet may pass, 1 to 255.
-        public var timeToLive: UInt8
-
-        /// Addresses and ports with each part given.
-        public init(
-            firstAddress: String,
-            lastAddress: String,
-            firstPort: UInt16,
-            lastPort: UInt16,
-            timeToLive: UInt8
-        ) {
-            self.firstAddress = firstAddress
-            self.lastAddress = lastAddress
-            self.firstPort = firstPort
-            self.lastPort = lastPort
-            self.timeToLive = timeToLive
-        }
-    }
-
     /// An address or a host name.
     public var host: String
     /// TCP port; 0 lets the system choose.
@@ -65,8 +36,6 @@ public struct RTSPServerSpec: Sendable, Hashable, Codable {
     public var certificate: String?
     /// Path of the private key.
     public var key: String?
-    /// Where multicast clients are sent to; `nil`: they are refused.
-    public var multicast: Multicast?
     /// The most clients at a time.
     public var maximumClients = 64
 
