@@ -126,7 +126,7 @@ struct ExportCommand: AsyncParsableCommand {
                 options: ExportOptions(
                     keepsDamagedUnits: self.keepDamaged,
                     container: self.container?.container ?? ExportOptions.Container(path: self.output),
-                    program: Tapedeck.program
+                    program: Program.name
                 ),
                 output: self.output
             ) {

@@ -20,7 +20,7 @@ final class Interrupts: Sendable {
         for (number, source) in sources {
             source.setEventHandler { [weak self] in
                 guard let self, self.count.add(1, ordering: .relaxed).newValue > 1, number != SIGHUP else { return }
-                Main.end(.interrupted)
+                Program.end(.interrupted)
             }
             source.activate()
         }

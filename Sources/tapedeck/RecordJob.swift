@@ -284,7 +284,7 @@ struct RecordJob: Sendable {
             if isLost { problems.append("\(folder.path) ended because of its disk: \(reason)") }
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
-                    try TracksExport.run(.recording(folder), options: ExportOptions(program: Tapedeck.program))
+                    try TracksExport.run(.recording(folder), options: ExportOptions(program: Program.name))
                 }
             } catch {
                 guard isLost else { throw Self.notExported(folder, error) }
@@ -311,7 +311,7 @@ struct RecordJob: Sendable {
             .recording(folder),
             options: ExportOptions(
                 container: ExportOptions.Container(path: self.output),
-                program: Tapedeck.program
+                program: Program.name
             ),
             output: self.output
         ) { progress.draw($0) }

@@ -66,7 +66,7 @@ struct RenderOptions: ParsableArguments {
     @Sendable static func giveUp(_ files: [String]) {
         for file in files { unlink(file) }
         Output.message(Self.stuck)
-        Main.end(.incomplete)
+        Program.end(.incomplete)
     }
 }
 

@@ -147,7 +147,7 @@ struct RepairCommand: AsyncParsableCommand {
         let options = ExportOptions(
             keepsDamagedUnits: settings.keepsDamaged,
             container: ExportContainer(settings.container).container,
-            program: Tapedeck.program
+            program: Program.name
         )
         let report = try TracksExport.run(.recording(folder), options: options)
         if settings.writesProject { _ = try ProjectFile.write(report, folder: folder) }

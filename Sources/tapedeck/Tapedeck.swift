@@ -6,10 +6,6 @@ import GStreamer
 
 /// The command tree.
 struct Tapedeck: AsyncParsableCommand {
-    static let version = "0.1.0"
-    /// What files name as their maker.
-    static let program = "tapedeck \(Self.version)"
-
     static let configuration = CommandConfiguration(
         commandName: "tapedeck",
         abstract: "Joins WebRTC rooms without a browser: records every track, sends a camera.",
@@ -19,7 +15,7 @@ struct Tapedeck: AsyncParsableCommand {
 
             Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s
             """,
-        version: "tapedeck \(Self.version)",
+        version: Program.name,
         subcommands: [
             RecordCommand.self, CameraCommand.self, ProbeCommand.self, ServeCommand.self, RunCommand.self,
             RoomsCommand.self, StatusCommand.self, MarkCommand.self, MuteCommand.self, UnmuteCommand.self,
@@ -47,24 +43,17 @@ enum Main {
             }
         } catch let failure as CommandFailure {
             Output.message("tapedeck: \(failure.message)")
-            Self.end(failure.code)
+            Program.end(failure.code)
         } catch {
             let text = Tapedeck.fullMessage(for: error)
             // Help and version are what was asked for; everything else that the parser throws is about usage.
             guard Tapedeck.exitCode(for: error) == .success else {
                 Output.message(text)
                 WorkerProcessCommand.refuse(Array(CommandLine.arguments.dropFirst()), Tapedeck.message(for: error))
-                Self.end(.usage)
+                Program.end(.usage)
             }
             print(text)
         }
-        Self.end(.success)
-    }
-
-    /// Ends the process without what libraries have put behind `exit`: that takes apart what a thread that did not return,
-    /// in a device's driver or a stuck pipeline, goes on using.
-    static func end(_ code: ExitCode) -> Never {
-        fflush(nil)
-        _exit(code.rawValue)
+        Program.end(.success)
     }
 }

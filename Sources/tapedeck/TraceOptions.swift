@@ -33,5 +33,5 @@ struct TraceOptions: ParsableArguments {
         } ?? []
     }
 
-    private static var program: String { "tapedeck \(Tapedeck.version)" }
+    private static var program: String { "tapedeck \(Program.version)" }
 }

@@ -81,7 +81,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         signal(SIGHUP, SIG_IGN)
         if let folder = self.export { return try self.export(folder) }
         if let codec = self.still {
-            guard try StillJob.run(codec: codec, rotation: self.rotation) else { Main.end(.incomplete) }
+            guard try StillJob.run(codec: codec, rotation: self.rotation) else { Program.end(.incomplete) }
             return
         }
         let worker = WorkerProcess(
@@ -144,7 +144,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
                 options: ExportOptions(
                     keepsDamagedUnits: self.keepDamaged,
                     container: self.container?.container ?? ExportOptions.Container(path: self.output),
-                    program: Tapedeck.program
+                    program: Program.name
                 ),
                 writesProject: self.project,
                 output: self.output

@@ -77,7 +77,7 @@ struct RunCommand: AsyncParsableCommand {
         umask(0o027)
         let metrics = DaemonMetrics(
             registry: PrometheusRegistry(),
-            version: Tapedeck.version,
+            version: Program.version,
             startTime: Date().timeIntervalSince1970
         )
         let daemon = Daemon(
@@ -88,7 +88,7 @@ struct RunCommand: AsyncParsableCommand {
             executable: "/proc/self/exe",
             workerArguments: self.common.arguments + self.trace.arguments,
             serverArguments: self.common.arguments,
-            version: Tapedeck.version,
+            version: Program.version,
             isClockSynchronised: { SystemClock.isSynchronised },
             metrics: metrics,
             logger: self.common.logOutput { metrics.logLine($0) }.logger()
