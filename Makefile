@@ -15,7 +15,7 @@
 #   make overload  what the daemon does with half of the CPU time that it needs, in three minutes; OVERLOAD_ARGUMENTS="--factor 4"
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb
-#   make man     manual pages and shell completions, in .build/manual and .build/completions
+#   make man     manual pages and shell completions, in .build/manual and .build/completions, and docs/commands.md
 #   make check-package  installs, upgrades and purges the package in a bare Debian 12; root, a few minutes
 #   make fuzz    feeds every parser of the network for two minutes; FUZZ_SECONDS=10 FUZZ_TARGETS="sdp json" changes it
 #   make test-devices  a camera and a sound card of a real kernel, in an emulated machine; some minutes. make test leaves it
@@ -87,6 +87,7 @@ deb:
 man:
 	swift build --product tapedeck
 	systemd/debian/manual.py --binary .build/debug/tapedeck --output .build
+	systemd/debian/manual.py --binary .build/debug/tapedeck --commands docs/commands.md
 
 # TAPEDECK_RELEASE names a binary of `make deb` that is there already.
 check-package: venvs

@@ -18,9 +18,9 @@ import Worker
 struct CameraCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "camera",
-        abstract: "Is a camera peer: sends video and audio to everybody in a room.",
+        abstract: "Send video and audio to a room as a camera.",
         discussion: """
-            The test picture carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
+            The test pattern carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
             A file is repeated until the end; bars keep the shape of its pictures. A device that fails or gives nothing is \
             replaced by a slate within a second, and taken back when it works, while the call goes on.
 
@@ -36,25 +36,25 @@ struct CameraCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Picture: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
+            "Video: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
             discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT.",
             valueName: "capture"
         )
     )
     var video = SourceArgument.test
 
-    @Option(help: ArgumentHelp("Sound: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
+    @Option(help: ArgumentHelp("Audio: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
     var audio = SourceArgument.test
 
     @Option(
-        help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own); peers that cannot do it get another one."
+        help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own). A peer that lacks it gets another one."
     )
     var codec: PreferredCodec = .vp8
 
-    @Option(help: "Picture size in pixels, even numbers of at least 320x180.")
+    @Option(help: "Video size in pixels, even numbers of at least 320x180.")
     var size = PictureSize(width: 1280, height: 720)
 
-    @Option(help: "Frames a second, 1 to 60.")
+    @Option(help: "Frames per second, 1 to 60.")
     var fps = 30
 
     @Option(
@@ -67,13 +67,13 @@ struct CameraCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Video bit rate that the camera goes down to where the network takes no more.",
-            discussion: "If left out that of --bitrate, or else 100k."
+            "Lowest video bit rate, for a network that takes no more.",
+            discussion: "Default: that of --bitrate, else 100k."
         )
     )
     var minBitrate: BitRate?
 
-    @Option(help: "Sound bit rate of Opus, 6k to 510k.")
+    @Option(help: "Audio bit rate of Opus, 6k to 510k.")
     var audioBitrate = AudioBitRate(bitsPerSecond: 64_000)
 
     @Flag(inversion: .prefixedNo, help: "Opus repeats speech in the next packet, in case one is lost; mono.")
@@ -93,7 +93,7 @@ struct CameraCommand: AsyncParsableCommand {
     )
     var name = TestTone.usualName
 
-    @Option(help: "Stop after this long; for ever if left out.")
+    @Option(help: "Stop after this long. Default: never.")
     var duration: TimeArgument?
 
     @Option(

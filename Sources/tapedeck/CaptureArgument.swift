@@ -43,8 +43,8 @@ extension MediaSource: ExpressibleByArgument {
 struct PipelineOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A folder of pipeline files to use beside and before those of the program.",
-            discussion: "It has folders capture, encode and output; `tapedeck pipelines` lists what there is.",
+            "A folder of pipeline files that override and extend the built-in ones.",
+            discussion: "It has folders capture, encode and output. `tapedeck pipelines` lists all.",
             valueName: "directory"
         )
     )
@@ -67,7 +67,7 @@ struct CaptureOptions: ParsableArguments {
     @Option(
         name: .customLong("parameter"),
         help: ArgumentHelp(
-            "Sets a parameter of a capture file, for example pattern=ball; may be given several times.",
+            "Set a parameter of a capture file, for example pattern=ball; may be given several times.",
             valueName: "name=value"
         )
     )

@@ -10,7 +10,7 @@ struct CommonOptions: ParsableArguments {
     @Flag(help: "Print results as JSON, one object a line.")
     var json = false
 
-    @Option(help: "Least important log level shown: trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "Lowest log level shown: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .notice
 
     @Option(help: "Log lines as text, json or journal fields; auto looks where standard error goes.")

@@ -19,21 +19,21 @@ import Worker
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows the main job: a room server, two test cameras, and a recording of their call.",
+        abstract: "Show the main job: a room server, two test cameras, and a recording of their call.",
         discussion: """
-            Ends by itself after --duration with an exported MKV. Nothing leaves this machine.
+            Ends after --duration with an exported MKV. Nothing leaves this machine.
 
             Example: tapedeck demo --directory /tmp/tapedeck-demo
             """
     )
 
-    @Option(help: "How long the call is.")
+    @Option(help: "Length of the call.")
     var duration = TimeArgument(.seconds(12))
 
     @Option(help: "Storage directory.")
     var directory = "."
 
-    @Option(help: "Where the exported file goes; beside the recording if left out.")
+    @Option(help: "Path of the exported file. Default: in the recording's folder.")
     var output: String?
 
     @OptionGroup var common: CommonOptions

@@ -16,7 +16,7 @@ import Signalling
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks at this host: what works, what is missing, what to install.",
+        abstract: "Check this host: what works, what is missing, what to install.",
         discussion: """
             Looks at GStreamer and its plugins, encoders, devices, ports, storage, clock and limits, in less than ten \
             seconds. With --config it looks at the storage, the ports and the servers that the configuration names, and \
@@ -32,15 +32,15 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(help: "The daemon's configuration.")
     var config: String?
 
-    @Option(help: "The storage directory; the configuration's, or this one.")
+    @Option(help: "The storage directory. Default: the configuration's, else the current one.")
     var directory: String?
 
-    @Option(help: "Local UDP ports for media; the configuration's, or 40000-49999.")
+    @Option(help: "Local UDP ports for media. Default: the configuration's, else 40000-49999.")
     var portRange: PortRange?
 
     @OptionGroup var iceServers: ICEServerOptions
 
-    @Flag(help: "Measures how many rooms this host records at a time, in about twenty seconds, and nothing else.")
+    @Flag(help: "Only measure how many rooms this host can record at a time; takes about twenty seconds.")
     var capacity = false
 
     /// What the doctor runs itself again with, so that a driver that crashes takes no more than that process.

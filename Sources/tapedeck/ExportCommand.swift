@@ -12,9 +12,9 @@ import Worker
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Makes one file of a recording: every track as it came, everybody in one picture, or the audio.",
+        abstract: "Make one file of a recording: every track as received, a grid of all participants, or the audio.",
         discussion: """
-            Works on any recording, also on one that was cut off by a crash or still goes on. The layout "tracks" puts
+            Works on any recording, also on one that was cut off by a crash or is in progress. The layout "tracks" puts
             every track on one clock and transcodes nothing; "grid" and "audio" decode and encode. Its file is MKV, with a
             chapter for each event of the call and its chat as a text track, or WebM or MP4 where the codecs allow.
             A recording that was cut into segments (record --segment) is exported as one with --series.
@@ -37,32 +37,32 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Storage directory in which an id is looked up.")
     var directory = "."
 
-    @Option(help: "What is made: tracks (all, nothing transcoded), grid (everybody in one picture), audio (one mix).")
+    @Option(help: "Layout: tracks (all, not transcoded), grid (all participants in one video), audio (one mix).")
     var layout: ExportLayout = .tracks
 
-    @Flag(help: "The whole series of which the recording is a segment, on one clock: call-series.mkv beside the first.")
+    @Flag(help: "Export the whole series that the recording is a segment of, as call-series.mkv.")
     var series = false
 
     // Ids of Socket.IO may begin with a minus sign.
     @Option(parsing: .unconditional, help: "Only this participant: id or name, or the beginning of one.")
     var participant: String?
 
-    @Option(help: "Where to begin, from the recording's start: 90s, 1m30s or 00:01:30. Pictures begin at a keyframe.")
+    @Option(help: "Where to begin, from the recording's start: 90s, 1m30s or 00:01:30. Video begins at a keyframe.")
     var from: TimeOffset?
 
     @Option(help: "Where to end, from the recording's start.")
     var to: TimeOffset?
 
-    @Option(help: "Where the file goes; if left out the recording's folder: call.mkv, a part call-alice-from-90s.mkv.")
+    @Option(help: "Path of the file. Default: call.mkv, for a part call-alice-from-90s.mkv.")
     var output: String?
 
-    @Option(help: "Kind of file: mkv, webm or mp4; that of --output's extension if left out, else mkv.")
+    @Option(help: "Container: mkv, webm or mp4. Default: from the extension of --output, else mkv.")
     var container: ExportContainer?
 
-    @Flag(help: "Keep pictures that cannot be decoded because packets were lost before them.")
+    @Flag(help: "Keep frames that cannot be decoded because packets were lost before them.")
     var keepDamaged = false
 
-    @Flag(help: "Also write a project of OpenTimelineIO: an editor opens all tracks aligned.")
+    @Flag(help: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned.")
     var project = false
     @OptionGroup var rendering: RenderOptions
 

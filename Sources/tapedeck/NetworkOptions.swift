@@ -22,7 +22,7 @@ struct ICEServerOptions: ParsableArguments {
     )
     var urls: [String] = []
 
-    @Option(help: "The user name for the TURN servers; TAPEDECK_TURN_USERNAME in the environment if left out.")
+    @Option(help: "The user name for the TURN servers. Default: TAPEDECK_TURN_USERNAME in the environment.")
     var turnUsername: String?
 
     /// The user name for the TURN servers.
@@ -42,7 +42,7 @@ struct NetworkOptions: ParsableArguments {
         name: .customLong("host-address"),
         help: ArgumentHelp(
             "A local address to receive media on; may be given several times.",
-            discussion: "Left out: every interface but loopback, and loopback too if the room server is on it."
+            discussion: "Default: every interface except loopback, and loopback too if the room server is on it."
         )
     )
     var hostAddresses: [String] = []
@@ -52,7 +52,7 @@ struct NetworkOptions: ParsableArguments {
 
     @OptionGroup var iceServers: ICEServerOptions
 
-    @Flag(help: "Send and receive media through TURN servers only: peers learn no address of this host.")
+    @Flag(help: "Send and receive media through TURN servers only, so that peers learn no address of this host.")
     var relayOnly = false
 
     @Flag(help: "Do not use STUN and TURN servers that the room's server offers.")

@@ -10,7 +10,7 @@ import PipelineCatalogue
 struct PipelinesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pipelines",
-        abstract: "Lists the captures, encoders and outputs there are, and what is missing for them on this host.",
+        abstract: "List captures, encoders and outputs, and what this host lacks for them.",
         discussion: """
             With --show it prints the text of one file, to be copied into a folder of one's own and changed. Ends with 2 \
             if a file has a mistake.

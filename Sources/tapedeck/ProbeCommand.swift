@@ -16,7 +16,7 @@ import Storage
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Measures a room with a test camera: what arrives, how late, and how video and audio fit.",
+        abstract: "Measure a room with a test camera: what arrives, how late, and how well video and audio match.",
         discussion: """
             Joins twice, as a camera and as somebody who receives it, or with --echo once in a room in which somebody sends \
             back what we send. Prints a score from 0 to 100, which is that of the weakest part: start, loss, \
@@ -32,13 +32,13 @@ struct ProbeCommand: AsyncParsableCommand {
     @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
     var url: String
 
-    @Option(help: "How long to measure from the first picture on, 5s to 10m.")
+    @Option(help: "How long to measure from the first frame on, 5s to 10m.")
     var duration = TimeArgument(.seconds(20))
 
     @Option(help: "The lowest score that is good enough, 0 to 100; below it the exit code is 6.")
     var threshold = 80
 
-    @Flag(help: "Join once, and measure what somebody in the room sends back.")
+    @Flag(help: "Join once, and measure what another participant sends back.")
     var echo = false
 
     @Option(
@@ -50,16 +50,16 @@ struct ProbeCommand: AsyncParsableCommand {
     )
     var prometheus: String?
 
-    @Option(help: "How long to wait for the first picture.")
+    @Option(help: "How long to wait for the first frame.")
     var wait = TimeArgument(.seconds(30))
 
     @Option(help: "Preferred video codec, vp8, h264, vp9 or any.")
     var codec: PreferredCodec = .vp8
 
-    @Option(help: "Picture size in pixels, even numbers of at least 320x180.")
+    @Option(help: "Video size in pixels, even numbers of at least 320x180.")
     var size = PictureSize(width: 640, height: 360)
 
-    @Option(help: "Frames a second, 5 to 60.")
+    @Option(help: "Frames per second, 5 to 60.")
     var fps = 30
 
     @Option(help: "Video bit rate, for example 800k or 2M.")

@@ -9,7 +9,7 @@ import RTSPServer
 struct RTSPProcessCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rtsp-server",
-        abstract: "Serves RTSP clients what workers send, by JSON lines on standard input and output.",
+        abstract: "Serve what workers send to RTSP clients, by JSON lines on standard input and output.",
         discussion: """
             docs/worker-protocol.md describes the lines.
 

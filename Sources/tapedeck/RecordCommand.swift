@@ -15,7 +15,7 @@ import Worker
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Joins a room, records every track, and exports the call as one MKV.",
+        abstract: "Join a room, record every track, and export the call as one MKV.",
         discussion: """
             Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports.
 
@@ -34,13 +34,13 @@ struct RecordCommand: AsyncParsableCommand {
     @Flag(help: "Stop when the last participant has left.")
     var untilEmpty = false
 
-    @Option(help: "Where the exported file goes; beside the recording if left out.")
+    @Option(help: "Path of the exported file. Default: in the recording's folder.")
     var output: String?
 
     @Option(
         help: ArgumentHelp(
-            "Begin another recording after such a time or size, without losing anything between: 30m or 2GB.",
-            discussion: "Each is exported beside its recording when it is closed, and its result printed."
+            "Start a new recording after this time or size, without losing anything: 30m or 2GB.",
+            discussion: "Each is exported when it is closed, and its result is printed."
         )
     )
     var segment: SegmentArgument?
@@ -50,28 +50,28 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to send: none, or captures as `camera --video` takes them, such as test, file:PATH or alsa:default.",
+            "What to send: none, or captures as in `camera --video`, such as test, file:PATH or alsa:default.",
             discussion: "May be given twice, once for video and once for audio."
         )
     )
     var send: [SourceArgument] = []
 
-    @Option(help: "Picture size that --send sends, in pixels, such as 640x360; 1280x720 if left out.")
+    @Option(help: "Video size that --send sends, in pixels, such as 640x360. Default: 1280x720.")
     var sendSize: PictureSize?
 
-    @Option(help: "Frames a second that --send sends, 1 to 60; 30 if left out.")
+    @Option(help: "Frames per second that --send sends, 1 to 60. Default: 30.")
     var sendFps: Int?
 
-    @Option(help: "Video codec that others are asked to send, vp8, h264, vp9 or any; --send sends it too.")
+    @Option(help: "Video codec that participants are asked to send, vp8, h264, vp9 or any; --send sends it too.")
     var codec: PreferredCodec = .vp8
 
     @Option(help: RTPArgument.help)
     var rtp: [RTPArgument] = []
 
-    @Flag(help: "Record nothing: only send on what --rtp says.")
+    @Flag(help: "Record nothing; only re-stream as --rtp says.")
     var outputsOnly = false
 
-    @Flag(inversion: .prefixedNo, help: "Record what people write into data channels.")
+    @Flag(inversion: .prefixedNo, help: "Record the chat in data channels.")
     var chat = true
 
     @Option(help: "How long to wait for the first media.")

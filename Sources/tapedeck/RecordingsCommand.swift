@@ -11,9 +11,9 @@ import Timeline
 struct RecordingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recordings",
-        abstract: "Lists the recordings of a storage directory, oldest first, and explains one.",
+        abstract: "List the recordings of a storage directory, oldest first, or explain one.",
         discussion: """
-            Reads the folders themselves; the daemon may be running or not.
+            Reads the folders directly; the daemon need not run.
 
             Example: tapedeck recordings show k3v9 --directory /var/lib/tapedeck
             """,
@@ -26,7 +26,7 @@ struct RecordingsCommand: AsyncParsableCommand {
 struct ListRecordingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the recordings.",
+        abstract: "List the recordings.",
         discussion: "Example: tapedeck recordings list --directory /var/lib/tapedeck"
     )
 
@@ -65,7 +65,7 @@ struct ListRecordingsCommand: AsyncParsableCommand {
 struct ShowRecordingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Explains one recording: who was there, what was received, what was made of it.",
+        abstract: "Explain one recording: participants, received media, exports.",
         discussion: "Example: tapedeck recordings show k3v9q2wtb4n50xjc --directory /var/lib/tapedeck"
     )
 

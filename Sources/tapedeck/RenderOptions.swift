@@ -7,22 +7,22 @@ public import Supervision
 
 /// What the layouts that decode and encode take.
 struct RenderOptions: ParsableArguments {
-    @Option(help: "Size of a grid's picture, 1280x720 if left out.")
+    @Option(help: "Video size of a grid. Default: 1280x720.")
     var size: String?
 
-    @Option(help: "A grid's frames a second, 25 if left out.")
+    @Option(help: "Frames per second of a grid. Default: 25.")
     var fps: Int?
 
-    @Option(help: "How a grid is coded: h264 (with AAC, MP4 or MKV) or vp8 (with Opus, WebM or MKV).")
+    @Option(help: "Codec of a grid: h264 (with AAC, MP4 or MKV) or vp8 (with Opus, WebM or MKV).")
     var codec: RenderSettings.Codec?
 
-    @Option(help: "How the audio layout is coded: opus or wav.")
+    @Option(help: "Format of the audio layout: opus or wav.")
     var format: RenderSettings.SoundFormat?
 
     // The value begins with a minus sign.
     @Option(
         parsing: .unconditional,
-        help: "What the audio is brought to, in LUFS: -16 for audio, as it was for a grid, if left out."
+        help: "Target loudness in LUFS. Default: -16 for audio, unchanged for a grid."
     )
     var loudness: Double?
 

@@ -18,7 +18,7 @@ struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
         abstract:
-            "Closes and exports recordings that a crash or a power cut left unfinished; makes the catalogue anew.",
+            "Close and export recordings that a crash or a power cut left unfinished; rebuild the catalogue.",
         discussion: """
             Does nothing to recordings that are whole or that a process is writing, and deletes nothing that it cannot \
             read. It may be run at any time and again. Ends with exit code 5 if a recording or a file of one could not be \
@@ -37,7 +37,7 @@ struct RepairCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Export what was closed.")
     var export = true
 
-    @Option(help: "The daemon's configuration: says how its rooms' recordings are exported, which is call.mkv else.")
+    @Option(help: "Daemon configuration that lists each room's exports. Default: call.mkv for every room.")
     var config: String?
 
     @Flag(help: ArgumentHelp("Say from time to time how many recordings were looked at.", visibility: .hidden))

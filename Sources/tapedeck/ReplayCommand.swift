@@ -9,7 +9,7 @@ import Signalling
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Feeds a trace of --trace-signalling to the protocol again, without a network.",
+        abstract: "Feed a trace of --trace-signalling to the protocol again, without a network.",
         discussion: """
             Prints each input with what the protocol said then and says now: = both, - then only, + now only. Secrets \
             are not in a trace and make no difference. Exit codes: 0 the same, 5 different, 2 no trace.
@@ -27,7 +27,7 @@ struct ReplayCommand: ParsableCommand {
     @Argument(help: "The trace.")
     var file: String
 
-    @Flag(help: "Only inputs to which the protocol says something else now.")
+    @Flag(help: "Print only inputs with a different answer.")
     var differences = false
 
     @OptionGroup var common: CommonOptions

@@ -7,7 +7,7 @@ import RoomServer
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs the embedded room server: Socket.IO and SkyRTC rooms and a browser page.",
+        abstract: "Run the built-in room server: Socket.IO and SkyRTC rooms and a browser page.",
         discussion: """
             For demos, tests and small networks. Open the printed address in a browser to join with a camera.
             SkyRTC apps join the same rooms by WebSocket, on any path: ws://HOST:PORT/wss.
@@ -16,10 +16,10 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Address and port; port 0 takes a free one.")
+    @Option(help: "Address and port; port 0 chooses a free one.")
     var listen = ListenAddress(host: "127.0.0.1", port: 3000)
 
-    @Option(help: "How many members a room takes; more than two meet in a mesh.")
+    @Option(help: "How many members a room holds; more than two form a mesh.")
     var roomSize = 2
 
     @OptionGroup var common: CommonOptions

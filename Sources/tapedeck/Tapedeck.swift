@@ -8,9 +8,9 @@ import GStreamer
 struct Tapedeck: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tapedeck",
-        abstract: "Joins WebRTC rooms without a browser: records every track, sends a camera.",
+        abstract: "Join WebRTC rooms without a browser: record every track, send a camera.",
         discussion: """
-            Exit codes: 0 done, 1 something that may pass, 2 usage, 3 could not join or no daemon answers, 4 joined but no media came, 5 recorded but damaged or incomplete, \
+            Exit codes: 0 done, 1 temporary failure (port in use, disk full), 2 usage, 3 could not join or the daemon does not answer, 4 joined but no media came, 5 recorded but damaged or incomplete, \
             6 probed with a score below the threshold, 130 interrupted before anything was recorded or measured.
 
             Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s

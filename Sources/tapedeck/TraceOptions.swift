@@ -10,7 +10,7 @@ struct TraceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Write every signalling message to this file, without secrets, for `tapedeck replay` and bug reports.",
-            discussion: "What is there before is kept as FILE.1.",
+            discussion: "An existing file is kept as FILE.1.",
             valueName: "file"
         )
     )

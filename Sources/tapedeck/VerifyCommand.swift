@@ -11,7 +11,7 @@ import Timeline
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Says what a recording is worth: what came, what is missing, and whether its files were changed.",
+        abstract: "Check a recording: what was received, what is missing, and whether its files were changed.",
         discussion: """
             Reads every file once and writes nothing. Ends with exit code 0 if the recording is complete, also with \
             gaps, which are listed; with 5 if it is damaged.
@@ -29,7 +29,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var directory = "."
 
     @Flag(
-        help: "Decode every track with ffmpeg: tells decode errors, frozen and black pictures, silence. Takes longer."
+        help: "Decode every track with ffmpeg; report errors, frozen and black video, silence. Takes longer."
     )
     var decode = false
 

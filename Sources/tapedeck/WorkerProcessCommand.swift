@@ -14,7 +14,7 @@ import Worker
 struct WorkerProcessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
-        abstract: "Is in the rooms that the daemon names, by JSON lines on standard input and output.",
+        abstract: "Join the rooms that the daemon names, by JSON lines on standard input and output.",
         discussion: """
             With --export it makes one file of a recording instead and ends. docs/worker-protocol.md describes the lines.
 
@@ -59,7 +59,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Up to here, counted from the recording's first unit.")
     var to: TimeOffset?
 
-    @Option(help: "Where the file goes; in the recording's folder if left out.")
+    @Option(help: "Path of the file. Default: in the recording's folder.")
     var output: String?
 
     @Option(help: "How long the end of a room or of the process may take.")

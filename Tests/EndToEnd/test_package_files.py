@@ -52,6 +52,14 @@ def commands(tapedeck_path):
     return re.findall(r"^  ([a-z]+)  ", run(tapedeck_path, "--help").stdout, re.M)
 
 
+def test_the_document_of_the_commands_is_what_the_help_says(tmp_path, tapedeck_path):
+    made = tmp_path / "commands.md"
+    result = run(DEBIAN / "manual.py", "--binary", tapedeck_path, "--commands", made)
+    assert result.returncode == 0, result.stderr
+    document = DEBIAN.parents[1] / "docs/commands.md"
+    assert made.read_text() == document.read_text(), "make man writes docs/commands.md"
+
+
 def test_every_command_has_a_manual_page_without_faults(manual, tapedeck_path):
     pages = sorted((manual / "manual").iterdir())
     names = {page.name for page in pages}

@@ -19,10 +19,10 @@ struct RoomCameraOptions: ParsableArguments {
 
 /// Which kinds are muted.
 struct MutedKinds: ParsableArguments {
-    @Flag(help: "Pictures only.")
+    @Flag(help: "Video only.")
     var video = false
 
-    @Flag(help: "Sound only.")
+    @Flag(help: "Audio only.")
     var audio = false
 
     fileprivate func change(_ isMuted: Bool) -> CameraChange {
@@ -37,7 +37,7 @@ struct MutedKinds: ParsableArguments {
 struct MuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute",
-        abstract: "Sends black video and silence into a room of the running daemon; devices are closed meanwhile.",
+        abstract: "Send black video and silence into a room, and close the devices.",
         discussion: "Example: tapedeck mute standup --audio"
     )
 
@@ -53,7 +53,7 @@ struct MuteCommand: AsyncParsableCommand {
 struct UnmuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmute",
-        abstract: "Sends video and audio into a room of the running daemon again.",
+        abstract: "Send video and audio into a room again after mute.",
         discussion: "Example: tapedeck unmute standup"
     )
 
@@ -69,7 +69,7 @@ struct UnmuteCommand: AsyncParsableCommand {
 struct FreezeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freeze",
-        abstract: "Sends one picture again and again into a room of the running daemon; audio goes on.",
+        abstract: "Send a still frame into a room; audio continues.",
         discussion: "Example: tapedeck freeze standup"
     )
 
@@ -86,7 +86,7 @@ struct FreezeCommand: AsyncParsableCommand {
 struct UnfreezeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unfreeze",
-        abstract: "Sends moving video into a room of the running daemon again.",
+        abstract: "Send moving video into a room again after freeze.",
         discussion: "Example: tapedeck unfreeze standup"
     )
 
@@ -103,9 +103,9 @@ struct UnfreezeCommand: AsyncParsableCommand {
 struct SwitchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "switch",
-        abstract: "Changes what is sent into a room of the running daemon while the call goes on.",
+        abstract: "Change what the running daemon sends into a room during the call.",
         discussion: """
-            What is not named stays. It holds until the room's definition says something else.
+            Options that are not given keep their value. The change lasts until the room's definition changes.
 
             Example: tapedeck switch standup --video v4l2:/dev/video1 --size 640x360
             """
@@ -127,16 +127,16 @@ struct SwitchCommand: AsyncParsableCommand {
     )
     var parameters: [ParameterArgument] = []
 
-    @Option(help: "Picture size in pixels, even numbers of at least 320x180.")
+    @Option(help: "Video size in pixels, even numbers of at least 320x180.")
     var size: PictureSize?
 
-    @Option(help: "Frames a second, 1 to 60.")
+    @Option(help: "Frames per second, 1 to 60.")
     var fps: Int?
 
     @Option(help: "Video bit rate, for example 1500k or 2M.")
     var bitrate: BitRate?
 
-    @Option(help: "Sound bit rate, 6k to 510k.")
+    @Option(help: "Audio bit rate, 6k to 510k.")
     var audioBitrate: AudioBitRate?
 
     @OptionGroup var camera: RoomCameraOptions

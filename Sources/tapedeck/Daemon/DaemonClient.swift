@@ -11,8 +11,8 @@ import HTTPRequests
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon's interface; http://127.0.0.1:8330, if --config is not given either.",
-            discussion: "The token is taken from TAPEDECK_TOKEN."
+            "The daemon's HTTP API. Default: from --config, else http://127.0.0.1:8330.",
+            discussion: "The token is read from TAPEDECK_TOKEN."
         )
     )
     var api: String?

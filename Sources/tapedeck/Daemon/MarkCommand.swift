@@ -7,14 +7,14 @@ import Basics
 struct MarkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark",
-        abstract: "Notes this instant in the recording of a room of the running daemon; exports have a chapter there.",
+        abstract: "Mark this moment in the recording of a room; exports get a chapter there.",
         discussion: "Example: tapedeck mark standup \"decision about the release\""
     )
 
     @Argument(help: "The room's name in the configuration.")
     var room: String
 
-    @Argument(help: "What is found again there, at most 512 characters.")
+    @Argument(help: "Text of the mark, at most 512 characters.")
     var text = "mark"
 
     @OptionGroup var daemon: DaemonOptions

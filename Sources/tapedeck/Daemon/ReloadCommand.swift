@@ -6,7 +6,7 @@ import ArgumentParser
 struct ReloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Makes the running daemon read its configuration again.",
+        abstract: "Make the running daemon read its configuration again.",
         discussion: """
             Rooms that did not change are not touched. A file with a mistake is refused with every problem, and the \
             old configuration stays in force.

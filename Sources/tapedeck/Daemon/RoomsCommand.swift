@@ -8,7 +8,7 @@ import Rooms
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms",
-        abstract: "Lists the rooms of the running daemon.",
+        abstract: "List the rooms of the running daemon.",
         discussion: "Example: tapedeck rooms --api http://127.0.0.1:8330"
     )
 

@@ -17,7 +17,7 @@ import Worker
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Is the daemon: joins and records the rooms of a configuration until it is stopped.",
+        abstract: "Run the daemon: join and record the configured rooms until stopped.",
         discussion: """
             The configuration is read again on SIGHUP, with `tapedeck reload`, and when the file changes; a file with \
             a mistake changes nothing. SIGTERM finishes every recording and leaves every room.

@@ -7,7 +7,7 @@ import ArgumentParser
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows what the running daemon does; on a terminal it goes on showing, until Ctrl-C.",
+        abstract: "Show what the running daemon does; on a terminal, until Ctrl-C.",
         discussion: "Example: tapedeck status --once"
     )
 
