@@ -312,6 +312,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "DocumentationTests", exclude: ["words.json"], swiftSettings: settings),
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [

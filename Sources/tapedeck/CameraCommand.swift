@@ -21,8 +21,8 @@ struct CameraCommand: AsyncParsableCommand {
         abstract: "Send video and audio to a room as a camera.",
         discussion: """
             The test pattern carries a clock, a machine-readable frame counter, and a flash with a beep once a second. \
-            A file is repeated until the end; bars keep the shape of its pictures. A device that fails or gives nothing is \
-            replaced by a slate within a second, and taken back when it works, while the call goes on.
+            A file is repeated until the end; bars keep its aspect ratio. A device that fails or gives nothing is \
+            replaced by a slate within a second, and used again when it works; the call continues.
 
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
@@ -82,13 +82,13 @@ struct CameraCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Opus sends next to nothing while it is silent.")
     var audioDtx = false
 
-    @Flag(help: "Devices stay open while nobody receives them; they are closed 3 s after the last peer otherwise.")
+    @Flag(help: "Keep devices open while no peer receives them. Default: close them 3 s after the last peer.")
     var keepOpen = false
 
     @Option(
         help: ArgumentHelp(
-            "What others see us as, where the protocol tells; 1 to 64 characters.",
-            discussion: "The test beep has a pitch of its own for each name: 500 to 3480 Hz, 1000 Hz without one."
+            "Name that others see, where the protocol has names; 1 to 64 characters.",
+            discussion: "Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz without one."
         )
     )
     var name = TestTone.usualName
@@ -98,7 +98,7 @@ struct CameraCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many peers to be, 1 to 60, as a load: each joins by itself, all send what one encoder makes.",
+            "How many peers to be, 1 to 60, as a load: each joins alone, all send what one encoder makes.",
             discussion: "They join one by one; --duration begins with the last. Ends with 3 if not all could join."
         )
     )

@@ -70,7 +70,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         if let to = self.to?.duration, to <= (self.from?.duration ?? .zero) {
-            throw ValidationError("--to has to be later than --from")
+            throw ValidationError("--to must be later than --from")
         }
         if self.layout != .tracks, self.project || self.keepDamaged || self.container != nil {
             throw ValidationError("--project, --keep-damaged and --container are of the layout tracks")

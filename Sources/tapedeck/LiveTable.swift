@@ -20,7 +20,7 @@ struct LiveTable {
         self.lastDrawn = now
         var rows = [Self.row("peer", "codec", "size", "kbit/s", "lost", "duration")]
         if tracks.isEmpty {
-            rows.append(status.hasJoined ? "waiting for somebody to send" : "joining")
+            rows.append(status.hasJoined ? "waiting for media" : "joining")
         }
         let seconds = elapsed.seconds
         for track in tracks {

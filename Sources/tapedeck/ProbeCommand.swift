@@ -18,7 +18,7 @@ struct ProbeCommand: AsyncParsableCommand {
         commandName: "probe",
         abstract: "Measure a room with a test camera: what arrives, how late, and how well video and audio match.",
         discussion: """
-            Joins twice, as a camera and as somebody who receives it, or with --echo once in a room in which somebody sends \
+            Joins twice, as a camera and as its receiver, or with --echo once in a room in which another participant sends \
             back what we send. Prints a score from 0 to 100, which is that of the weakest part: start, loss, \
             lateness, freezes, sync or delay. Made for cron: ends with 6 if the score is below --threshold, with 3 if \
             the room cannot be joined and with 4 if nothing arrives.

@@ -178,7 +178,7 @@ struct ProbeJob: Sendable {
             throw self.stay.nothingCame(
                 [stage.receiver.status, stage.sender.status],
                 media: "picture",
-                silence: "nobody sent video"
+                silence: "no participant sent video"
             )
         }
         let observations = try TestSending.read(folder, written: written).map { sending in
@@ -205,7 +205,7 @@ struct ProbeJob: Sendable {
             )
         }
         guard let report = ProbeObservation.ours(observations).flatMap(ProbeReport.init) else {
-            throw CommandFailure(.noMedia, "pictures came, but none of them is of our test camera")
+            throw CommandFailure(.noMedia, "video came, but none of it from our test camera")
         }
         return report
     }

@@ -44,7 +44,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Kind of file of the layout tracks: mkv, webm or mp4.")
     var container: ExportContainer?
 
-    @Option(help: "Whether pictures that cannot be decoded stay in.")
+    @Option(help: "Whether frames that cannot be decoded stay in.")
     var keepDamaged = false
 
     @Option(help: "Whether a project of OpenTimelineIO is written as well.")

@@ -104,7 +104,7 @@ struct DaemonClient: Sendable {
             }
             throw CommandFailure(
                 .notJoined,
-                "no daemon answers at \(self.base): \(reason). Is `tapedeck run` running? --api or --config tells where."
+                "no daemon answers at \(self.base): \(reason). Is `tapedeck run` running? --api or --config states its address."
             )
         }
         let data = Data(answer.body)

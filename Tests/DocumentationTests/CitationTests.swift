@@ -5,26 +5,17 @@ import Testing
 
 /// A comment that cites a document is worth as much as the document.
 @Suite struct CitationTests {
-    /// The texts below a folder of the package, by path.
-    private static func texts(_ folder: String, _ suffixes: [String]) throws -> [(path: String, text: String)] {
-        let root = packageFolder.appending(path: folder)
-        let paths = try #require(FileManager.default.enumerator(atPath: root.path())).compactMap { $0 as? String }
-        return try paths.filter { path in suffixes.contains { path.hasSuffix($0) } }.sorted().map { path in
-            ("\(folder)/\(path)", try String(contentsOf: root.appending(path: path), encoding: .utf8))
-        }
-    }
-
     private static let sources = Result {
-        try Self.texts("Sources", [".swift", ".c", ".h", ".yaml"]) + Self.texts("Pipelines", [".yaml"])
+        try PackageFiles.texts("Sources", [".swift", ".c", ".h", ".yaml"]) + PackageFiles.texts("Pipelines", [".yaml"])
     }
 
     private static func exists(_ path: String) -> Bool {
-        FileManager.default.fileExists(atPath: packageFolder.appending(path: path).path())
+        FileManager.default.fileExists(atPath: PackageFiles.root.appending(path: path).path())
     }
 
     @Test func documentsAreThere() throws {
         let decisions = try FileManager.default.contentsOfDirectory(
-            atPath: packageFolder.appending(path: "docs/decisions").path()
+            atPath: PackageFiles.root.appending(path: "docs/decisions").path()
         )
         var count = 0
         for (path, text) in try Self.sources.get() {
@@ -44,11 +35,11 @@ import Testing
 
     /// Facts are cited as `docs/gstreamer.md, fact 18` or `docs/gstreamer.md, facts 19 and 20`.
     @Test func factsAreThere() throws {
-        let document = try packageText("docs/gstreamer.md")
+        let document = try PackageFiles.text("docs/gstreamer.md")
         let numbers = document.matches(of: /(?m)^([0-9]+)\.\s/).compactMap { Int($0.1) }
         #expect(numbers == Array(1...max(1, numbers.count)), "numbers stay: none is missing, none is there twice")
         var cited: Set<Int> = []
-        for (path, text) in try Self.sources.get() + Self.texts("docs/signalling", [".md"]) {
+        for (path, text) in try Self.sources.get() + PackageFiles.texts("docs/signalling", [".md"]) {
             for match in text.matches(of: /\b[Ff]acts? ([0-9]+(?:(?:,| and) [0-9]+)*)/) {
                 let facts = match.1.split { !$0.isNumber }.compactMap { Int($0) }
                 #expect(facts.allSatisfy(numbers.contains), "\(path) cites \(match.0)")
@@ -59,7 +50,7 @@ import Testing
     }
 
     @Test func linksOfDocumentsLeadSomewhere() throws {
-        for (path, text) in try Self.texts("docs", [".md"]) + [("README.md", packageText("README.md"))] {
+        for (path, text) in try PackageFiles.texts("docs", [".md"]) + [("README.md", PackageFiles.text("README.md"))] {
             let folder = path.contains("/") ? path[..<(path.lastIndex(of: "/") ?? path.startIndex)] : ""
             for match in text.matches(of: /\]\(([^)#\s:]+)(?:#[^)]*)?\)/) {
                 let target = folder.isEmpty ? String(match.1) : "\(folder)/\(match.1)"
