@@ -53,6 +53,7 @@ let package = Package(
         .target(
             name: "CTapedeck",
             dependencies: ["CGStreamer", "CNice"],
+            cSettings: [.headerSearchPath(".")],
             linkerSettings: [
                 .linkedLibrary("gstapp-1.0"), .linkedLibrary("gstaudio-1.0"), .linkedLibrary("gstpbutils-1.0"),
                 .linkedLibrary("gstrtp-1.0"), .linkedLibrary("gstsdp-1.0"), .linkedLibrary("gstvideo-1.0"),

@@ -72,7 +72,8 @@ def build_media():
         # GStreamer's macros read numbers from any address, as packets have them.
         ["clang", "-std=gnu11", "-g", "-O1", "-fuse-ld=lld", "-fsanitize=fuzzer,address,undefined",
          "-fno-sanitize-recover=undefined", "-fno-sanitize=alignment", f"-I{module}", f"-I{module / 'include'}",
-         HERE / "Media" / "media.c", *(module / f"{name}.c" for name in MEDIA_SOURCES), *flags, "-o", MEDIA],
+         HERE / "Media" / "media.c", *(path for path in module.rglob("*.c") if path.stem in MEDIA_SOURCES), *flags,
+         "-o", MEDIA],
         check=True,
     )
 

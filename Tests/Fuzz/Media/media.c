@@ -13,11 +13,11 @@
 #include "CTapedeckCongestion.h"
 #include "CTapedeckReorder.h"
 #include "CTapedeckSRTP.h"
-#include "depayloader.h"
-#include "h264_passage.h"
-#include "rtcp.h"
-#include "rtcp_filter.h"
-#include "rtp_header.h"
+#include "units/depayloader.h"
+#include "units/h264_passage.h"
+#include "output/rtcp.h"
+#include "receive/rtcp_filter.h"
+#include "receive/rtp_header.h"
 
 // What has to hold; libFuzzer keeps the input.
 #define require(condition)                                                  \

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "rtcp.h"
-#include "rtp_header.h"
+#include "receive/rtp_header.h"
 #include "rtp_security.h"
 
 enum {

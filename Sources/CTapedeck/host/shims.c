@@ -5,7 +5,7 @@
 #include <gst/video/video.h>
 
 #include "CTapedeckReorder.h"
-#include "receive_path.h"
+#include "receive/receive_path.h"
 
 GstMessageType CGst_message_type(const GstMessage *message) { return GST_MESSAGE_TYPE(message); }
 

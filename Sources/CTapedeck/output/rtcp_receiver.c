@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "CTapedeckOutput.h"
-#include "rtp_clock.h"
-#include "sender_clock.h"
+#include "units/rtp_clock.h"
+#include "units/sender_clock.h"
 
 struct CTapedeckReceiver {
     gatomicrefcount references;

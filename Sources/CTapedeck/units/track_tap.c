@@ -6,9 +6,9 @@
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
 #include "h264_passage.h"
-#include "header_extension.h"
+#include "receive/header_extension.h"
 #include "packet_fates.h"
-#include "reorder_buffer.h"
+#include "receive/reorder_buffer.h"
 #include "rtp_clock.h"
 #include "sound_meter.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "CTapedeckSend.h"
-#include "canvas.h"
+#include "offline/canvas.h"
 
 // Luma of limited range (ITU-R BT.709). Layout: Tests/Peers/test-pattern.md, in coordinates of 1280x720.
 enum { WHITE = 235, BLACK = 16, GREY = 48, NEUTRAL_CHROMA = 128 };
