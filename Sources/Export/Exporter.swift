@@ -327,7 +327,7 @@ public enum Exporter {
                 file: source.file,
                 participant: source.participant,
                 name: source.name,
-                media: source.track.codec.kind == .video ? .video : .audio,
+                media: source.track.codec.kind,
                 codec: source.track.codec.rawValue,
                 isComplete: true
             )

@@ -112,7 +112,7 @@ public enum FileExamination {
                 file: name,
                 participant: track.name ?? "unknown",
                 name: track.name ?? "unknown",
-                media: track.codec.kind == .video ? .video : .audio,
+                media: track.codec.kind,
                 codec: track.codec.rawValue
             )
             found.startNanoseconds = tally.firstNanoseconds

@@ -49,7 +49,7 @@ struct TrackExamination {
             file: source.file,
             participant: source.participant,
             name: source.name,
-            media: source.track.codec.kind == .video ? .video : .audio,
+            media: source.track.codec.kind,
             codec: source.track.codec.rawValue
         )
         do {

@@ -63,13 +63,8 @@ public struct TrackDescription: Sendable, Hashable {
         self.connection = connection
     }
 
-    /// Pictures or sound.
-    public var media: MediaKind {
-        switch self.codec.kind {
-        case .video: .video
-        case .audio: .audio
-        }
-    }
+    /// Video or audio.
+    public var media: MediaKind { self.codec.kind }
 
     /// The number that the track's file carries and no other file does: a file in the place of another is told by it.
     public static func uid(number: Int, in folder: RecordingFolder) -> UInt64 {

@@ -189,7 +189,7 @@ private struct EventTrack {
         self.participant = lane.first.participant
         self.name = lane.first.name
         self.codec = lane.first.track.codec
-        self.media = self.codec.kind == .video ? .video : .audio
+        self.media = self.codec.kind
         var runs: [Run] = []
         var start = tally.firstNanoseconds
         for gap in tally.gaps where gap.durationNanoseconds >= Self.shortestGap {
