@@ -20,9 +20,14 @@ struct WaitingLayer: Sendable {
 extension PeerConnection {
     /// How long a better layer may come after the first one.
     private static let layersWait = Duration.seconds(1)
+    /// How long until a stream whose packets do not name its layer is looked at again: it may be here before its first packet.
+    private static let lookAgain = Duration.milliseconds(50)
+    private static let mostLooks = 20
 
     /// Records a stream, unless it is one of several layers and a better one is recorded.
-    func take(_ stream: ReceivedStream, of bin: WebRTCBin) {
+    ///
+    /// - Parameter looks: how often its packets were looked at before.
+    func take(_ stream: ReceivedStream, of bin: WebRTCBin, looks: Int = 0) {
         let media = stream.format.flatMap { format -> NegotiatedMedia? in
             guard let ssrc = format.ssrc, format.media == "video" else { return nil }
             return self.state.withLock {
@@ -36,6 +41,12 @@ extension PeerConnection {
         let layer = (told ?? simulcast.layer(ofSource: ssrc)).flatMap { simulcast.layers.contains($0) ? $0 : nil }
         // A source outside the group of layers is another camera.
         guard layer != nil || simulcast.hasNames else { return self.record(stream, of: bin) }
+        if layer == nil, simulcast.extensionID != nil, looks < Self.mostLooks {
+            return self.context.control.enqueue(after: Self.lookAgain) { [weak self, weak bin] in
+                guard let self, let bin, self.bin === bin else { return }
+                self.take(stream, of: bin, looks: looks + 1)
+            }
+        }
         let line = media.outerIndex
         let (decision, isFirst) = self.state.withLock { state in
             if state.layers[line]?.layers != simulcast.layers {
