@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import Export
 import Foundation
 import Rendering
+import Supervision
 import Testing
 
 /// Grids and mixed audio show and play the right thing at the right time.
@@ -101,7 +101,8 @@ import Testing
         #expect(self.tone(channels[1][beep], 400) > 0.15 && self.tone(channels[0][beep], 400) < 0.02)
     }
 
-    @Test(arguments: [MediaCodec.h264, .vp8]) func flashesAndBeepsOfAGridAreTogether(codec: MediaCodec) throws {
+    @Test(arguments: [RenderSettings.Codec.h264, .vp8])
+    func flashesAndBeepsOfAGridAreTogether(codec: RenderSettings.Codec) throws {
         let recording = try SimulatedRecording([
             .video("alice", .vp8, self.video("black"), capture: 0), .audio("alice", self.audio(), capture: 0),
         ])
