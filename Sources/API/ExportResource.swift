@@ -5,7 +5,7 @@ public struct ExportRequest: Sendable, Hashable, Codable {
     /// `tracks`; `browser`, a WebM or MP4 rendition that browsers play; `grid`; or `audio`.
     public var layout: String
     /// What the layouts take, by the names of the command line: `size`, `fps`, `codec`, `format` and `loudness` those that
-    /// decode and encode, `container`, `keep-damaged` and `project` the layout `tracks`.
+    /// decode and encode, `container`, `keep-damaged`, `separate-tracks` and `project` the layout `tracks`.
     public var options: [String: String] = [:]
     /// Only this participant's tracks.
     public var participant: String?

@@ -30,12 +30,6 @@ struct ExportInput {
     /// What the certificate of the recording can go on with; `nil` for a series, whose recordings are read one by one.
     var contentsOfRecording: RecordingContents? { self.contents.seriesJournal == nil ? self.contents : nil }
 
-    /// The tracks of a file that holds these sources.
-    func lanes(_ sources: [TrackSource]) -> [TrackLane] {
-        guard let journal = self.contents.seriesJournal else { return sources.map { TrackLane($0) } }
-        return SeriesLanes.join(sources, self.contents, journal)
-    }
-
     private mutating func warn(of series: RecordingSeries) {
         for range in series.missing {
             let isOne = range.count == 1

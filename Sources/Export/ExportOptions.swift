@@ -20,6 +20,8 @@ public struct ExportOptions: Sendable, Hashable {
 
     /// Whether pictures that cannot be decoded, because others that they refer to never came, stay in the file.
     public var keepsDamagedUnits: Bool
+    /// Whether each RTP stream has a track of its own, also where one begins when another of the same sender is over.
+    public var separatesTracks: Bool
     /// The kind of file, for the layout `tracks`; `Exporter` itself writes no MP4.
     public var container: Container
     /// The program and version that the file names as its maker.
@@ -28,10 +30,12 @@ public struct ExportOptions: Sendable, Hashable {
     /// Options with each part given.
     public init(
         keepsDamagedUnits: Bool = false,
+        separatesTracks: Bool = false,
         container: Container = .matroska,
         program: String = "tapedeck"
     ) {
         self.keepsDamagedUnits = keepsDamagedUnits
+        self.separatesTracks = separatesTracks
         self.container = container
         self.program = program
     }

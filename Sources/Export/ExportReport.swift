@@ -12,6 +12,22 @@ public struct ExportReport: Sendable, Hashable, Codable {
     /// A stretch of a track in which nothing came, from the export's time zero.
     public typealias Gap = Certificate.Span
 
+    /// One file of a track, on the export's clock.
+    public struct Clip: Sendable, Hashable, Codable {
+        /// The track file, relative to the recording's folder.
+        public var file: String
+        /// Its first unit, in nanoseconds from the export's time zero.
+        public var startNanoseconds: Int64
+        /// From its first unit to the end of its last, in nanoseconds.
+        public var durationNanoseconds: Int64
+
+        private enum CodingKeys: String, CodingKey {
+            case file
+            case startNanoseconds = "start_ns"
+            case durationNanoseconds = "duration_ns"
+        }
+    }
+
     /// One track of the export.
     public struct Track: Sendable, Hashable, Codable {
         /// The most gaps that are listed; `gapCount` counts all.
@@ -21,10 +37,14 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var number: Int
         /// Its number in the recording, as in the journal; `nil` if the journal does not know the file.
         public var sourceTrack: Int?
+        /// The numbers of all that it is made of, in order of time, if there are several.
+        public var sourceTracks: [Int]?
         /// The track file, relative to the recording's folder.
         public var file: String
         /// All its files, in order of time, if there are several.
         public var files: [String]?
+        /// Where each of those is that has units in the export, if there are several.
+        public var clips: [Clip]?
         /// The sending participant's id.
         public var participant: String
         /// The participant's name in titles.
@@ -67,9 +87,10 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var isComplete: Bool
 
         private enum CodingKeys: String, CodingKey {
-            case number, file, files, participant, name, media, codec, width, height, units, bytes, keyframes, gaps,
-                basis
+            case number, file, files, clips, participant, name, media, codec, width, height, units, bytes, keyframes,
+                gaps, basis
             case sourceTrack = "source_track"
+            case sourceTracks = "source_tracks"
             case startNanoseconds = "start_ns"
             case durationNanoseconds = "duration_ns"
             case gapCount = "gap_count"
@@ -121,9 +142,11 @@ public struct ExportReport: Sendable, Hashable, Codable {
 
     /// Packets that came for a track and are in no file; a source with several tracks has them once.
     private func refused(_ track: Track) -> String {
-        guard let number = track.sourceTrack, let source = self.sources?.first(where: { $0.tracks.contains(number) })
-        else { return "-" }
-        return source.tracks.first == number ? String(source.refusedPackets) : "0"
+        let numbers = track.sourceTracks ?? [track.sourceTrack].compactMap(\.self)
+        let sources = (self.sources ?? []).filter { source in numbers.contains { source.tracks.contains($0) } }
+        guard !sources.isEmpty else { return "-" }
+        let counted = sources.filter { $0.tracks.first.map(numbers.contains) ?? false }
+        return String(counted.reduce(0) { $0 &+ $1.refusedPackets })
     }
 
     /// The tracks as a table for people, a line each, with a head line.

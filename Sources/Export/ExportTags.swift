@@ -16,7 +16,7 @@ enum ExportTags {
         _ folder: RecordingFolder,
         start: UTCTime?,
         program: String,
-        tracks: [(entry: Track, source: TrackSource)]
+        tracks: [(entry: Track, lane: TrackLane)]
     ) -> [Tag] {
         var tags: [Tag] = []
         func add(_ name: String, _ value: String?, to uid: UInt64? = nil) {
@@ -32,12 +32,13 @@ enum ExportTags {
         add("KEYWORDS", contents.tags.joined(separator: ","))
         add("COMMENT", contents.notes)
         add("ENCODER", program)
-        for (entry, source) in tracks {
+        for (entry, lane) in tracks {
+            let source = lane.first
             add("PARTICIPANT_ID", source.participant, to: entry.uid)
             add("PARTICIPANT", source.name, to: entry.uid)
-            add("SOURCE_FILE", source.file, to: entry.uid)
+            add("SOURCE_FILE", lane.sources.map(\.file).joined(separator: ", "), to: entry.uid)
             add("CODEC", Self.codec(entry, source), to: entry.uid)
-            add("CLOCK", source.basis?.rawValue ?? "date", to: entry.uid)
+            add("CLOCK", lane.basis?.rawValue ?? "date", to: entry.uid)
         }
         return tags
     }

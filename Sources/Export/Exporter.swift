@@ -91,7 +91,7 @@ public enum Exporter {
         let input = try ExportInput(subject, keepsDamaged: options.keepsDamagedUnits)
         let contents = input.contents
         let folder = subject.folder
-        let lanes = try Self.lanes(input, layout, selection, folder, &warnings)
+        let lanes = try Self.lanes(contents, layout, selection, options, folder, &warnings)
         guard lanes.count <= Writer.maximumTrackNumber else {
             let message = "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
             throw ExportError(.tooManyTracks, "\(message); export one participant, or from one time to another")
@@ -125,7 +125,7 @@ public enum Exporter {
                 folder,
                 start: start,
                 program: options.program,
-                tracks: Array(zip(head.tracks, lanes.map(\.first)))
+                tracks: Array(zip(head.tracks, lanes))
             )
             head.addChat(Self.chat(contents, selection, merge, end), to: container, &warnings)
         }
@@ -187,13 +187,13 @@ public enum Exporter {
 
     /// What is exported, as the tracks of the file.
     private static func lanes(
-        _ input: ExportInput,
+        _ contents: RecordingContents,
         _ layout: Layout,
         _ selection: ExportSelection,
+        _ options: ExportOptions,
         _ folder: RecordingFolder,
         _ warnings: inout [String]
     ) throws(ExportError) -> [TrackLane] {
-        let contents = input.contents
         guard !contents.sources.isEmpty else {
             let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
             throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
@@ -203,7 +203,7 @@ public enum Exporter {
         let sources = contents.sources.filter { participant == nil || $0.participant == participant }
         var lanes: [TrackLane] =
             switch layout {
-            case .tracks: input.lanes(sources)
+            case .tracks: JoinedLanes.join(sources, contents, byStream: options.separatesTracks)
             case .browser: BrowserLanes.choose(sources, &warnings)
             }
         if let from = selection.from {
@@ -219,6 +219,7 @@ public enum Exporter {
         }
         let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         lanes.removeAll { $0.nextNanoseconds.map { $0 >= end } ?? true }
+        for index in lanes.indices { lanes[index].end(at: end) }
         guard !lanes.isEmpty else {
             throw ExportError(.emptySelection, "nothing of \(folder.path) is in the selection")
         }
@@ -331,7 +332,17 @@ public enum Exporter {
                 codec: source.track.codec.rawValue,
                 isComplete: true
             )
-            if lane.sources.count > 1 { track.files = lane.sources.map(\.file) }
+            if lane.sources.count > 1 {
+                track.sourceTracks = lane.sources.compactMap(\.number)
+                track.files = lane.sources.map(\.file)
+                track.clips = tally.stretches.map { stretch in
+                    ExportReport.Clip(
+                        file: lane.sources[stretch.file].file,
+                        startNanoseconds: stretch.start,
+                        durationNanoseconds: stretch.end - stretch.start
+                    )
+                }
+            }
             track.width = source.track.video?.width
             track.height = source.track.video?.height
             track.take(tally)
@@ -342,12 +353,18 @@ public enum Exporter {
                 let repaired = packets.compactMap(\.repaired)
                 track.packetsRepaired = repaired.isEmpty ? nil : repaired.reduce(0, &+)
             }
-            track.basis = source.basis
+            track.basis = lane.basis
             track.unitsLeftOut = lane.sources.reduce(0) { $0 + $1.leftOut.units }
             if track.unitsLeftOut > 0 {
                 warnings.append(
                     "\(track.unitsLeftOut) pictures of \(printable(track.name)) are left out: "
                         + "others that they refer to never came"
+                )
+            }
+            if lane.passedOverCount > 0 {
+                warnings.append(
+                    "\(lane.passedOverCount) units of \(printable(track.name))'s \(track.media.rawValue) are left out "
+                        + "where one file follows another: they are no later, or no keyframe comes before them"
                 )
             }
             if lane.rotations.count > 1 {

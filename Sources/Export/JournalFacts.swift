@@ -12,6 +12,8 @@ struct JournalFacts {
     struct Opened {
         var record: TrackOpened
         var monotonicNanoseconds: Int64
+        /// The part of the recording, from 1.
+        var part: Int
     }
 
     /// A stretch in which nothing is expected.
@@ -138,7 +140,8 @@ struct JournalFacts {
             self.isFinished = true
             self.endOfDisk = StorageError.Code(rawValue: record.reason)
             self.isRepaired = self.isRepaired || record.reason == RecordingRepair.reason
-        case .trackOpened(let record): self.opened.append(Opened(record: record, monotonicNanoseconds: now))
+        case .trackOpened(let record):
+            self.opened.append(Opened(record: record, monotonicNanoseconds: now, part: self.part))
         case .clockAnchor(let record):
             self.written.insert(record.track)
             let sample = ClockSample(rtpTime: record.rtpTime, monotonicNanoseconds: now)

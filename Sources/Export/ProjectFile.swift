@@ -45,19 +45,22 @@ public enum ProjectFile {
     }
 
     private static func track(_ track: ExportReport.Track, base: String) -> Lane {
-        let length = TimeRange(start: 0, duration: Self.milliseconds(track.durationNanoseconds))
-        let clip = Clip(
-            name: "\(printable(track.name)) – \(track.media.rawValue)",
-            range: length,
-            url: base + Self.encoded(track.file)
+        let name = "\(printable(track.name)) – \(track.media.rawValue)"
+        let whole = ExportReport.Clip(
+            file: track.file,
+            startNanoseconds: track.startNanoseconds,
+            durationNanoseconds: track.durationNanoseconds
         )
-        let lead = Self.milliseconds(track.startNanoseconds)
-        let gap = lead > 0 ? [Item.gap(Gap(source_range: TimeRange(start: 0, duration: lead)))] : []
-        return Lane(
-            name: clip.name,
-            kind: track.media == .video ? "Video" : "Audio",
-            children: gap + [.clip(clip)]
-        )
+        var items: [Item] = []
+        var end = 0.0
+        for clip in track.clips ?? [whole] {
+            let lead = Self.milliseconds(clip.startNanoseconds) - end
+            if lead > 0 { items.append(.gap(Gap(source_range: TimeRange(start: 0, duration: lead)))) }
+            let length = TimeRange(start: 0, duration: Self.milliseconds(clip.durationNanoseconds))
+            items.append(.clip(Clip(name: name, range: length, url: base + Self.encoded(clip.file))))
+            end += max(0, lead) + length.duration.value
+        }
+        return Lane(name: name, kind: track.media == .video ? "Video" : "Audio", children: items)
     }
 
     private static func marker(_ event: CallEvent) -> Marker {

@@ -193,6 +193,7 @@ struct RecordingContents {
         case .trackOpened(let record):
             self.note(record.participant, name: nil)
             self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
+            if record.media == .video { self.turns[record.track] = self.turns[record.track] ?? VideoTurns() }
             return record
         case .trackDamaged(let record) where !self.keepsDamaged:
             self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)

@@ -2,6 +2,7 @@
 
 internal import Codecs
 import Matroska
+import Timeline
 
 /// The track files that become one track of an export, one after the other.
 ///
@@ -19,6 +20,8 @@ struct TrackLane {
     private var start: Int64?
     /// Numbers of tracks whose first unit follows the last one of the source before.
     private var continued: Set<Int> = []
+    /// Units that were left out where a source follows another one.
+    private(set) var passedOverCount: UInt64 = 0
 
     /// A lane of sources of one codec that rest, in the order of their first units; at least one.
     init(_ first: TrackSource, then rest: [TrackSource] = []) {
@@ -33,7 +36,16 @@ struct TrackLane {
     }
 
     /// What the lane is called after; it rests.
-    let first: TrackSource
+    private(set) var first: TrackSource
+
+    /// The place among the sources of the one that the next unit is of.
+    var position: Int { self.index }
+
+    /// What the times of all its units rest on at least; `nil` for the files' dates.
+    var basis: RTPClockMap.Basis? {
+        let bases = self.sources.map(\.basis)
+        return bases.allSatisfy { $0 == .senderReports } ? .senderReports : bases.contains(nil) ? nil : .arrival
+    }
 
     /// How long frames are turned in each way, in nanoseconds; empty if the journals say nothing.
     var rotations: [VideoRotation: Int64] {
@@ -97,7 +109,18 @@ struct TrackLane {
     /// Leaves out of a source what the one before had.
     private mutating func follow() throws(ExportError) {
         let isContinued = self.sources[self.index].number.map(self.continued.contains) ?? false
-        try self.sources[self.index].skip(beyond: self.lastNanoseconds, isContinued: isContinued)
+        let count = try self.sources[self.index].skip(beyond: self.lastNanoseconds, isContinued: isContinued)
+        // What went over at a cut of a series may be in both files.
+        if !isContinued { self.passedOverCount += count }
+    }
+
+    /// Leaves out the files that begin no earlier than that time.
+    mutating func end(at sessionNanoseconds: Int64) {
+        while self.sources.count > self.index + 1, let start = self.sources.last?.firstNanoseconds,
+            start >= sessionNanoseconds
+        {
+            self.sources.removeLast()
+        }
     }
 
     /// Leaves out what comes before that time; pictures begin with the last keyframe before it.
@@ -122,6 +145,10 @@ struct TrackLane {
             self.index += 1
         }
         try self.goBack(whole)
+        // Files that end before have no part in it.
+        self.first = whole[self.index]
+        self.sources.removeFirst(self.index)
+        self.index = 0
         if let next = self.nextNanoseconds, next >= sessionNanoseconds,
             next == self.sources[self.index].firstNanoseconds
         {

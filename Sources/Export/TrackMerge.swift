@@ -60,7 +60,7 @@ struct TrackMerge {
         self.highestTicks[index] = max(self.highestTicks[index], ticks)
         self.lastNanoseconds[index] = sessionNanoseconds
         let nanoseconds = ticks * self.scale
-        self.tallies[index].note(block, at: nanoseconds)
+        self.tallies[index].note(block, at: nanoseconds, file: self.lanes[index].position)
         try self.lanes[index].advance()
         self.due[index] = self.lanes[index].nextNanoseconds ?? .max
         return (index, nanoseconds, block)

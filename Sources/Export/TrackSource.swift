@@ -33,7 +33,7 @@ struct TrackSource {
     private var reader: Reader<File>?
     private let placement: Placement
     private var damage: DamagedSpans
-    /// `nil` if the journal says nothing: then all frames are turned as the file says.
+    /// If they are none, all frames are turned as the file says; `nil` if the journal does not know the track.
     private let turns: VideoTurns?
     private let keepsDamaged: Bool
     private var holes = FileHoles()
@@ -112,6 +112,13 @@ struct TrackSource {
         try self.advance()
     }
 
+    /// The session time of the latest unit, found by reading the file; `nil` if it cannot be read.
+    func lastNanoseconds() -> Int64? {
+        var whole = self
+        guard (try? whole.wake()) != nil else { return nil }
+        return self.sessionTime(UnitCount(whole).lastNanoseconds)
+    }
+
     /// The file from its beginning, if it does not rest.
     var rewound: Reader<File>? {
         var reader = self.reader
@@ -119,9 +126,15 @@ struct TrackSource {
         return reader
     }
 
-    /// Whether one decoder can go through both.
+    /// Whether one track of a file can hold both, whatever streams they are of.
+    ///
+    /// Of H.264, the parameter sets may differ: `FrameSets` puts them in front of the keyframes that need them. But what
+    /// the head of a track says of all its frames has to be true of both.
     func fits(_ other: TrackSource) -> Bool {
-        self.canGoOn(in: other) && self.track.codecPrivate == other.track.codecPrivate
+        guard self.canGoOn(in: other) else { return false }
+        guard self.track.codec == .h264 else { return self.track.codecPrivate == other.track.codecPrivate }
+        guard let format = H264Format(self.track.codecPrivate) else { return false }
+        return format == H264Format(other.track.codecPrivate)
     }
 
     /// Whether one decoder can go through both, if they are of one RTP stream.
@@ -148,13 +161,16 @@ struct TrackSource {
 
     /// How the frame at a file time is turned.
     func rotation(at fileNanoseconds: Int64) -> VideoRotation {
-        self.turns?.rotation(at: self.rtpTime(fileNanoseconds)) ?? self.track.video?.rotation ?? .upright
+        guard let turns, !turns.isEmpty else { return self.track.video?.rotation ?? .upright }
+        return turns.rotation(at: self.rtpTime(fileNanoseconds))
     }
 
-    /// How long frames are turned in each way, in nanoseconds; empty if the journal says nothing.
+    /// How long frames are turned in each way, in nanoseconds; empty if the journal does not know the track.
     var rotations: [VideoRotation: Int64] {
         guard let turns, let opened else { return [:] }
-        return turns.spans(from: opened.firstRTPTime).mapValues { opened.clock.nanoseconds(ticks: $0) }
+        let spans = turns.spans(from: opened.firstRTPTime).mapValues { opened.clock.nanoseconds(ticks: $0) }
+        guard turns.isEmpty, let rotation = self.track.video?.rotation else { return spans }
+        return [rotation: spans.values.reduce(0, &+)]
     }
 
     /// Reads the unit after `next`, damaged ones left out; where no cluster follows what is damaged, the file ends.
@@ -186,17 +202,21 @@ struct TrackSource {
         return self.holes.areBefore(isKeyframe: head.isKeyframe, count: self.reader?.damage.count ?? 0)
     }
 
-    /// Leaves out what is not later than that time; pictures go on with a keyframe.
+    /// Leaves out what is not later than that time; pictures go on with a keyframe, unless damaged ones are kept.
     ///
     /// - Parameter isContinued: whether its first unit follows the last one before that time, so that nothing is missing.
-    mutating func skip(beyond sessionNanoseconds: Int64, isContinued: Bool) throws(ExportError) {
+    /// - Returns: how many units were left out.
+    mutating func skip(beyond sessionNanoseconds: Int64, isContinued: Bool) throws(ExportError) -> UInt64 {
         var isEntry = isContinued
+        var count: UInt64 = 0
         while let next = self.next {
-            isEntry = isEntry || self.track.codec.kind == .audio || next.block.isKeyframe
-            if isEntry, next.sessionNanoseconds > sessionNanoseconds { return }
+            isEntry = isEntry || self.keepsDamaged || self.track.codec.kind == .audio || next.block.isKeyframe
+            if isEntry, next.sessionNanoseconds > sessionNanoseconds { break }
             isEntry = false
+            count += 1
             try self.advance()
         }
+        return count
     }
 
     /// Leaves out what comes before that time, but for pictures from the last keyframe before it.
@@ -245,5 +265,24 @@ struct TrackSource {
     private func rtpTime(_ fileNanoseconds: Int64) -> Int64 {
         guard case .clock(let opened, _, _) = self.placement else { return fileNanoseconds }
         return opened.firstRTPTime &+ opened.clock.ticks(nanoseconds: fileNanoseconds)
+    }
+}
+
+/// What the head of a track of H.264 says of all its frames: parameter sets in the stream cannot change it.
+private struct H264Format: Equatable {
+    var profile: UInt8
+    var chromaFormat: UInt8
+    var bitDepths: [UInt8]
+    var mayReorder: Bool
+
+    /// Reads a decoder configuration; `nil` if it has no parameter sets that can be read.
+    init?(_ configuration: [UInt8]) {
+        guard let sets = H264.parameterSets(decoderConfiguration: configuration),
+            let first = sets.sequence.lazy.compactMap({ $0.withUnsafeBytes { H264SequenceParameters($0) } }).first
+        else { return nil }
+        self.profile = first.profile
+        self.chromaFormat = first.chromaFormat
+        self.bitDepths = [first.lumaBitDepth, first.chromaBitDepth]
+        self.mayReorder = sets.mayReorder
     }
 }

@@ -18,6 +18,9 @@ struct TrackTally {
     private(set) var gapNanoseconds: Int64 = 0
     private(set) var gaps: [ExportReport.Gap] = []
 
+    /// The files that the units are of, by their places among those of the track, and from when to when each goes.
+    private(set) var stretches: [(file: Int, start: Int64, end: Int64)] = []
+
     private(set) var observations: TrackObservations
 
     private let codec: MediaCodec
@@ -41,7 +44,10 @@ struct TrackTally {
     var mayReorder: Bool { self.codec.mayReorder }
 
     /// Takes the next unit, at its time in the export.
-    mutating func note(_ block: Block, at nanoseconds: Int64) {
+    ///
+    /// - Parameter file: the place of its file among those of the track.
+    mutating func note(_ block: Block, at nanoseconds: Int64, file: Int = 0) {
+        let isFirst = self.stretches.last?.file != file
         if self.units == 0 {
             self.firstNanoseconds = nanoseconds
         } else {
@@ -54,7 +60,7 @@ struct TrackTally {
             self.isSilenceAnnounced = self.codec == .opus && block.payload.count <= 2
         case .video:
             // Of pictures that are sent before others which are shown before them, the nearest of those counts.
-            let distance = self.units == 0 ? 0 : Int64(clamping: (nanoseconds &- self.lastNanoseconds).magnitude)
+            let distance = isFirst ? 0 : Int64(clamping: (nanoseconds &- self.lastNanoseconds).magnitude)
             let isLatest = nanoseconds >= self.lastNanoseconds
             duration = distance > Self.shortestVideoGap ? 0 : isLatest ? distance : min(distance, self.lastDuration)
         }
@@ -65,6 +71,8 @@ struct TrackTally {
         self.lastNanoseconds = self.units == 1 ? nanoseconds : max(self.lastNanoseconds, nanoseconds)
         self.lastDuration = duration
         self.endNanoseconds = self.lastNanoseconds + duration
+        if isFirst { self.stretches.append((file, nanoseconds, self.endNanoseconds)) }
+        self.stretches[self.stretches.count - 1].end = self.endNanoseconds
     }
 
     private mutating func noteGap(until nanoseconds: Int64) {

@@ -12,8 +12,12 @@ struct VideoTurns {
     private var lastRTPTime: Int64?
     private var turns: [(rtpTime: Int64, rotation: VideoRotation)] = []
 
-    /// The format of the track's frames changed.
+    /// Whether the journal says of no frame how it is turned.
+    private(set) var isEmpty = true
+
+    /// The format of the track's frames changed, and says how they are turned.
     mutating func note(_ change: FormatChanged) {
+        self.isEmpty = false
         let rotation = change.rotation ?? .upright
         guard rotation != self.turns.last?.rotation ?? .upright, self.turns.count < Self.most else { return }
         self.turns.append((change.rtpTime, rotation))

@@ -62,6 +62,9 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Keep frames that cannot be decoded because packets were lost before them.")
     var keepDamaged = false
 
+    @Flag(help: "Give each stream its own track, also where a sender's source or connection changed.")
+    var separateTracks = false
+
     @Flag(help: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned.")
     var project = false
     @OptionGroup var rendering: RenderOptions
@@ -72,8 +75,12 @@ struct ExportCommand: AsyncParsableCommand {
         if let to = self.to?.duration, to <= (self.from?.duration ?? .zero) {
             throw ValidationError("--to must be later than --from")
         }
-        if self.layout != .tracks, self.project || self.keepDamaged || self.container != nil {
-            throw ValidationError("--project, --keep-damaged and --container are of the layout tracks")
+        if self.layout != .tracks,
+            self.project || self.keepDamaged || self.separateTracks || self.container != nil
+        {
+            throw ValidationError(
+                "--project, --keep-damaged, --separate-tracks and --container are of the layout tracks"
+            )
         }
         if self.series, self.layout != .tracks {
             throw ValidationError(
@@ -125,6 +132,7 @@ struct ExportCommand: AsyncParsableCommand {
                 selection: selection,
                 options: ExportOptions(
                     keepsDamagedUnits: self.keepDamaged,
+                    separatesTracks: self.separateTracks,
                     container: self.container?.container ?? ExportOptions.Container(path: self.output),
                     program: Program.name
                 ),

@@ -37,6 +37,9 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Path of the exported file. Default: in the recording's folder.")
     var output: String?
 
+    @Flag(help: "Export each stream as a track of its own, also where a sender's source or connection changed.")
+    var separateTracks = false
+
     @Option(
         help: ArgumentHelp(
             "Start a new recording after this time or size, without losing anything: 30m or 2GB.",
@@ -90,8 +93,10 @@ struct RecordCommand: AsyncParsableCommand {
         _ = try RTPArgument.settings(self.rtp)
         if self.outputsOnly {
             guard !self.rtp.isEmpty else { throw ValidationError("--outputs-only needs --rtp") }
-            guard self.segment == nil, self.output == nil else {
-                throw ValidationError("--outputs-only records nothing: leave --output and --segment out")
+            guard self.segment == nil, self.output == nil, !self.separateTracks else {
+                throw ValidationError(
+                    "--outputs-only records nothing: leave --output, --segment and --separate-tracks out"
+                )
             }
         }
         try RoomArgument.check(url.checkRecording)
@@ -166,6 +171,7 @@ struct RecordCommand: AsyncParsableCommand {
         let job = RecordJob(
             stay: try self.stay(),
             output: self.output,
+            separatesTracks: self.separateTracks,
             directory: self.directory,
             outputs: try RTPArgument.settings(self.rtp),
             recordsChat: self.chat,

@@ -106,6 +106,8 @@ struct RecordResult: Encodable {
 struct RecordJob: Sendable {
     var stay: RoomStay
     var output: String?
+    /// Whether each stream has a track of its own in the export.
+    var separatesTracks = false
     var directory: String
     /// Where tracks are sent on.
     var outputs: [RTPOutputSettings] = []
@@ -277,6 +279,7 @@ struct RecordJob: Sendable {
     /// Exports each recording but the last when it is closed; what is missing in them.
     private func exportSegments(_ segments: AsyncStream<Earlier>) async throws -> [String] {
         let thread = ControlThread(name: "export")
+        let options = ExportOptions(separatesTracks: self.separatesTracks, program: Program.name)
         var problems: [String] = []
         for await (folder, reason) in segments {
             let report: ExportReport
@@ -284,7 +287,7 @@ struct RecordJob: Sendable {
             if isLost { problems.append("\(folder.path) ended because of its disk: \(reason)") }
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
-                    try TracksExport.run(.recording(folder), options: ExportOptions(program: Program.name))
+                    try TracksExport.run(.recording(folder), options: options)
                 }
             } catch {
                 guard isLost else { throw Self.notExported(folder, error) }
@@ -310,6 +313,7 @@ struct RecordJob: Sendable {
         return try TracksExport.run(
             .recording(folder),
             options: ExportOptions(
+                separatesTracks: self.separatesTracks,
                 container: ExportOptions.Container(path: self.output),
                 program: Program.name
             ),

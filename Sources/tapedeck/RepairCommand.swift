@@ -146,6 +146,7 @@ struct RepairCommand: AsyncParsableCommand {
     private static func remux(_ folder: RecordingFolder, _ settings: ExportConfiguration) throws -> ExportReport {
         let options = ExportOptions(
             keepsDamagedUnits: settings.keepsDamaged,
+            separatesTracks: settings.separatesTracks,
             container: ExportContainer(settings.container).container,
             program: Program.name
         )

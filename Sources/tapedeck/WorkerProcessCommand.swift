@@ -47,6 +47,9 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Whether frames that cannot be decoded stay in.")
     var keepDamaged = false
 
+    @Option(help: "Whether each stream has a track of its own.")
+    var separateTracks = false
+
     @Option(help: "Whether a project of OpenTimelineIO is written as well.")
     var project = false
 
@@ -143,6 +146,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
                 selection: selection,
                 options: ExportOptions(
                     keepsDamagedUnits: self.keepDamaged,
+                    separatesTracks: self.separateTracks,
                     container: self.container?.container ?? ExportOptions.Container(path: self.output),
                     program: Program.name
                 ),

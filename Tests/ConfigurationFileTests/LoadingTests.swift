@@ -125,7 +125,7 @@ import Testing
         record.notes = "x"
         var export = ExportConfiguration()
         export.container = .webm
-        (export.keepsDamaged, export.writesProject) = (true, true)
+        (export.keepsDamaged, export.separatesTracks, export.writesProject) = (true, true, true)
         #expect(standup.spec.priority == 80)
         #expect(standup.spec.record == record)
         #expect(standup.export == export)

@@ -256,6 +256,10 @@ import Testing
                 "rooms.a.record.keep_damaged: is of the layout tracks"
             ),
             (
+                "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid], separate_tracks: true } } }",
+                "rooms.a.record.separate_tracks: is of the layout tracks"
+            ),
+            (
                 "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [audio], project: true } } }",
                 "rooms.a.record.project: is of the layout tracks"
             ),

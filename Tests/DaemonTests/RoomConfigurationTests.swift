@@ -30,7 +30,8 @@ import Testing
         #expect(export.orders == [ExportSpec(layout: "tracks")])
         export.layouts = [.grid, .tracks]
         (export.container, export.keepsDamaged, export.writesProject) = (.webm, true, true)
-        let options = ["container": "webm", "keep-damaged": "true", "project": "true"]
+        export.separatesTracks = true
+        let options = ["container": "webm", "keep-damaged": "true", "separate-tracks": "true", "project": "true"]
         #expect(
             export.orders == [ExportSpec(layout: "grid"), ExportSpec(layout: "tracks", options: options)]
         )

@@ -159,7 +159,7 @@ def assert_counters(path, index, lost, story, least=15):
 
 
 def assert_two_videos(path, process):
-    """A call with the videos of two senders, or of one who came twice, each counted."""
+    """A call with the videos of two senders, or of one who came twice and is exported so, each counted."""
     assert_plays(path)
     videos = media.streams(path, "video")
     assert len(videos) == 2, f"{media.describe(path)}\n{process.story()}"

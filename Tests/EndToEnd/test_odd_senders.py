@@ -7,8 +7,8 @@ import re
 import media
 import pytest
 from daemon import Daemon
-from figures import assert_few_lost, assert_plays, assert_whole
-from harness import caught_up, interrupted, journal_of, recorded_layers, recording_folder, room_url, start_recorder
+from figures import SLACK, assert_few_lost, assert_plays, assert_whole
+from harness import LIMIT, caught_up, interrupted, journal_of, recorded_layers, recording_folder, room_url, start_recorder
 
 ROOM = "123123"
 pytestmark = pytest.mark.media
@@ -179,6 +179,35 @@ def test_video_that_is_sent_sideways_is_played_upright(stage, codec):
     journal = journal_of(recording_folder(stage.folder / "storage"))
     formats = [record for record in journal if record["kind"] == "format-changed"]
     assert [record["rotation"] for record in formats] == [90], formats
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_sender_on_another_connection_goes_on_in_its_track(stage, codec):
+    server = stage.room_server(5)
+    peer = odd_peer(stage, server, "new-connection", "--codec", codec)
+    exported, recorder = start_recorder(stage, room_url(server, ROOM), "--codec", codec)
+    peer.wait_for_event("connected-anew", LIMIT)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert peer.end(LIMIT) == 0, peer.story()
+    assert_plays(exported)
+    assert sorted(stream["codec_type"] for stream in media.streams(exported)) == ["audio", "video"], recorder.story()
+    # Each file begins with its connection, and the pictures of both are decoded from the one track.
+    counters = [frame.counter for frame in media.frames(exported) if frame.counter is not None]
+    anew = next(index for index, counter in enumerate(counters) if index and counter < counters[index - 1])
+    first, second = [fact["framesSent"] for fact in peer.facts if fact.get("event") == "closed"]
+    assert first - SLACK <= counters[anew - 1] + 1 <= first + SLACK, (counters, first)
+    assert len(counters) - anew >= 30 and counters[-1] < second + SLACK, (counters, second)
+    files = [track["file"] for track in certificate(stage)["tracks"] if track["media"] == "video"]
+    assert len(files) == 2, certificate(stage)["tracks"]
+    video, = media.streams(exported, "video")
+    assert video["tags"]["SOURCE_FILE"] == ", ".join(files), video
+    # As before, where somebody wants it.
+    folder, apart = recording_folder(stage.folder / "storage"), stage.folder / "apart.mkv"
+    done = stage.run_tapedeck("export", folder, "--separate-tracks", "--output", apart, "--json")
+    assert done.exit_code == 0, done.story()
+    assert len(media.streams(apart, "video")) == 2 and len(media.streams(apart, "audio")) == 2, done.story()
+    assert sum(len(media.frames(apart, index)) for index in (0, 1)) == len(media.frames(exported))
 
 
 def test_an_m_line_that_is_refused_is_named(stage):

@@ -194,6 +194,8 @@ def test_goes_on_after_a_kill_as_the_next_part(stage):
     output, report = exported(stage, recording["folder"])
     assert_plays(output)
     assert report["verdict"] == "complete-with-gaps", "the first part was cut off"
+    assert [track["kind"] for track in report["tracks"]] == ["video", "audio"], report
+    _, report = exported(stage, recording["folder"], "apart.mkv", "--separate-tracks")
     video = sorted((track for track in report["tracks"] if track["kind"] == "video"), key=lambda t: t["startSeconds"])
     assert len(video) == 2
     gap = video[1]["startSeconds"] - (video[0]["startSeconds"] + video[0]["durationSeconds"])

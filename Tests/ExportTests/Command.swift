@@ -36,6 +36,15 @@ enum Command {
         )
     }
 
+    /// A hash of each decoded picture of the first video track.
+    static func pictures(_ path: String) throws -> [String] {
+        let arguments = ["-nostdin", "-v", "error", "-autoscale", "0", "-i", path, "-map", "0:v:0"]
+        return try Self.run("ffmpeg", arguments + ["-fps_mode", "passthrough", "-f", "framemd5", "-"]).text
+            .split(separator: "\n")
+            .filter { !$0.hasPrefix("#") }
+            .compactMap { $0.split(separator: ",").last.map { String($0) } }
+    }
+
     /// What ffmpeg has to say against a file when it decodes all of it.
     static func complaints(about path: String) throws -> String {
         let output = try Self.run("ffmpeg", ["-nostdin", "-v", "error", "-i", path, "-map", "0", "-f", "null", "-"])

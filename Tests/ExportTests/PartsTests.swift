@@ -23,9 +23,11 @@ import Timeline
     func placesPartsOnOneClockAndKeepsTheGap(boot: String, secondStart: Int64) throws {
         let recording = try Self.recording(boot: boot, secondStart: secondStart)
         let report = try Exporter.run(folder: recording.folder)
-        #expect(report.tracks.count == 4)
-        let video = report.tracks.filter { $0.media == .video }
-        let distance = video[1].startNanoseconds - video[0].startNanoseconds
+        #expect(report.tracks.map(\.media) == [.video, .audio])
+        #expect(report.tracks.map(\.gapCount) == [1, 1])
+        let clips = try #require(report.tracks[0].clips)
+        try #require(clips.count == 2)
+        let distance = clips[1].startNanoseconds - clips[0].startNanoseconds
         #expect(abs(distance - 20_000_000_000) < 5_000_000, "\(distance)")
         let manifest = try #require(try Manifest.read(recording.folder))
         #expect(manifest.parts?.map(\.number) == [1, 2])

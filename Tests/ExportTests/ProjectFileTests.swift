@@ -66,6 +66,17 @@ import Timeline
         }
         #expect(project.tracks.markers.map(\.name) == report.events.map(\.title))
 
+        let video = media.vp8
+        var later = SimulatedRecording.TrackPlan.video("alice", .vp8, Array(video[60...]), capture: 4_000_000_000)
+        later.firstReportNanoseconds = 4_500_000_000
+        let changed = try SimulatedRecording([.video("alice", .vp8, Array(video[..<60]), capture: 0), later])
+        let joined = try ProjectFile.write(try Exporter.run(folder: changed.folder), folder: changed.folder)
+        let lane = try JSONDecoder().decode(Project.self, from: Data(contentsOf: URL(filePath: joined))).tracks.children
+        try #require(lane.count == 1 && lane[0].children.map(\.OTIO_SCHEMA) == ["Clip.1", "Gap.1", "Clip.1"])
+        let lengths = lane[0].children.map(\.source_range.duration.value)
+        for (length, expected) in zip(lengths, [2_000.0, 2_000, 2_000]) { #expect(abs(length - expected) < 5) }
+        #expect(Set(lane[0].children.compactMap(\.media_reference?.target_url)).count == 2)
+
         let elsewhere = try Exporter.run(
             folder: recording.folder,
             output: recording.storagePath + "/the call.mkv"

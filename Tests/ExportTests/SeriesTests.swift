@@ -145,15 +145,7 @@ import Timeline
         let media = try EncodedMedia.shared.get()
         let whole = try SimulatedRecording([.video("alice", codec, codec == .h264 ? media.h264 : media.vp8)])
         let expected = try Exporter.run(folder: whole.folder)
-        #expect(try Self.pictures(report.output) == Self.pictures(expected.output))
-    }
-
-    /// A hash of each decoded picture.
-    private static func pictures(_ path: String) throws -> [String] {
-        let arguments = ["-nostdin", "-v", "error", "-i", path, "-map", "0:v", "-f", "framemd5", "-"]
-        return try Command.run("ffmpeg", arguments).text.split(separator: "\n")
-            .filter { !$0.hasPrefix("#") }
-            .compactMap { $0.split(separator: ",").last.map { String($0) } }
+        #expect(try Command.pictures(report.output) == Command.pictures(expected.output))
     }
 
     @Test func aSegmentMayHaveNoKeyframe() throws {
@@ -193,6 +185,11 @@ import Timeline
         #expect(report.tracks.map(\.units)[0] == 65 + 30)
         #expect(report.tracks.map(\.unitsLeftOut)[0] == 10)
         #expect(try Command.complaints(about: report.output).isEmpty)
+        let all = try Exporter.run(
+            try ExportSubject.series(of: recordings[0].folder),
+            options: ExportOptions(keepsDamagedUnits: true)
+        )
+        #expect(all.tracks[0].units == 65 + 40)
     }
 
     @Test func aMissingSegmentIsAGap() throws {
@@ -208,6 +205,11 @@ import Timeline
         #expect(abs(gap.durationNanoseconds - 2_033_000_000) < 5_000_000)
         #expect(try Command.complaints(about: report.output).isEmpty)
         #expect(report.events.contains { $0.title == "Segment 3" })
+        let separate = try Exporter.run(
+            try ExportSubject.series(of: recordings[0].folder),
+            options: ExportOptions(separatesTracks: true)
+        )
+        #expect(separate.tracks.map(\.sourceTrack) == [1, 3, 2, 4], "without a segment between no stream goes on")
     }
 
     @Test func theFirstSegmentMayBeGone() throws {

@@ -39,6 +39,9 @@ final class SimulatedRecording {
         var skew = 0.0
         /// Which layer of the camera it is.
         var layer: TrackLayer?
+        /// The media section's identification tag.
+        var mid: String?
+        var connection: UInt64?
 
         /// When a unit is captured, in nanoseconds from the recording's start.
         func captured(_ index: Int) -> Int64 {
@@ -214,7 +217,9 @@ final class SimulatedRecording {
                 codec: plan.codec,
                 clockRateHz: plan.clockRateHz,
                 ssrc: UInt32(number),
-                layer: plan.layer
+                mid: plan.mid,
+                layer: plan.layer,
+                connection: plan.connection
             )
         )
         self.writers.append(writer)

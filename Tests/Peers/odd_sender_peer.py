@@ -16,6 +16,7 @@
   lesser-layer       the same, but only the smallest layer is sent
   huge               VP8 whose keyframes claim 16383 x 16383 pixels
   strange-codec      video in a codec that nobody takes (with --codec vp8)
+  new-connection     another connection under the same id when some frames are sent, in the place of the first
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -37,7 +38,7 @@ from av import VideoFrame
 import aiortc_peer
 
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
-         "huge", "strange-codec", "sideways", "layers", "lesser-layer", "fir-only")
+         "huge", "strange-codec", "new-connection", "sideways", "layers", "lesser-layer", "fir-only")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
@@ -282,11 +283,26 @@ class OddPeer(aiortc_peer.Peer):
                 await asyncio.sleep(1)
                 aiortc_peer.report(event="odd", packets=self.packets.odd, **(self.feedback.counts if self.feedback else {}))
 
-        task = asyncio.create_task(tell())
+        tasks = [asyncio.create_task(tell())]
+        if self.options.odd == "new-connection":
+            tasks.append(asyncio.create_task(self.connect_anew()))
         try:
             return await super().run()
         finally:
-            task.cancel()
+            for task in tasks:
+                task.cancel()
+
+    async def connect_anew(self):
+        """As an app does whose network changed."""
+        while not (found := [member for member, connection in self.connections.items()
+                             if connection.figures["framesSent"] >= aiortc_peer.SOME_FRAMES]):
+            await asyncio.sleep(0.05)
+        async with self.lock:
+            connection = await self.replace_connection(found[0])
+            await self.send(found[0], await connection.offer())
+        while connection.figures["framesSent"] < aiortc_peer.SOME_FRAMES:
+            await asyncio.sleep(0.05)
+        aiortc_peer.report(event="connected-anew")
 
     async def send(self, member, message):
         if self.sets and message.get("sdp"):

@@ -31,6 +31,8 @@ public struct ExportConfiguration: Sendable, Hashable {
     public var container = Container.mkv
     /// Whether the layout `tracks` keeps pictures that cannot be decoded.
     public var keepsDamaged = false
+    /// Whether the layout `tracks` gives each stream a track of its own.
+    public var separatesTracks = false
     /// Whether the layout `tracks` comes with a project of OpenTimelineIO.
     public var writesProject = false
 
@@ -53,6 +55,7 @@ enum RecordKeys {
     static let export = Key("export", ValueType<ExportConfiguration.Layout>.choice)
     static let container = Key("container", ValueType<ExportConfiguration.Container>.choice)
     static let keepDamaged = Key("keep_damaged", .boolean)
+    static let separateTracks = Key("separate_tracks", .boolean)
     static let project = Key("project", .boolean)
 
     static let table = KeyTable(
@@ -69,6 +72,7 @@ enum RecordKeys {
         export.entry,
         container.entry,
         keepDamaged.entry,
+        separateTracks.entry,
         project.entry
     )
 }
@@ -142,6 +146,7 @@ extension ExportConfiguration {
         self.layouts = reader.values(RecordKeys.export, count: 0...Layout.allCases.count) ?? self.layouts
         self.container = reader.value(RecordKeys.container) ?? self.container
         self.keepsDamaged = reader.value(RecordKeys.keepDamaged) ?? self.keepsDamaged
+        self.separatesTracks = reader.value(RecordKeys.separateTracks) ?? self.separatesTracks
         self.writesProject = reader.value(RecordKeys.project) ?? self.writesProject
         if Set(self.layouts).count < self.layouts.count {
             reader.add(RecordKeys.export.name, "a layout stands there twice")
@@ -150,7 +155,8 @@ extension ExportConfiguration {
         guard !self.layouts.isEmpty, !self.layouts.contains(.tracks) else { return }
         let settings = [
             (RecordKeys.container.name, reader.has(RecordKeys.container.name)),
-            (RecordKeys.keepDamaged.name, self.keepsDamaged), (RecordKeys.project.name, self.writesProject),
+            (RecordKeys.keepDamaged.name, self.keepsDamaged),
+            (RecordKeys.separateTracks.name, self.separatesTracks), (RecordKeys.project.name, self.writesProject),
         ]
         for case (let name, true) in settings {
             reader.add(name, "is of the layout tracks, which is not exported", accepted: "tracks in export")

@@ -64,7 +64,7 @@ enum RequestBodies {
         if request.layout == "tracks" {
             self.takeTracksOptions(&fields, &request)
         } else {
-            for name in ["series", "container", "keepDamaged", "project"] where fields.take(name) {
+            for name in ["series", "container", "keepDamaged", "separateTracks", "project"] where fields.take(name) {
                 fields.complain(name, "is of the layout tracks")
             }
         }
@@ -77,6 +77,7 @@ enum RequestBodies {
         request.series = fields.boolean("series") ?? false
         request.options["container"] = fields.choice("container", ["mkv", "webm", "mp4"])
         if fields.boolean("keepDamaged") ?? false { request.options["keep-damaged"] = "true" }
+        if fields.boolean("separateTracks") ?? false { request.options["separate-tracks"] = "true" }
         guard fields.boolean("project") ?? false else { return }
         request.options["project"] = "true"
         if request.series { fields.complain("project", "is of one recording: leave series out") }

@@ -34,6 +34,7 @@ extension ExportConfiguration {
             guard layout == .tracks else { return order }
             if self.container != .mkv { order.options["container"] = self.container.rawValue }
             if self.keepsDamaged { order.options["keep-damaged"] = "true" }
+            if self.separatesTracks { order.options["separate-tracks"] = "true" }
             if self.writesProject { order.options["project"] = "true" }
             return order
         }

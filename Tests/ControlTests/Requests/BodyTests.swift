@@ -100,6 +100,8 @@ import Testing
         (#"{"series":1}"#, 422), (#"{"container":"avi"}"#, 422), (#"{"project":true,"to":5}"#, 422),
         (#"{"project":true,"series":true}"#, 422), (#"{"layout":"grid","series":true}"#, 422),
         (#"{"layout":"audio","container":"mp4"}"#, 422), (#"{"layout":"browser","keepDamaged":false}"#, 422),
+        (#"{"separateTracks":true,"series":true}"#, 202), (#"{"separateTracks":"yes"}"#, 422),
+        (#"{"layout":"grid","separateTracks":true}"#, 422),
         ("", 202), ("{}", 202),
     ])
     func exports(_ body: String, _ status: Int) async throws {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Codecs
+import Matroska
+import Timeline
+
+/// Puts the track files of a recording, or of a series, into one track for each camera, screen and microphone.
+///
+/// A file goes on in the track of the file from which its RTP stream went on. Else, as when a sender's source or
+/// connection changed, after a restart, or when somebody comes back, it goes on in a track of the same participant,
+/// codec and media section that is over by then. Files that need another set-up of decoders begin another track.
+struct JoinedLanes {
+    /// A peer connection as the media of one kind on it see it.
+    private struct Connection: Hashable {
+        var participant: String
+        var media: MediaKind
+        var part: Int
+        /// `nil` if the journal does not tell it.
+        var number: UInt64?
+    }
+
+    private let contents: RecordingContents
+    /// Numbers of tracks, and those of the ones from which their streams went on.
+    private let predecessors: [Int: Int]
+    private let followed: Set<Int>
+    /// The parts of the recording that tracks were opened in.
+    private let parts: [Int: Int]
+    /// The media sections of each connection, by their identification tags.
+    private let sections: [Connection: Set<String?>]
+    private var lanes: [TrackLane] = []
+    private var lanesOfParticipant: [String: [Int]] = [:]
+    /// By number of the source: the index of its lane, for the last source of each.
+    private var laneOfLast: [Int: Int] = [:]
+    /// The session times of last units, by file, once they were asked for.
+    private var ends: [String: Int64] = [:]
+
+    /// The tracks of an export, in the order of `sources`, by whose file they begin with.
+    ///
+    /// - Parameter byStream: whether only files of one RTP stream share a track.
+    static func join(_ sources: [TrackSource], _ contents: RecordingContents, byStream: Bool) -> [TrackLane] {
+        var joined = JoinedLanes(contents)
+        for source in sources.sorted(by: Self.isEarlier) { joined.add(source, byStream: byStream) }
+        let order = Dictionary(
+            sources.enumerated().map { ($1.file, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return joined.lanes.sorted { (order[$0.first.file] ?? .max) < (order[$1.first.file] ?? .max) }
+    }
+
+    private init(_ contents: RecordingContents) {
+        self.contents = contents
+        self.predecessors = contents.seriesJournal?.predecessors ?? [:]
+        self.followed = Set(self.predecessors.values)
+        var parts: [Int: Int] = [:]
+        var sections: [Connection: Set<String?>] = [:]
+        for opened in contents.facts.opened {
+            parts[opened.record.track] = opened.part
+            sections[Self.connection(opened.record, opened.part), default: []].insert(opened.record.mid)
+        }
+        self.parts = parts
+        self.sections = sections
+    }
+
+    private static func isEarlier(_ left: TrackSource, _ right: TrackSource) -> Bool {
+        let times = (left.firstNanoseconds ?? .max, right.firstNanoseconds ?? .max)
+        return times.0 == times.1 ? left.file < right.file : times.0 < times.1
+    }
+
+    private static func connection(_ record: TrackOpened, _ part: Int) -> Connection {
+        Connection(participant: record.participant, media: record.media, part: part, number: record.connection)
+    }
+
+    private mutating func add(_ source: TrackSource, byStream: Bool) {
+        let before = source.number.flatMap { self.predecessors[$0] }
+        let ofStream = before.flatMap { self.laneOfLast[$0] }
+        var index = ofStream.flatMap { self.lanes[$0].first.canGoOn(in: source) ? $0 : nil }
+        if index == nil, !byStream { index = self.over(before: source) }
+        if let index {
+            let last = self.lanes[index].sources.last?.number
+            if let last { self.laneOfLast[last] = nil }
+            self.lanes[index].append(source, isContinued: before != nil && before == last)
+        } else {
+            self.lanesOfParticipant[source.participant, default: []].append(self.lanes.count)
+            self.lanes.append(TrackLane(source))
+        }
+        if let number = source.number { self.laneOfLast[number] = index ?? self.lanes.count - 1 }
+    }
+
+    /// The track that is over when the source begins, and of which it is the rest.
+    ///
+    /// Of several it is one of the same media section, and then the one that ended last.
+    private mutating func over(before source: TrackSource) -> Int? {
+        guard let start = source.firstNanoseconds, let opened = source.opened else { return nil }
+        var found: (index: Int, isOfSection: Bool, end: Int64)?
+        for index in self.lanesOfParticipant[source.participant] ?? [] {
+            guard let last = self.lanes[index].sources.last, let before = last.opened,
+                !self.followed.contains(before.track), self.lanes[index].first.fits(source),
+                self.isOneSender(before, opened), let end = self.end(of: last), end < start
+            else { continue }
+            let isOfSection = before.mid == opened.mid
+            let isBetter = found.map { $0.isOfSection == isOfSection ? end > $0.end : isOfSection } ?? true
+            if isBetter { found = (index, isOfSection, end) }
+        }
+        return found?.index
+    }
+
+    /// Whether two tracks of a participant are of one camera, screen or microphone, as far as descriptions tell.
+    ///
+    /// They are of one media section, or each is the only one of its kind on a connection of its own.
+    private func isOneSender(_ left: TrackOpened, _ right: TrackOpened) -> Bool {
+        guard left.mid != right.mid else { return true }
+        let connections = [left, right].map { Self.connection($0, self.parts[$0.track] ?? 0) }
+        return connections[0] != connections[1] && connections.allSatisfy { self.sections[$0]?.count == 1 }
+    }
+
+    /// The session time of a file's last unit: as the journal says, or as the file does that nobody closed.
+    private mutating func end(of source: TrackSource) -> Int64? {
+        if let known = self.ends[source.file] { return known }
+        guard let number = source.number else { return nil }
+        let key = self.contents.seriesJournal?.clocks[number] ?? number
+        let closed = self.contents.closed[number].flatMap {
+            self.contents.map.sessionTimeNanoseconds(track: key, rtpTime: $0.lastRTPTime)
+        }
+        let end = closed ?? source.lastNanoseconds()
+        self.ends[source.file] = end
+        return end
+    }
+}
