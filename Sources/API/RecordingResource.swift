@@ -8,6 +8,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         public var number: Int?
         /// The sending participant.
         public var participant: String
+        /// How people see the participant; `nil` from a daemon of an earlier version.
+        public var name: String?
         /// `video` or `audio`.
         public var kind: String
         /// The codec's short name.
@@ -18,9 +20,18 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         public var bytes: UInt64
 
         /// A track with each part given.
-        public init(number: Int?, participant: String, kind: String, codec: String, units: UInt64, bytes: UInt64) {
+        public init(
+            number: Int?,
+            participant: String,
+            name: String? = nil,
+            kind: String,
+            codec: String,
+            units: UInt64,
+            bytes: UInt64
+        ) {
             self.number = number
             self.participant = participant
+            self.name = name
             self.kind = kind
             self.codec = codec
             self.units = units

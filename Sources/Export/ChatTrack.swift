@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Matroska
 import Storage
 
@@ -36,12 +37,11 @@ struct ChatTrack {
         for (index, message) in messages.enumerated() {
             let begin = message.nanoseconds &- start
             let next = index + 1 < messages.count ? messages[index + 1].nanoseconds &- start : Int64.max
-            let name = contents.participants.first { $0.id == message.participant }?.name ?? message.participant
             lines.append(
                 Line(
                     nanoseconds: begin,
                     durationNanoseconds: min(Self.longest, max(Self.shortest, next &- begin)),
-                    text: printable(name) + ": " + Self.escaped(message.text)
+                    text: contents.shown[message.participant] + ": " + Self.escaped(message.text)
                 )
             )
         }

@@ -180,7 +180,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
 
 /// The beginning of a peer's name without what could steer a terminal.
 func printable(_ name: String) -> String {
-    let scalars = name.unicodeScalars.prefix(32).map { scalar -> Unicode.Scalar in
+    let scalars = name.unicodeScalars.prefix(48).map { scalar -> Unicode.Scalar in
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
         default: scalar

@@ -2,6 +2,7 @@
 
 internal import Basics
 internal import Storage
+internal import Timeline
 
 /// Which part of a recording is exported.
 public struct ExportSelection: Sendable, Hashable {
@@ -54,28 +55,34 @@ extension Duration {
 }
 
 extension RecordingContents {
+    /// Participants that an error lists.
+    private static let mostListed = 20
+
     /// The id of the participant that a person means.
     ///
-    /// A whole id counts before a whole name, and both before beginnings.
+    /// A whole id counts before a whole name, that before a name with its number, and all of them before beginnings.
     func participantID(named text: String) throws(ExportError) -> String {
-        var known = self.participants
-        for source in self.sources where !known.contains(where: { $0.id == source.participant }) {
-            known.append(Manifest.Participant(id: source.participant, name: source.name))
-        }
-        let ways: [(String) -> Bool] = [{ $0 == text }, { $0.hasPrefix(text) }]
-        for fits in ways {
-            let byID = known.filter { fits($0.id) }
-            let found = byID.count == 1 ? byID : known.filter { fits($0.id) || $0.name.map(fits) ?? false }
-            if found.count == 1, let id = found.first?.id { return id }
-        }
-        let names = known.map { participant in
-            participant.name.map { $0 == participant.id ? $0 : "\($0) (\(participant.id))" } ?? participant.id
-        }
-        let isAmbiguous = known.contains { $0.id.hasPrefix(text) || $0.name?.hasPrefix(text) ?? false }
+        let ways: [(Manifest.Participant) -> Bool] = [
+            { $0.id == text }, { $0.name == text }, { self.shown[$0.id] == text }, { $0.id.hasPrefix(text) },
+            { $0.id.hasPrefix(text) || $0.name?.hasPrefix(text) ?? false },
+        ]
+        let found = ways.lazy.map { self.participants.filter($0) }.first { !$0.isEmpty } ?? []
+        if found.count == 1, let id = found.first?.id { return id }
         throw ExportError(
             .noSuchParticipant,
-            (isAmbiguous ? "'\(text)' is the beginning of several participants" : "there is no participant '\(text)'")
-                + "; there are: \(names.joined(separator: ", "))"
+            found.isEmpty
+                ? "there is no participant '\(text)'; there are: \(self.list(self.participants))"
+                : "'\(text)' may be several participants; give the id of one: \(self.list(found))"
         )
+    }
+
+    /// Participants by name, with their ids.
+    private func list(_ participants: [Manifest.Participant]) -> String {
+        let listed = participants.prefix(Self.mostListed).map { participant in
+            let shown = self.shown[participant.id]
+            return shown == participant.id ? shown : "\(shown) (\(printableName(participant.id)))"
+        }
+        let more = participants.count - listed.count
+        return listed.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
 }

@@ -30,9 +30,6 @@ extension RecordingContents {
         manifest.notes = self.notes
         manifest.parts = self.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
         manifest.participants = self.participants
-        for source in self.sources where !manifest.participants.contains(where: { $0.id == source.participant }) {
-            manifest.participants.append(Manifest.Participant(id: source.participant))
-        }
         manifest.tracks = certificate.tracks.map { track in
             Manifest.Track(
                 number: track.number,

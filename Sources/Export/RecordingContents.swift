@@ -22,8 +22,9 @@ struct RecordingContents {
     /// One instant on both clocks, if the journal has it.
     var started: (utc: UTCTime, monotonicNanoseconds: Int64)?
     var parts: [JournalParts.Part] = []
-    /// In order of appearance.
-    var participants: [Manifest.Participant] = []
+    private var roster = ParticipantRoster()
+    /// How people see the participants.
+    private(set) var shown = ShownNames([])
     var closed: [Int: TrackClosed] = [:]
     var packets: [Int: PacketsCounted] = [:]
     /// The sizes of a track's pictures, each once, as they came; bounded.
@@ -86,6 +87,7 @@ struct RecordingContents {
         self.openUnknown(folder)
         self.sources.sort { $0.file < $1.file }
         self.sort()
+        self.showNames()
     }
 
     /// Reads the journals of a series, and looks at every track file; all files rest.
@@ -117,6 +119,7 @@ struct RecordingContents {
         }
         self.sources.sort { ($0.firstNanoseconds ?? .max, $0.file) < ($1.firstNanoseconds ?? .max, $1.file) }
         self.sort()
+        self.showNames()
     }
 
     /// Whether an export of this selection lacks something of the recording, or of what may still come.
@@ -189,9 +192,9 @@ struct RecordingContents {
             self.tags = record.tags ?? []
             self.notes = record.notes
             self.started = (record.utc, entry.monotonicNanoseconds)
-        case .participantJoined(let record): self.note(record.participant, name: record.name)
+        case .participantJoined(let record): self.roster.note(record.participant, name: record.name)
         case .trackOpened(let record):
-            self.note(record.participant, name: nil)
+            self.roster.note(record.participant, name: nil)
             self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
             if record.media == .video { self.turns[record.track] = self.turns[record.track] ?? VideoTurns() }
             return record
@@ -225,12 +228,18 @@ struct RecordingContents {
         self.sizes[change.track] = sizes
     }
 
-    private mutating func note(_ participant: String, name: String?) {
-        if let index = self.participants.firstIndex(where: { $0.id == participant }) {
-            self.participants[index].name = name ?? self.participants[index].name
-        } else {
-            self.participants.append(Manifest.Participant(id: participant, name: name))
+    /// In order of appearance; those whom the journal does not know come last.
+    var participants: [Manifest.Participant] { self.roster.participants }
+
+    /// Gives each track the name by which people see its participant, now that all of them are known.
+    private mutating func showNames() {
+        for source in self.sources {
+            // The journal may have lost what the file says.
+            let title = source.track.name == source.participant ? nil : source.track.name
+            self.roster.note(source.participant, name: self.roster.name(of: source.participant) ?? title)
         }
+        self.shown = self.roster.shown
+        for index in self.sources.indices { self.sources[index].name = self.shown[self.sources[index].participant] }
     }
 
     /// Opens the file of a track that the journal names.
@@ -242,7 +251,6 @@ struct RecordingContents {
         prefix: String = "",
         key: Int? = nil
     ) {
-        let name = self.participants.first { $0.id == record.participant }?.name
         // Only the last component is taken: the journal is a file, and a file can say "../".
         guard let file = record.file.split(separator: "/").last, file != "..",
             !self.sources.contains(where: { $0.file == prefix + "tracks/" + file })
@@ -252,7 +260,6 @@ struct RecordingContents {
             folder: folder,
             file: "tracks/" + file,
             participant: record.participant,
-            name: name,
             damage: record.media == .video ? self.damage[record.track] : nil,
             turns: self.turns[record.track],
             prefix: prefix
@@ -271,7 +278,7 @@ struct RecordingContents {
             self.unknown.append(prefix + file)
             let started = self.started ?? self.datedSource()
             self.warnings.append("\(prefix)\(file) is not in the journal; it is placed by its date, about right")
-            self.open(folder: folder, file: file, participant: nil, name: nil, prefix: prefix) { info in
+            self.open(folder: folder, file: file, participant: nil, prefix: prefix) { info in
                 guard let date = info.dateUTCNanosecondsSince2001 else { return nil }
                 guard let started else { return .date(firstUnitNanoseconds: date) }
                 return .date(
@@ -295,7 +302,6 @@ struct RecordingContents {
         folder: RecordingFolder,
         file: String,
         participant: String?,
-        name: String?,
         damage: DamagedSpans? = nil,
         turns: VideoTurns? = nil,
         prefix: String = "",
@@ -306,7 +312,6 @@ struct RecordingContents {
                 folder: folder,
                 file: file,
                 participant: participant,
-                name: name,
                 damage: damage ?? DamagedSpans(),
                 turns: turns,
                 keepsDamaged: self.keepsDamaged,

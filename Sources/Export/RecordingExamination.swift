@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Codecs
 import Matroska
 public import Storage
@@ -246,13 +247,13 @@ extension RecordingExamination {
     private mutating func lookAtAccounts() {
         let facts = self.contents.facts
         for refused in facts.refusedMedia {
-            let what = "\(refused.media.rawValue) of \(printableName(refused.participant))"
+            let what = "\(refused.media.rawValue) of \(self.contents.shown[refused.participant])"
             self.note(.gap, .notNegotiated, "\(what) was refused in our answer: \(refused.reason)")
         }
         guard !facts.accounts.isEmpty else { return }
         self.certificate.sources = Array(facts.accounts.prefix(Certificate.maximumFindings))
         for account in facts.accounts {
-            let source = "source \(account.ssrc) of \(printableName(account.participant))"
+            let source = "source \(account.ssrc) of \(self.contents.shown[account.participant])"
             if account.imbalance != 0 {
                 self.note(
                     .damage,

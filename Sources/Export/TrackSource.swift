@@ -21,7 +21,8 @@ struct TrackSource {
     let file: String
     private let path: String
     let participant: String
-    let name: String
+    /// How people see the participant.
+    var name: String
     /// The track entry of the file.
     let track: Track
     let size: UInt64
@@ -49,7 +50,6 @@ struct TrackSource {
         folder: RecordingFolder,
         file: String,
         participant: String?,
-        name: String?,
         damage: DamagedSpans = DamagedSpans(),
         turns: VideoTurns? = nil,
         keepsDamaged: Bool,
@@ -71,7 +71,7 @@ struct TrackSource {
         self.turns = turns
         self.keepsDamaged = keepsDamaged
         self.participant = participant ?? track.name ?? "unknown"
-        self.name = name ?? track.name ?? self.participant
+        self.name = self.participant
         self.reader = reader
         if case .clock(let opened, _, _) = placement { self.number = opened.track } else { self.number = nil }
         try self.advance()

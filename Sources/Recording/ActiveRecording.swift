@@ -31,6 +31,8 @@ struct ActiveRecording: Sendable {
     private var nextNumber: Int
     /// Participants that the journal says are here.
     private(set) var joined: Set<String>
+    /// Everybody whom the journal names.
+    private(set) var people: ParticipantRoster
     /// Whether it has as many tracks as one has at most.
     var isFull: Bool { self.nextNumber > Self.maximumTracks }
     /// Whether it soon is: what begins while it is cut begins in the next one.
@@ -45,11 +47,15 @@ struct ActiveRecording: Sendable {
     var isLost = false
     /// What was written in it since this process began.
     private var messages = 0
+    /// How often each participant took another name since this process began.
+    private var renamings: [String: Int] = [:]
 
     /// How old the last sender report may be that a file begins with.
     private static let oldestReport = Duration.seconds(30)
     /// As many messages as an export takes.
     private static let maximumMessages = 10_000
+    /// More names of one participant are not noted.
+    private static let maximumRenamings = 32
 
     /// Makes a new recording.
     ///
@@ -100,7 +106,8 @@ struct ActiveRecording: Sendable {
                 beganAt: now,
                 bytes: 0,
                 nextNumber: 1,
-                joined: []
+                joined: [],
+                people: ParticipantRoster()
             )
         } catch {
             // A disk that is full takes the folder but not the journal: each new attempt makes another.
@@ -142,7 +149,8 @@ struct ActiveRecording: Sendable {
             beganAt: now - max(0, min(past.age, now)),
             bytes: try RecordingError.blaming(.folder) { () throws(StorageError) in try folder.trackBytes() },
             nextNumber: nextNumber,
-            joined: past.joined
+            joined: past.joined,
+            people: past.people
         )
     }
 
@@ -152,6 +160,7 @@ struct ActiveRecording: Sendable {
         /// The highest number of a track; 0 for none.
         var highest: Int
         var joined: Set<String> = []
+        var people = ParticipantRoster()
         var place: Place?
         /// Nanoseconds since it began.
         var age: Int64 = 0
@@ -186,7 +195,9 @@ struct ActiveRecording: Sendable {
                     .partialValue
             case .partStarted(let record): self.part = max(self.part, record.part)
             case .trackOpened(let record): self.highest = max(self.highest, record.track)
-            case .participantJoined(let record): self.joined.insert(record.participant)
+            case .participantJoined(let record):
+                self.joined.insert(record.participant)
+                self.people.note(record.participant, name: record.name)
             case .participantLeft(let record): self.joined.remove(record.participant)
             case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
                 .mediaRefused,
@@ -216,7 +227,8 @@ struct ActiveRecording: Sendable {
         beganAt: Int64,
         bytes: UInt64,
         nextNumber: Int,
-        joined: Set<String>
+        joined: Set<String>,
+        people: ParticipantRoster
     ) {
         self.folder = folder
         self.journal = journal
@@ -227,11 +239,13 @@ struct ActiveRecording: Sendable {
         self.bytes = bytes
         self.nextNumber = nextNumber
         self.joined = joined
+        self.people = people
     }
 
     /// Journals a participant, unless the journal says already that it is here.
     mutating func joins(_ participant: String, name: String?, _ now: Int64) {
         guard self.joined.insert(participant).inserted else { return }
+        self.people.note(participant, name: name)
         self.journal.note(
             .participantJoined(ParticipantJoined(participant: participant, name: name)),
             monotonicNanoseconds: now
@@ -241,7 +255,8 @@ struct ActiveRecording: Sendable {
     /// Prepares the next file of a track; the journal learns of its participant and of its newest sender report.
     mutating func file(for track: OpenTrack, name: String?, _ now: Int64) -> TrackFileWriter {
         self.joins(track.received.participant, name: name, now)
-        let description = track.description(number: self.nextNumber, name: name)
+        let shown = name.map { _ in self.people.shown[track.received.participant] }
+        let description = track.description(number: self.nextNumber, name: shown)
         self.nextNumber += 1
         // One from before a long silence would be older than what the journal says meanwhile.
         if let report = track.lastReport, now - report.arrivalNanoseconds < Self.oldestReport.nanoseconds {
@@ -262,8 +277,12 @@ struct ActiveRecording: Sendable {
     }
 
     /// Journals a name that came after its participant; one that was never recorded is not noted.
-    func named(_ participant: String, _ name: String, _ now: Int64) {
-        guard self.joined.contains(participant) else { return }
+    mutating func named(_ participant: String, _ name: String, _ now: Int64) {
+        guard self.joined.contains(participant), self.people.name(of: participant) != name,
+            self.renamings[participant, default: 0] < Self.maximumRenamings
+        else { return }
+        self.renamings[participant, default: 0] += 1
+        self.people.note(participant, name: name)
         self.journal.note(
             .participantJoined(ParticipantJoined(participant: participant, name: name)),
             monotonicNanoseconds: now

@@ -326,6 +326,6 @@ extension RecordingSession {
         guard let writer = track.writer, writer.statistics.units > 0, track.recording == self.recording?.folder.id
         else { return }
         if self.closed.count >= Self.maximumClosedTracks { self.closed.removeFirst() }
-        self.closed.append(TrackStatus(track, isOpen: false))
+        self.closed.append(TrackStatus(track, isOpen: false, self.shown))
     }
 }

@@ -91,15 +91,25 @@ public struct RecordingSession: ~Copyable {
 
     /// What is going on.
     public var status: RecordingStatus {
-        RecordingStatus(
+        let shown = self.shown
+        return RecordingStatus(
             phase: self.machine.phase,
             folder: self.folder,
             current: self.recording.map { RecordingStatus.Current(folder: $0.folder, part: $0.part) },
             failure: self.failure,
             unrecorded: self.unrecorded.totals,
-            open: self.tracks.values.map { TrackStatus($0, isOpen: true) },
+            open: self.tracks.values.map { TrackStatus($0, isOpen: true, shown) },
             closed: self.closed
         )
+    }
+
+    /// How people see those who are recorded, and those who may be.
+    var shown: ShownNames {
+        var people = self.recording?.people ?? ParticipantRoster()
+        for track in self.tracks.values.sorted(by: { $0.id < $1.id }) {
+            people.note(track.received.participant, name: self.names[track.received.participant])
+        }
+        return people.shown
     }
 
     /// Whether nothing becomes due before something comes: there is no track, no recording, and nothing to be completed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import Codecs
 internal import Matroska
 internal import Storage
@@ -12,6 +13,8 @@ public struct TrackStatus: Sendable, Hashable {
     public var number: Int
     /// The participant's id in the room.
     public var participant: String
+    /// How people see the participant.
+    public var shownName: String
     /// Codec of the track.
     public var codec: MediaCodec
     /// Synchronisation source.
@@ -37,11 +40,12 @@ public struct TrackStatus: Sendable, Hashable {
     /// From the offer to the first unit in the file; nil before it and if it is not known.
     public var firstUnitDelay: Duration?
 
-    init(_ track: OpenTrack, isOpen: Bool) {
+    init(_ track: OpenTrack, isOpen: Bool, _ shown: ShownNames) {
         let statistics = track.writer?.statistics
         self.id = track.id
         self.number = track.writer?.track.number ?? 0
         self.participant = track.received.participant
+        self.shownName = shown[self.participant]
         self.codec = track.received.codec
         self.ssrc = track.received.ssrc
         self.connection = track.received.connection

@@ -8,6 +8,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var id: String
         /// What the participant is called, if it told; one line of untrusted text.
         public var name: String?
+        /// How people see the participant: the name, a number behind it where others have the same one, or the id.
+        public var shownName: String
         /// Whether media can flow.
         public var isConnected: Bool
         /// The way that media take; `nil` while there is none.
@@ -27,6 +29,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public init(
             id: String,
             name: String? = nil,
+            shownName: String? = nil,
             isConnected: Bool,
             path: Path? = nil,
             roundTripMilliseconds: Double? = nil,
@@ -37,6 +40,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         ) {
             self.id = id
             self.name = name
+            self.shownName = shownName ?? name ?? id
             self.isConnected = isConnected
             self.path = path
             self.roundTripMilliseconds = roundTripMilliseconds
@@ -47,17 +51,18 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case id, name, isConnected = "connected", path, roundTripMilliseconds
+            case id, name, shownName, isConnected = "connected", path, roundTripMilliseconds
             case refusedPackets, droppedReports, droppedUnits, unrecordedPackets
         }
 
-        /// Counts may be missing: a command of this version asks a daemon of an earlier one until it is restarted.
+        /// Counts and what is shown may be missing: a command of this version asks a daemon of an earlier one until it is restarted.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             func count(_ key: CodingKeys) throws -> UInt64 { try values.decodeIfPresent(UInt64.self, forKey: key) ?? 0 }
             self.init(
                 id: try values.decode(String.self, forKey: .id),
                 name: try values.decodeIfPresent(String.self, forKey: .name),
+                shownName: try values.decodeIfPresent(String.self, forKey: .shownName),
                 isConnected: try values.decode(Bool.self, forKey: .isConnected),
                 path: try values.decodeIfPresent(Path.self, forKey: .path),
                 roundTripMilliseconds: try values.decodeIfPresent(Double.self, forKey: .roundTripMilliseconds),

@@ -23,6 +23,8 @@ public struct RecordingSummary: Sendable, Hashable {
     public var verdict: Manifest.Verdict?
     /// Everybody who was there, in order of appearance.
     public var participants: [Manifest.Participant] = []
+    /// How people see the participants.
+    public var shownNames: ShownNames { ParticipantRoster(self.participants).shown }
     /// Words to find it by.
     public var tags: [String] = []
     /// What people wrote about it.
@@ -82,7 +84,7 @@ public struct RecordingSummary: Sendable, Hashable {
         self.host = events.host
         self.parts = max(1, events.parts)
         self.isFinished = events.isFinished
-        self.participants = events.participants
+        self.participants = events.roster.participants
         self.tags = events.tags
         self.notes = events.notes
         self.tracks = events.tracks
@@ -138,13 +140,12 @@ private struct JournalEvents: Sendable {
     var end: UTCTime?
     var parts = 0
     var isFinished = false
-    var participants: [Manifest.Participant] = []
+    var roster = ParticipantRoster()
     var tags: [String] = []
     var notes: String?
     var tracks: [Manifest.Track] = []
     /// Both clocks at the beginning of the present part.
     private var anchor: (utc: UTCTime, monotonicNanoseconds: Int64)?
-    private var participantIndex: [String: Int] = [:]
     private var trackIndex: [Int: Int] = [:]
 
     mutating func take(_ entry: JournalEntry) {
@@ -163,9 +164,9 @@ private struct JournalEvents: Sendable {
             self.anchor = (record.utc, entry.monotonicNanoseconds)
             self.parts = max(self.parts, record.part)
             self.isFinished = false
-        case .participantJoined(let record): self.note(record.participant, name: record.name)
+        case .participantJoined(let record): self.roster.note(record.participant, name: record.name)
         case .trackOpened(let record):
-            self.note(record.participant, name: nil)
+            self.roster.note(record.participant, name: nil)
             self.trackIndex[record.track] = self.tracks.count
             self.tracks.append(
                 Manifest.Track(
@@ -196,15 +197,6 @@ private struct JournalEvents: Sendable {
             let instant = anchor.utc.nanosecondsSince1970.addingReportingOverflow(passed.partialValue)
             guard !passed.overflow, !instant.overflow else { return }
             self.end = max(self.end ?? anchor.utc, UTCTime(nanosecondsSince1970: instant.partialValue))
-        }
-    }
-
-    private mutating func note(_ participant: String, name: String?) {
-        if let index = self.participantIndex[participant] {
-            self.participants[index].name = name ?? self.participants[index].name
-        } else {
-            self.participantIndex[participant] = self.participants.count
-            self.participants.append(Manifest.Participant(id: participant, name: name))
         }
     }
 }

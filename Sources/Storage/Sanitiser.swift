@@ -30,6 +30,41 @@ public enum Sanitiser {
         while let last = stem.last, !isAlphanumeric(last) { stem.removeLast() }
         return (stem.isEmpty ? fallback : String(decoding: stem, as: UTF8.self)) + suffix
     }
+
+    /// A path component, as safe as the others, that reads like the name as far as ASCII can tell it; nil if a letter of it
+    /// has no likeness there, or nothing is left.
+    ///
+    /// Latin letters lose their marks: `Zoë` is `Zoe`. Nothing keeps names apart that look alike afterwards: something else
+    /// in the path has to.
+    public static func readableComponent(_ untrusted: String) -> String? {
+        var stem: [UInt8] = []
+        for scalar in untrusted.unicodeScalars.prefix(Self.maximumLength * 4) where stem.count < Self.maximumLength {
+            if let byte = asciiLikeness(of: scalar), isAllowed(byte) {
+                if isLeading(byte) || !stem.isEmpty { stem.append(byte) }
+            } else if scalar.properties.isAlphabetic {
+                return nil
+            } else if !scalar.properties.generalCategory.isMark, let last = stem.last, last != UInt8(ascii: "_") {
+                stem.append(UInt8(ascii: "_"))
+            }
+        }
+        while let last = stem.last, !isAlphanumeric(last) { stem.removeLast() }
+        return stem.isEmpty ? nil : String(decoding: stem, as: UTF8.self)
+    }
+}
+
+/// The letter, digit or mark itself, or the one letter that a letter of the Latin script is with marks.
+private func asciiLikeness(of scalar: Unicode.Scalar) -> UInt8? {
+    if scalar.isASCII { return UInt8(scalar.value) }
+    let words = (scalar.properties.name ?? "").split(separator: " ")
+    guard words.count > 4, words[0] == "LATIN", words[2] == "LETTER", words[4] == "WITH",
+        words[1] == "SMALL" || words[1] == "CAPITAL", words[3].utf8.count == 1, let letter = words[3].utf8.first
+    else { return nil }
+    return words[1] == "SMALL" ? letter | 0x20 : letter
+}
+
+extension Unicode.GeneralCategory {
+    /// Whether it stands on the character before it.
+    fileprivate var isMark: Bool { [.nonspacingMark, .spacingMark, .enclosingMark].contains(self) }
 }
 
 private func isAlphanumeric(_ byte: UInt8) -> Bool {

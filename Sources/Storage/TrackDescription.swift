@@ -17,7 +17,7 @@ public struct TrackDescription: Sendable, Hashable {
     public var number: Int
     /// The room server's name for the sending peer; untrusted.
     public var participant: String
-    /// What people call the participant, for titles; untrusted.
+    /// How people see the participant, for titles and the file's name; untrusted.
     public var participantName: String?
     /// The codec.
     public var codec: MediaCodec
@@ -71,11 +71,14 @@ public struct TrackDescription: Sendable, Hashable {
         fnv1a("\(folder.id)/\(number)".utf8) | 1
     }
 
-    /// The file's name in the recording's `tracks` folder, for example `001-alice-video.mkv`.
+    /// The file's name in the recording's `tracks` folder, for example `001-Ann-video.mkv`.
+    ///
+    /// It has the participant's name, else the id: the number tells files apart.
     public var fileName: String {
         let number = String(self.number)
         let padded = String(repeating: "0", count: max(0, 3 - number.utf8.count)) + number
-        let participant = Sanitiser.pathComponent(self.participant, fallback: "peer")
+        let id = Sanitiser.pathComponent(self.participant, fallback: "peer")
+        let participant = self.participantName.flatMap(Sanitiser.readableComponent) ?? id
         return "\(padded)-\(participant)-\(self.media.rawValue).\(self.media == .video ? "mkv" : "mka")"
     }
 }

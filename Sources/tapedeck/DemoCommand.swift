@@ -94,14 +94,15 @@ struct DemoCommand: AsyncParsableCommand {
         // There is no network that could be narrow, only a host that may be busy.
         var settings = SendSpec()
         settings.minimumBitsPerSecond = settings.bitsPerSecond
-        let cameras = [PreferredCodec.vp8, .h264].map {
-            ($0, CameraSource(settings: settings, pipelines: pipelines, logger: others))
+        let cameras = [(PreferredCodec.vp8, "Ann"), (PreferredCodec.h264, "Bob")].map { codec, name in
+            (codec, name, CameraSource(settings: settings, pipelines: pipelines, logger: others))
         }
-        let sessions = try cameras.map { codec, camera in
+        let sessions = try cameras.map { codec, name, camera in
             let logger = others.forSession()
+            let options = SignallingOptions(policy: .oneShot, displayName: name, sends: true, receives: false)
             return RoomSession(
                 signaller: Signallers.signaller(
-                    for: JoinRequest(url, SignallingOptions(policy: .oneShot, sends: true, receives: false)),
+                    for: JoinRequest(url, options),
                     logger: logger
                 ),
                 context: try RoomComposition.context(
@@ -121,7 +122,7 @@ struct DemoCommand: AsyncParsableCommand {
             let result = await Result { try await job.run(interrupts: interrupts) }
             for session in sessions { session.stop() }
             try await group.waitForAll()
-            for (_, camera) in cameras { await control.end("stopping a camera", logger: logger) { camera.stop() } }
+            for (_, _, camera) in cameras { await control.end("stopping a camera", logger: logger) { camera.stop() } }
             return try result.get()
         }
     }

@@ -28,7 +28,7 @@ struct LiveTable {
             self.lastBytes[track.number] = track.bytes
             rows.append(
                 Self.row(
-                    track.participant,
+                    track.shownName,
                     track.codec.rawValue,
                     track.size.map { "\($0.width)x\($0.height)" } ?? "-",
                     track.isOpen ? String(Int(Double(bytes) * 8 / 1000 / seconds)) : "ended",

@@ -97,6 +97,8 @@ struct RecordingDescription: Encodable {
     struct Track: Encodable {
         var number: Int?
         var participant: String
+        /// How people see the participant.
+        var name: String
         var kind: String
         var codec: String
         var file: String
@@ -144,13 +146,15 @@ struct RecordingDescription: Encodable {
         self.parts = summary.parts
         self.isFinished = summary.isFinished
         self.verdict = summary.verdict?.rawValue
-        self.participants = summary.participants.map { $0.name ?? $0.id }
+        let shown = summary.shownNames
+        self.participants = summary.participants.map { shown[$0.id] }
         self.tags = summary.tags
         self.notes = summary.notes
         self.tracks = summary.tracks.map {
             Track(
                 number: $0.number,
                 participant: $0.participant,
+                name: shown[$0.participant],
                 kind: $0.media.rawValue,
                 codec: $0.codec,
                 file: $0.file,
@@ -201,7 +205,7 @@ struct RecordingDescription: Encodable {
             let rate = track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-"
             let sizes = track.sizes?.joined(separator: " ") ?? "-"
             return [
-                track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.participant, "\(track.units) units",
+                track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.name, "\(track.units) units",
                 "\(track.bytes / 1000) kB", rate, sizes, track.file,
             ]
         }

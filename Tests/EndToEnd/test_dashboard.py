@@ -441,6 +441,38 @@ def test_names_from_outside_stay_text(stage, browser):
     dashboard.close()
 
 
+def test_people_are_shown_by_name(stage, browser):
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, DESKTOP)
+    people = [("x1", "Ann"), ("x2", "Ann (2)"), ("x3", "Zoë")]
+    tracks = [{"number": number, "participant": identity, "name": shown, "kind": "audio", "codec": "opus", "units": 9, "bytes": 9,
+               "lostPackets": 0, "keyframeRequests": 0, "open": True}
+              for number, (identity, shown) in enumerate(people, 1)]
+    room = {"name": "standup", "url": "-", "join": "always", "origin": "configuration", "phase": "joined", "restarts": 0,
+            "since": "2026-11-21T03:12:26Z", "status": {
+                "joined": True, "recordingState": "recording", "counters": {}, "tracks": tracks, "participants": [
+                    {"id": identity, "name": shown.split(" ")[0], "shownName": shown, "connected": True}
+                    for identity, shown in people]}}
+    recording = {"id": "r", "room": "standup", "start": "2026-11-21T03:12:26Z", "bytes": 1, "state": "finished",
+                 "participants": [shown for _, shown in people], "tags": [], "tracks": tracks, "files": []}
+    for path, answer in {"/v1/rooms": {"rooms": [room]}, "/v1/recordings": {"recordings": [recording]},
+                         "/v1/recordings/r": recording, "/v1/recordings/r/exports": {"exports": []}}.items():
+        fulfil(dashboard.page, path, answer)
+    page = dashboard.open()
+    card = see(dashboard.card("standup"))
+    for identity, shown in people:
+        see(card.get_by_text(shown, exact=True))
+        assert identity not in card.inner_text()
+    page.get_by_role("link", name="Recordings").click()
+    page.get_by_role("button", name=re.compile("^Details")).click()
+    details = see(page.get_by_role("dialog", name="standup"))
+    for identity, shown in people:
+        see(details.get_by_text(shown, exact=True).first)
+        assert details.locator(f"option[value={identity}]").all_inner_texts() == [shown] * 2, "of the player and of exports"
+    assert dashboard.foreign == []
+    dashboard.close()
+
+
 def test_a_token_is_asked_for_where_there_is_one(stage, browser):
     daemon = Daemon(stage, {}, api={"listen": "127.0.0.1:0", "token": TOKEN})
     dashboard = Dashboard(browser, daemon.url, PHONE)

@@ -37,9 +37,9 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
         self.apply = apply
     }
 
-    static let video = "tracks/001-alice-video.mkv"
-    static let audio = "tracks/002-alice-audio.mka"
-    static let other = "tracks/003-bob-video.mkv"
+    static let video = "tracks/001-Alice-video.mkv"
+    static let audio = "tracks/002-Alice-audio.mka"
+    static let other = "tracks/003-Bob-video.mkv"
     static let journal = "journal.jsonl"
 
     /// Alice's pictures and sound, Bob's pictures.
@@ -191,7 +191,7 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
         BrokenRecording("a journal with a name of 10 kB", .fileUnreadable, nil, withoutManifest: true) {
             let long = String(repeating: "x", count: 10_000)
             try $0.changeLines { lines in
-                for index in lines.indices { lines[index] = lines[index].replacing("002-alice-audio", with: long) }
+                for index in lines.indices { lines[index] = lines[index].replacing("002-Alice-audio", with: long) }
             }
         },
         BrokenRecording("a track opened twice", .journalContradicts, Self.journal, withoutManifest: true) {

@@ -69,7 +69,7 @@ import Timeline
             try self.cut(recording.files[1], to: length)
             let report = try Exporter.run(folder: recording.folder)
             #expect(report.tracks.map(\.codec) == ["vp8", "h264"])
-            #expect(report.warnings.contains { $0.contains("002-alice-audio.mka") })
+            #expect(report.warnings.contains { $0.contains("002-Alice-audio.mka") })
             #expect(!report.isComplete)
         }
         try FileManager.default.removeItem(atPath: recording.files[1])
@@ -93,7 +93,7 @@ import Timeline
     @Test func takesOnlyFilesOfTheFolder() throws {
         let recording = try Self.recording()
         let text = String(decoding: try self.bytes(recording.folder.journalPath), as: UTF8.self)
-        let hostile = text.replacing("tracks/002-alice-audio.mka", with: "../../../../../etc/passwd")
+        let hostile = text.replacing("tracks/002-Alice-audio.mka", with: "../../../../../etc/passwd")
         try Data(hostile.utf8).write(to: URL(filePath: recording.folder.journalPath))
         let report = try Exporter.run(folder: recording.folder)
         #expect(report.tracks.allSatisfy { $0.file.hasPrefix("tracks/00") })
@@ -124,7 +124,7 @@ import Timeline
                 media: .video,
                 codec: "vp8",
                 clockRateHz: .max,
-                file: "tracks/001-alice-video.mkv",
+                file: "tracks/001-Alice-video.mkv",
                 firstRTPTime: value
             )
             try journal.append(.trackOpened(opened), monotonicNanoseconds: value)

@@ -57,7 +57,7 @@ import Timeline
         let recording = try SimulatedRecording([.video("alice", .h264, units)])
         try self.expectComplete(recording)
         let output = recording.folder.path + "/call.mkv"
-        let file = try File(recording.folder.path + "/tracks/" + "001-alice-video.mkv", .read)
+        let file = try File(recording.folder.path + "/tracks/" + "001-Alice-video.mkv", .read)
         #expect(try File(output, .read).count > file.count, "sets were repeated")
         #expect(try Command.complaints(about: output).isEmpty)
     }

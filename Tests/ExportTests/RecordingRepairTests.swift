@@ -56,7 +56,7 @@ import Timeline
         try garbage.write(to: URL(filePath: target))
         try FileManager.default.createSymbolicLink(atPath: foreign, withDestinationPath: target)
         let report = try RecordingRepair.finish(recording.folder)
-        #expect(Set(report.unreadable.keys) == ["tracks/001-alice-video.mkv", "tracks/900-mallory-video.mkv"])
+        #expect(Set(report.unreadable.keys) == ["tracks/001-Alice-video.mkv", "tracks/900-mallory-video.mkv"])
         #expect(FileManager.default.contents(atPath: recording.files[0]) == garbage)
         #expect(FileManager.default.contents(atPath: target) == garbage)
         #expect(try Manifest.read(recording.folder)?.tracks.map(\.codec) == ["opus"])
@@ -65,7 +65,7 @@ import Timeline
     /// A damaged place in the middle is no torn end: what stands behind it is not cut off, and the place stays as it is.
     @Test func completesAFileThatGoesOnBehindItsDamage() throws {
         let recording = try Self.recording()
-        let name = "tracks/001-alice-video.mkv"
+        let name = "tracks/001-Alice-video.mkv"
         try recording.change(name) { data in
             var data = data
             let place = BrokenRecording.clusterOffsets(data)[1]
@@ -75,7 +75,7 @@ import Timeline
         let damaged = try recording.data(name)
         let report = try RecordingRepair.finish(recording.folder)
         #expect(report.unreadable.isEmpty)
-        #expect(report.repaired == [name, "tracks/002-alice-audio.mka"])
+        #expect(report.repaired == [name, "tracks/002-Alice-audio.mka"])
         let repaired = try recording.data(name)
         #expect(repaired.count > damaged.count)
         let certificate = try RecordingExamination.certificate(of: recording.folder)
@@ -171,7 +171,7 @@ import Timeline
     /// Folders that somebody deleted a part of; whatever is left, a second run changes nothing.
     @Test(arguments: [
         ["journal.jsonl"], ["tracks"], ["tracks", "manifest.json"], ["journal.jsonl", "tracks"],
-        ["tracks/001-alice-video.mkv"], [],
+        ["tracks/001-Alice-video.mkv"], [],
     ])
     func halfDeletedFolders(missing: [String]) throws {
         for closed in [false, true] {

@@ -75,7 +75,7 @@ import Timeline
         #expect(report.verdict == .complete, "\(report.warnings)")
         #expect(
             report.tracks[0].files == [
-                "tracks/001-alice-video.mkv", "../\(name(recordings[1]))/tracks/001-alice-video.mkv",
+                "tracks/001-Alice-video.mkv", "../\(name(recordings[1]))/tracks/001-Alice-video.mkv",
             ]
         )
         let (probe, reference) = (try Probe(report.output), try Probe(expected.output))

@@ -82,6 +82,23 @@ import Testing
         #expect(self.receive(&connection, "__offer", offer).isEmpty)
     }
 
+    @Test func namesGoBothWaysBetweenTheDialects() throws {
+        let room = try #require(RoomName("r"))
+        var connection = SkyRTCServerConnection(socketID: PeerID("s"))
+        _ = self.receive(&connection, "__join", #"{"room":"r"}"#)
+        let data = JSONValue.object(["type": "answer", "sdp": "v=0", "to": "p", "name": "Ann"])
+        #expect(
+            self.receive(&connection, "__answer", #"{"socketId":"p","sdp":"v=0","name":"Ann"}"#)
+                == [.request(.message(room, data: data, addressee: PeerID("p")))]
+        )
+        let told = connection.told(.relay(to: [PeerID("s")], room: room, sender: PeerID("p")), data: data)
+        guard case .send(let message) = told.first else {
+            Issue.record("nothing was sent: \(told)")
+            return
+        }
+        #expect(try SkyRTCMessage(message).senderName == "Ann")
+    }
+
     @Test func restIsCountedOnly() {
         var connection = SkyRTCServerConnection(socketID: PeerID("s"))
         #expect(connection.received(.text("{")) == [.ignore(.unreadableMessage)])

@@ -82,6 +82,15 @@ import Testing
         #expect(participant == RoomStatus.Participant(id: "p", isConnected: true))
     }
 
+    @Test func withoutAnythingElseTheNameIsShownAndThenTheID() throws {
+        for (text, shown) in [
+            ("", "p"), (#""name":"Ann","#, "Ann"), (#""name":"Ann","shownName":"Ann (2)","#, "Ann (2)"),
+        ] {
+            let data = Data(#"{"id":"p",\#(text)"connected":true}"#.utf8)
+            #expect(try JSONDecoder().decode(RoomStatus.Participant.self, from: data).shownName == shown)
+        }
+    }
+
     @Test(arguments: [
         WorkerEvent.ready(protocolVersion: 1, processID: 7),
         .heartbeat(WorkerVitals(cpuSeconds: 1.5, residentBytes: 2, threads: 3, descriptors: 4)),

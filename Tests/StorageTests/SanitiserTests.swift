@@ -19,6 +19,19 @@ import Testing
         #expect(Sanitiser.pathComponent(name, fallback: "room").hasPrefix(beginning))
     }
 
+    @Test(
+        arguments: [
+            ("Ann", "Ann"), ("Ann (2)", "Ann_2"), ("Zoë", "Zoe"), ("Zoe\u{308}", "Zoe"),
+            ("Łukasz Ørsted", "Lukasz_Orsted"),
+            ("Ann 🎉", "Ann"), ("-rf", "rf"), ("../../etc/passwd", "etc_passwd"), ("a\u{0}b\nc", "a_b_c"),
+            (String(repeating: "x", count: 500), String(repeating: "x", count: 64)),
+            ("Ольга", nil), ("Ольга (2)", nil), ("李 Ann", nil), ("ß", nil), ("🎉", nil), ("..", nil), ("", nil),
+        ] as [(String, String?)]
+    )
+    func readsLikeTheName(name: String, component: String?) {
+        #expect(Sanitiser.readableComponent(name) == component)
+    }
+
     @Test(arguments: [
         "", ".", "..", "../../etc", "/", "//", "\\..\\..", "🎉🎉", String(repeating: "../", count: 4000),
         String(repeating: "x", count: 10_240), String(repeating: "é", count: 5120), "\u{202E}gpj.exe", "a\u{0}",

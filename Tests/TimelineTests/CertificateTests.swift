@@ -88,6 +88,15 @@ import Timeline
         #expect(throws: DecodingError.self) { try verdict("fine") }
     }
 
+    @Test func peopleAreShownByTheNamesOfTheirTracks() {
+        var certificate = Self.sample
+        certificate.alignments = ["a", "b\u{1b}"].map {
+            .init(participant: $0, pictureCorrectionNanoseconds: 1_000_000, basis: .arrival)
+        }
+        #expect(certificate.text.contains("  Alice?Bob: moved by 1.0 ms, by arrivals"))
+        #expect(certificate.text.contains("  b?: moved by 1.0 ms, by arrivals"), "it has no track")
+    }
+
     @Test func survivesExtremeNumbers() {
         var certificate = Self.sample
         certificate.durationNanoseconds = .min

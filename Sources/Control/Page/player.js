@@ -9,7 +9,7 @@ import { fail } from "./messages.js";
 const WHOLE = /^browser\.(webm|mp4)$/;
 
 export class Player {
-  /** `participants`: ids of those who sent something; a rendition shows one of them. */
+  /** `participants`: id and name of those who sent something; a rendition shows one of them. */
   constructor(recording, participants, exports) {
     this.recording = recording;
     this.exports = exports;
@@ -17,7 +17,7 @@ export class Player {
     this.progress = h("progress", { max: 1, hidden: true, "aria-label": "Progress of the rendition" });
     this.text = h("p", { class: "muted", role: "status" });
     this.screen = h("div", { class: "screen", hidden: true }, this.video, this.progress, this.text);
-    this.choice = h("select", {}, participants.map((id) => h("option", { value: id }, id)));
+    this.choice = h("select", {}, participants.map(([id, text]) => h("option", { value: id }, text)));
     this.hasChoice = participants.length > 1;
     this.start = button("play", "Play", () => this.play(), { class: "primary" });
     this.element = h("div", { class: "player" },

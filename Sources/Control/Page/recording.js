@@ -115,7 +115,7 @@ class RecordingDialog {
     const tracks = [...recording.tracks].sort((one, other) => (one.number ?? 0) - (other.number ?? 0));
     this.tracks.replaceChildren(...tracks.map((track) => h("li", {},
       h("span", { class: "number muted" }, String(track.number ?? "–")),
-      h("span", { class: "who" }, name(track.participant)),
+      h("span", { class: "who" }, name(track.name ?? track.participant)),
       h("span", {}, `${track.kind} · ${track.codec.toUpperCase()}`),
       h("span", { class: "muted figure-text" }, `${count(track.units, "unit")} · ${bytes(track.bytes)}`))));
     if (!tracks.length) this.tracks.replaceChildren(h("li", { class: "muted" }, "No track."));
@@ -158,7 +158,7 @@ class RecordingDialog {
         h("option", { value: "tracks" }, "MKV, all tracks"), h("option", { value: "browser" }, "For browsers"),
         h("option", { value: "grid" }, "Everybody in one picture"), h("option", { value: "audio" }, "Sound of everybody"))),
       h("label", { class: "field" }, "Participant", h("select", { name: "participant" },
-        h("option", { value: "" }, "Everybody"), senders(recording).map((id) => h("option", { value: id }, id)))),
+        h("option", { value: "" }, "Everybody"), senders(recording).map(([id, text]) => h("option", { value: id }, text)))),
       seconds("From"), seconds("To"),
       h("button", { type: "submit" }, "Export"));
     form.addEventListener("submit", (event) => {
@@ -204,8 +204,10 @@ class RecordingDialog {
   }
 }
 
+/** Who sent something: each id, and the name that people see. */
 function senders(recording) {
-  return [...new Set(recording.tracks.map((track) => track.participant))].sort();
+  const named = new Map(recording.tracks.map((track) => [track.participant, track.name ?? track.participant]));
+  return [...named].sort(([, one], [, other]) => one.localeCompare(other));
 }
 
 export { RecordingDialog };

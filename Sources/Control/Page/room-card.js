@@ -41,18 +41,25 @@ function meter(label, floor) {
 /** A participant with a picture. */
 class Tile {
   constructor(room, participant) {
-    this.image = h("img", { alt: `Picture of ${participant.id}`, width: 320, height: 180, hidden: true });
+    this.image = h("img", { alt: "", width: 320, height: 180, hidden: true });
     this.place = h("div", { class: "still" }, icon("sound"), this.image);
+    this.who = h("span", { class: "who" });
     this.tracks = h("span", { class: "muted" });
     this.element = h("li", { class: "tile" }, this.place,
-      h("span", { class: "who" }, name(participant.name || participant.id)), this.tracks);
+      this.who, this.tracks);
     thumbnails.watch(this.place, room, participant.id, (url) => {
       this.image.src = url;
       this.image.hidden = false;
     });
   }
 
-  update({ isConnected, tracks, mayLook }) {
+  update({ shownName, isConnected, tracks, mayLook }) {
+    // A name may come after its participant.
+    if (this.shownName !== shownName) {
+      this.shownName = shownName;
+      this.who.replaceChildren(name(shownName));
+      setAttribute(this.image, "alt", `Picture of ${shownName}`);
+    }
     const texts = tracks.map((track) =>
       [track.codec.toUpperCase(), track.width && `${track.width}×${track.height}`].filter(Boolean).join(" "));
     setText(this.tracks, isConnected ? texts.join(" · ") || "no media" : "connecting");
@@ -145,6 +152,7 @@ export class RoomCard {
     const tracks = status.tracks.filter((track) => track.open);
     this.people.update(status.participants.map((person) => ({
       id: person.id,
+      shownName: person.shownName || person.id,
       isConnected: person.connected,
       tracks: tracks.filter((track) => track.participant === person.id),
       mayLook: this.session.may("media"),

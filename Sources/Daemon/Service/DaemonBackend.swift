@@ -95,7 +95,8 @@ struct DaemonBackend: ControlBackend {
         let (entry, folder) = try await self.found(id)
         return try await Self.translated {
             var resource = RecordingResource(entry)
-            resource.tracks = entry.tracks.map { RecordingResource.Track($0) }
+            let shown = ParticipantRoster(entry.participants).shown
+            resource.tracks = entry.tracks.map { RecordingResource.Track($0, shown) }
             let (files, manifest) = try await Self.onDisk {
                 // A manifest that cannot be read hides nothing else of the recording.
                 (try folder.files(), (try? Manifest.read(folder)) ?? nil)

@@ -22,6 +22,7 @@ extension CatalogueError {
 extension RecordingResource {
     /// A row of the catalogue, without tracks and files.
     init(_ entry: RecordingEntry) {
+        let shown = ParticipantRoster(entry.participants).shown
         self.init(
             id: entry.id.rawValue,
             room: entry.room,
@@ -30,7 +31,7 @@ extension RecordingResource {
             bytes: entry.bytes,
             state: entry.state.rawValue,
             verdict: entry.verdict?.rawValue,
-            participants: entry.participants.map { $0.name ?? $0.id },
+            participants: entry.participants.map { shown[$0.id] },
             tags: entry.tags,
             notes: entry.notes
         )
@@ -58,10 +59,11 @@ extension RecordingResource.Certificate {
 }
 
 extension RecordingResource.Track {
-    init(_ track: RecordingEntry.Track) {
+    init(_ track: RecordingEntry.Track, _ shown: ShownNames) {
         self.init(
             number: track.number,
             participant: track.participant,
+            name: shown[track.participant],
             kind: track.media.rawValue,
             codec: track.codec,
             units: track.units,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Codecs
 import Matroska
 import Storage
@@ -31,10 +32,6 @@ struct CallEvents {
         let tracks = zip(merge.lanes, merge.tallies).enumerated().map { index, pair in
             EventTrack(number: index + 1, lane: pair.0, tally: pair.1, zero: merge.startNanoseconds)
         }
-        var names: [String: String] = [:]
-        for source in contents.sources { names[source.participant] = source.name }
-        for participant in contents.participants { names[participant.id] = participant.name ?? names[participant.id] }
-
         let chosen = Set(tracks.map(\.participant))
         var told: [CallEvent] = []
         for moment in contents.happenings.moments {
@@ -55,7 +52,7 @@ struct CallEvents {
                     at: nanoseconds,
                     durationNanoseconds: isSuspension ? length : length.map { min($0, end - nanoseconds) },
                     participant: moment.participant,
-                    name: moment.participant.map { names[$0] ?? $0 },
+                    name: moment.participant.map { contents.shown[$0] },
                     track: moment.track.flatMap { number in tracks.first { $0.sourceTracks.contains(number) }?.number },
                     before: moment.text
                 )

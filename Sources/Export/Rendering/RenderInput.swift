@@ -90,12 +90,13 @@ public struct RenderInput {
         self.start = contents.started.map {
             UTCTime(nanosecondsSince1970: $0.utc.nanosecondsSince1970 &+ (start &- $0.monotonicNanoseconds))
         }
-        self.participants = Self.participants(contents, chosen).compactMap { known in
+        self.participants = contents.participants.compactMap { known in
+            guard chosen == nil || known.id == chosen else { return nil }
             let ranges = presence.ranges(known.id).compactMap { stay -> Range<Int64>? in
                 let (from, to) = (max(stay.lowerBound, start), min(stay.upperBound, start &+ range.upperBound))
                 return from < to ? from &- start..<to &- start : nil
             }
-            return ranges.isEmpty ? nil : Participant(id: known.id, name: known.name ?? known.id, presence: ranges)
+            return ranges.isEmpty ? nil : Participant(id: known.id, name: contents.shown[known.id], presence: ranges)
         }
         contents.rest()
         self.isPart = contents.isPart(selection)
@@ -105,14 +106,6 @@ public struct RenderInput {
     /// Notes what was made of the recording in its manifest; returns the report with what the recording is worth.
     public func note(_ report: ExportReport) throws(ExportError) -> ExportReport {
         try Exporter.note(report, of: .recording(self.folder), contents: self.contents)
-    }
-
-    private static func participants(_ contents: RecordingContents, _ chosen: String?) -> [Manifest.Participant] {
-        var known = contents.participants
-        for source in contents.sources where !known.contains(where: { $0.id == source.participant }) {
-            known.append(Manifest.Participant(id: source.participant, name: source.name))
-        }
-        return known.filter { chosen == nil || $0.id == chosen }
     }
 
     private static func presence(_ folder: RecordingFolder, end: Int64) throws(ExportError) -> Presence {

@@ -126,6 +126,10 @@ extension RoomURL {
 extension RoomURL.AppRTC {
     /// A machine before its first attempt.
     public func makeMachine(_ options: SignallingOptions) -> AppRTCRoomStateMachine {
-        AppRTCRoomStateMachine(self, policy: options.policy)
+        AppRTCRoomStateMachine(
+            self,
+            policy: options.policy,
+            displayName: DisplayName.line(options.displayName)
+        )
     }
 }

@@ -4,8 +4,8 @@ public import Basics
 
 /// What the two members of an AppRTC room tell each other.
 enum AppRTCMessage: Sendable, Hashable {
-    /// A description or a candidate.
-    case peer(PeerMessage)
+    /// A description, with the name of who sends it if it tells one, or a candidate.
+    case peer(PeerMessage, name: String?)
     /// The other one took candidates back; nothing depends on it.
     case removedCandidates
     /// The other one left.
@@ -21,7 +21,7 @@ enum AppRTCMessage: Sendable, Hashable {
         case "remove-candidates": self = .removedCandidates
         default:
             do {
-                self = .peer(try PeerMessage(value))
+                self = .peer(try PeerMessage(value), name: PeerMessage.name(value))
             } catch {
                 self = .unknown("\(error)")
             }
@@ -31,14 +31,16 @@ enum AppRTCMessage: Sendable, Hashable {
     /// Whether it is a description, which goes before everything that waited with it.
     var isDescription: Bool {
         switch self {
-        case .peer(.offer), .peer(.answer): true
-        case .peer(.candidate), .peer(.endOfCandidates), .removedCandidates, .bye, .unknown: false
+        case .peer(let content, _): content.isDescription
+        case .removedCandidates, .bye, .unknown: false
         }
     }
 
-    /// The text of a description.
-    static func description(_ type: String, _ sdp: String) -> String {
-        JSONValue.object(["type": .string(type), "sdp": .string(sdp)]).text
+    /// The text of a description, with the name of who sends it.
+    static func description(_ type: String, _ sdp: String, name: String?) -> String {
+        var members: [String: JSONValue] = ["type": .string(type), "sdp": .string(sdp)]
+        members["name"] = name.map { .string($0) }
+        return JSONValue.object(members).text
     }
 
     /// The text of a candidate.

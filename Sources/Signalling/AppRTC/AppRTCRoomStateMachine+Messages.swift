@@ -33,10 +33,9 @@ extension AppRTCRoomStateMachine {
     /// The other member says something.
     mutating func received(_ message: AppRTCMessage) -> [SignallingAction] {
         switch message {
-        case .peer(.offer(let sdp)): return self.answered() + [.event(.offerReceived(from: Self.peer, sdp: sdp))]
-        case .peer(.answer(let sdp)): return self.answered() + [.event(.answerReceived(from: Self.peer, sdp: sdp))]
-        case .peer(.candidate(let candidate)): return [.event(.candidateReceived(from: Self.peer, candidate))]
-        case .peer(.endOfCandidates): return [.event(.endOfCandidatesReceived(from: Self.peer))]
+        case .peer(let content, let name):
+            let events = RoomEvent.said(content, name: name, by: Self.peer).map(SignallingAction.event)
+            return (content.isDescription ? self.answered() : []) + events
         case .removedCandidates: return [Self.ignored("Candidates that were taken back are kept")]
         case .unknown(let reason): return [Self.ignored("A message of an unknown kind was ignored", reason)]
         case .bye: return self.byeReceived()
@@ -67,8 +66,8 @@ extension AppRTCRoomStateMachine {
     mutating func command(_ command: RoomCommand) -> [SignallingAction] {
         switch command {
         case .offer(_, let sdp):
-            return self.standing() + self.say(AppRTCMessage.description("offer", sdp))
-        case .answer(_, let sdp): return self.say(AppRTCMessage.description("answer", sdp))
+            return self.standing() + self.say(AppRTCMessage.description("offer", sdp, name: self.displayName))
+        case .answer(_, let sdp): return self.say(AppRTCMessage.description("answer", sdp, name: self.displayName))
         case .candidate(_, let candidate): return self.say(AppRTCMessage.candidate(candidate))
         case .resetCall:
             guard case .member = self.state else { return [] }

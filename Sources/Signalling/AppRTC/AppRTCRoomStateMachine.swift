@@ -73,6 +73,7 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
 
     let room: RoomURL.AppRTC
     let policy: JoinPolicy
+    let displayName: String?
     var state = State.idle
     private var requestCount = 0
     /// A membership that the server may still have, because it did not answer when we left.
@@ -81,9 +82,12 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
     var toldServers: [ICEServer] = []
 
     /// A machine before its first attempt.
-    public init(_ room: RoomURL.AppRTC, policy: JoinPolicy) {
+    ///
+    /// - Parameter displayName: The name that the other member is told; nil tells none.
+    public init(_ room: RoomURL.AppRTC, policy: JoinPolicy, displayName: String? = nil) {
         self.room = room
         self.policy = policy
+        self.displayName = displayName
     }
 
     /// The state.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 extension RoomURL {
     /// A bare TCP peer, without any server: we dial it, or wait for it.
     public struct LAN: RoomAddress {
@@ -34,7 +36,11 @@ extension RoomURL {
 
         /// A machine before its first attempt.
         public func makeMachine(_ options: SignallingOptions) -> LANRoomStateMachine {
-            LANRoomStateMachine(self, isPatient: options.policy.attempts == nil)
+            LANRoomStateMachine(
+                self,
+                isPatient: options.policy.attempts == nil,
+                displayName: DisplayName.line(options.displayName)
+            )
         }
     }
 }

@@ -12,8 +12,9 @@ enum LANMessage {
         case unreadable = "a description or candidate that cannot be read"
     }
 
-    /// Reads one message without its bar, the tolerant way: any kind of value, and `type` in place of `event`.
-    static func read(_ bytes: [UInt8]) throws(ReadingError) -> PeerMessage {
+    /// Reads one message without its bar, the tolerant way: any kind of value, and `type` in place of `event`; with a
+    /// description the name of who sends it, if it tells one.
+    static func read(_ bytes: [UInt8]) throws(ReadingError) -> (content: PeerMessage, name: String?) {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notText }
         let value: JSONValue
         do {
@@ -23,10 +24,10 @@ enum LANMessage {
         }
         do throws(PeerMessage.ReadingError) {
             switch value["event"]?.string?.lowercased() {
-            case "offer": return .offer(sdp: try PeerMessage.description(value))
-            case "answer": return .answer(sdp: try PeerMessage.description(value))
-            case "candidate": return try PeerMessage.candidate(value)
-            case nil where value["type"] != nil: return try PeerMessage(value)
+            case "offer": return (.offer(sdp: try PeerMessage.description(value)), PeerMessage.name(value))
+            case "answer": return (.answer(sdp: try PeerMessage.description(value)), PeerMessage.name(value))
+            case "candidate": return (try PeerMessage.candidate(value), nil)
+            case nil where value["type"] != nil: return (try PeerMessage(value), PeerMessage.name(value))
             default: throw .unknownType("")
             }
         } catch {
@@ -41,8 +42,9 @@ enum LANMessage {
     ///
     /// Every value is a string, because the known reader ignores an object with any other; pure ASCII without a bar inside,
     /// because it drops each packet that is not UTF-8 by itself and cuts at every bar.
-    static func write(event: String, sdp: String, candidate: ICECandidate? = nil) -> [UInt8] {
+    static func write(event: String, sdp: String, candidate: ICECandidate? = nil, name: String? = nil) -> [UInt8] {
         var members: [String: JSONValue] = ["event": .string(event), "sdp": .string(sdp)]
+        members["name"] = name.map { .string($0) }
         if let candidate {
             let index = String(candidate.mLineIndex ?? 0)
             members["label"] = .string(index)

@@ -60,14 +60,18 @@ public struct LANRoomStateMachine: SignallingMachine {
     private let address: RoomURL.LAN
     /// Whether the policy tries for ever; otherwise a peer that does not accept ends the run.
     private let isPatient: Bool
+    private let displayName: String?
     private var state = State.idle
     /// Who offered last on the listening port.
     private var caller: PeerID?
 
     /// A machine before its first attempt.
-    public init(_ address: RoomURL.LAN, isPatient: Bool) {
+    ///
+    /// - Parameter displayName: The name that the peer is told; nil tells none.
+    public init(_ address: RoomURL.LAN, isPatient: Bool, displayName: String? = nil) {
         self.address = address
         self.isPatient = isPatient
+        self.displayName = displayName
     }
 
     /// Takes one thing that happened, and says what to do.
@@ -110,14 +114,15 @@ public struct LANRoomStateMachine: SignallingMachine {
             connection.phase = .offered
             self.state = .connected(connection)
             return [
-                .sendStream(LANMessage.write(event: "offer", sdp: sdp)),
+                .sendStream(LANMessage.write(event: "offer", sdp: sdp, name: self.displayName)),
                 .startTimer(Self.answerTimer, after: Self.answerLimit),
             ]
         case .answer(let peer, let sdp):
             guard var connection = self.connection(with: peer) else { return [self.unsent("answer")] }
             connection.phase = .answered
             self.state = .connected(connection)
-            return [.cancelTimer(Self.answerTimer), .sendStream(LANMessage.write(event: "answer", sdp: sdp))]
+            let message = LANMessage.write(event: "answer", sdp: sdp, name: self.displayName)
+            return [.cancelTimer(Self.answerTimer), .sendStream(message)]
         case .candidate(let peer, let candidate):
             // Our descriptions hold the first candidates already, so one that comes too late is no loss.
             guard self.connection(with: peer) != nil, !candidate.line.isEmpty else { return [] }
@@ -287,21 +292,24 @@ public struct LANRoomStateMachine: SignallingMachine {
             )
     }
 
-    private mutating func message(_ message: PeerMessage, _ connection: inout Connection) -> [SignallingAction] {
+    private mutating func message(
+        _ message: (content: PeerMessage, name: String?),
+        _ connection: inout Connection
+    ) -> [SignallingAction] {
         let peer = connection.peer
-        switch message {
-        case .offer(let sdp):
+        let events = RoomEvent.said(message.content, name: message.name, by: peer).map(SignallingAction.event)
+        switch message.content {
+        case .offer:
             connection.phase = .quiet
             var actions: [SignallingAction] = [.cancelTimer(Self.answerTimer)]
             // The port takes one call: another caller's offer ends the one before.
             if let caller, caller != peer { actions.append(.event(.peerLeft(caller))) }
             self.caller = peer
-            return actions + [.event(.offerReceived(from: peer, sdp: sdp))]
-        case .answer(let sdp):
+            return actions + events
+        case .answer:
             if connection.phase == .offered { connection.phase = .answered }
-            return [.cancelTimer(Self.answerTimer), .event(.answerReceived(from: peer, sdp: sdp))]
-        case .candidate(let candidate): return [.event(.candidateReceived(from: peer, candidate))]
-        case .endOfCandidates: return [.event(.endOfCandidatesReceived(from: peer))]
+            return [.cancelTimer(Self.answerTimer)] + events
+        case .candidate, .endOfCandidates: return events
         }
     }
 }

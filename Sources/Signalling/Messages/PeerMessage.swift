@@ -44,6 +44,20 @@ public enum PeerMessage: Sendable, Hashable {
         }
     }
 
+    /// The name that a peer gives itself with a description, in the member `name`: our extension of every protocol whose
+    /// descriptions are JSON, one line of at most 256 bytes; nil if there is none.
+    public static func name(_ data: JSONValue) -> String? {
+        data["name"]?.string.flatMap(DisplayName.line)
+    }
+
+    /// Whether it is an offer or an answer.
+    public var isDescription: Bool {
+        switch self {
+        case .offer, .answer: true
+        case .candidate, .endOfCandidates: false
+        }
+    }
+
     /// The members that every known reader of a candidate takes: its line under `candidate` and `sdp`, its m-line as the
     /// integer `label` and the string `id`.
     public static func members(of candidate: ICECandidate) -> [String: JSONValue] {

@@ -10,4 +10,11 @@ extension RoomEvent {
         case .endOfCandidates: self = .endOfCandidatesReceived(from: peer)
         }
     }
+
+    /// What a peer said, after the name that it gave itself with it.
+    static func said(_ content: PeerMessage, name: String?, by peer: PeerID) -> [RoomEvent] {
+        let event = RoomEvent(content, from: peer)
+        guard let name, content.isDescription else { return [event] }
+        return [.peerNamed(peer, name), event]
+    }
 }

@@ -107,7 +107,7 @@ extension SkyRTCCallStateMachine {
         guard let content, self.members.add(sender) else {
             return [.ignored("A member beyond the limit was ignored", sender.rawValue)]
         }
-        return [.event(RoomEvent(content, from: sender))]
+        return RoomEvent.said(content, name: message.senderName, by: sender).map { .event($0) }
     }
 
     // MARK: - Commands
@@ -131,7 +131,7 @@ extension SkyRTCCallStateMachine {
             return [dropped, .event(.peerLeft(peer))]
         }
         guard let message = SkyRTCMessage(content, to: peer, fromUser: self.userID) else { return [] }
-        return [.sendWebSocket(message.text(prefix: "__"))]
+        return [.sendWebSocket(message.naming(self.displayName).text(prefix: "__"))]
     }
 
     /// Leaves and comes back, so that whoever is there offers anew; a call ends, and the caller calls again.

@@ -60,6 +60,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
     let address: RoomURL.SkyRTC
     let userID: String
     let failures: SkyRTCFailures
+    let displayName: String?
     private let policy: JoinPolicy
     var state = State.idle
     var members = SkyRTCMembers()
@@ -75,6 +76,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
         self.userID = address.user ?? "tapedeck-" + String(options.seed, radix: 36)
         self.failures = SkyRTCFailures(address: address.serverAddress)
         self.policy = options.policy
+        self.displayName = DisplayName.line(options.displayName)
     }
 
     /// Takes one thing that happened, and says what to do, in order.

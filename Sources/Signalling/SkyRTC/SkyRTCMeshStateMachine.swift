@@ -39,6 +39,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
 
     private let address: RoomURL.SkyRTC
     private let connectLimit: Duration
+    private let displayName: String?
     private let failures: SkyRTCFailures
     private var state = State.idle
     private var members = SkyRTCMembers()
@@ -49,6 +50,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
     init(_ address: RoomURL.SkyRTC, _ options: SignallingOptions) {
         self.address = address
         self.connectLimit = options.policy.connectTimeout
+        self.displayName = DisplayName.line(options.displayName)
         self.failures = SkyRTCFailures(address: address.serverAddress)
     }
 
@@ -189,7 +191,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         }
         // Some servers or apps tell of a newcomer only by its offer.
         guard let content, self.members.add(sender) else { return [Self.tooMany(sender)] }
-        return [.event(RoomEvent(content, from: sender))]
+        return RoomEvent.said(content, name: message.senderName, by: sender).map { .event($0) }
     }
 
     private static func tooMany(_ peer: PeerID) -> SignallingAction {
@@ -219,7 +221,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         // Some servers do not write the sender but take the client's word for it.
         addressing["me"] = self.ownID.map { .string($0.rawValue) }
         guard let message = SkyRTCMessage(content, classic: addressing) else { return [] }
-        return [.sendWebSocket(message.text(prefix: "__"))]
+        return [.sendWebSocket(message.naming(self.displayName).text(prefix: "__"))]
     }
 
     /// Somebody of an earlier connection who is not listed any more: messages would vanish at the server.

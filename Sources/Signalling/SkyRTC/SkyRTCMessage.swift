@@ -128,6 +128,20 @@ public struct SkyRTCMessage: Sendable, Hashable {
         }
     }
 
+    /// The name that the sender of a description gives itself; nil for everything else.
+    public var senderName: String? {
+        self.event == .offer || self.event == .answer ? PeerMessage.name(self.data) : nil
+    }
+
+    /// The same message, which tells the name of its sender if it is a description.
+    public func naming(_ name: String?) -> SkyRTCMessage {
+        guard let name, self.event == .offer || self.event == .answer, var object = self.data.object else {
+            return self
+        }
+        object["name"] = .string(name)
+        return SkyRTCMessage(self.event, .object(object))
+    }
+
     /// The event's name without the underscores before it.
     private var name: String {
         switch self.event {

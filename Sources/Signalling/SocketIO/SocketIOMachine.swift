@@ -53,6 +53,7 @@ public struct SocketIOMachine: SignallingMachine {
         self.room = Room(
             room: address.room,
             dialect: address.dialect,
+            displayName: DisplayName.line(options.displayName),
             waitsWhenFull: options.policy.waitsWhenFull,
             fullWait: options.policy.fullWait
         )

@@ -10,22 +10,33 @@ public struct SocketIORoomMessage: Sendable, Hashable {
     public var to: PeerID?
     /// The sender, if it named itself (our extension for rooms of more than two).
     public var from: PeerID?
+    /// The name that the sender of a description gives itself (our extension).
+    public var name: String?
     /// Under which ids the sender was a member before its connection was lost (our extension for rooms of more than two).
     public var was: [PeerID]
     /// Most of them that are read and written.
     static let maximumEarlierIDs = 8
 
     /// A message with each part given.
-    public init(_ content: PeerMessage, to: PeerID? = nil, from: PeerID? = nil, was: [PeerID] = []) {
+    public init(
+        _ content: PeerMessage,
+        to: PeerID? = nil,
+        from: PeerID? = nil,
+        name: String? = nil,
+        was: [PeerID] = []
+    ) {
         self.content = content
         self.to = to
         self.from = from
+        self.name = content.isDescription ? name : nil
         self.was = was
     }
 
     /// Reads a message.
     public init(_ data: JSONValue) throws(PeerMessage.ReadingError) {
-        self.content = try PeerMessage(data)
+        let content = try PeerMessage(data)
+        self.content = content
+        self.name = content.isDescription ? PeerMessage.name(data) : nil
         let object = data.object ?? [:]
         self.to = object["to"]?.string.map { PeerID($0) }
         self.from = object["from"]?.string.map { PeerID($0) }
@@ -51,6 +62,7 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         }
         object["to"] = self.to.map { .string($0.rawValue) }
         object["from"] = self.from.map { .string($0.rawValue) }
+        object["name"] = self.name.map { .string($0) }
         if !self.was.isEmpty { object["was"] = .array(self.was.map { .string($0.rawValue) }) }
         return .object(object)
     }

@@ -119,6 +119,7 @@ public struct SocketIORoomStateMachine: Sendable {
 
     private let room: String
     private let dialect: SocketIORoomDialect
+    private let displayName: String?
     private let waitsWhenFull: Bool
     private let fullWait: Duration?
     private var state = State.offline
@@ -131,16 +132,19 @@ public struct SocketIORoomStateMachine: Sendable {
     /// A membership not yet begun.
     ///
     /// - Parameters:
+    ///   - displayName: The name that others are told; nil tells none.
     ///   - waitsWhenFull: `JoinPolicy.waitsWhenFull`.
     ///   - fullWait: `JoinPolicy.fullWait`.
     public init(
         room: String,
         dialect: SocketIORoomDialect = SocketIORoomDialect(),
+        displayName: String? = nil,
         waitsWhenFull: Bool,
         fullWait: Duration? = nil
     ) {
         self.room = room
         self.dialect = dialect
+        self.displayName = displayName
         self.waitsWhenFull = waitsWhenFull
         self.fullWait = fullWait
     }
@@ -490,11 +494,11 @@ extension SocketIORoomStateMachine {
         }
         // Somebody whom we know by another id: what it says now is about a call of its own.
         let gone = message.was.compactMap { self.peers.removeUnlisted($0) }
-        return gone.map { .event(.peerLeft($0)) } + self.deliver(message.content, from: sender)
+        return gone.map { .event(.peerLeft($0)) } + self.deliver(message, from: sender)
     }
 
-    private mutating func deliver(_ content: PeerMessage, from sender: PeerID) -> [Action] {
-        let isOffer = if case .offer = content { true } else { false }
+    private mutating func deliver(_ message: SocketIORoomMessage, from sender: PeerID) -> [Action] {
+        let isOffer = if case .offer = message.content { true } else { false }
         var actions: [Action] = []
         var peer = sender
         switch self.peers.heard(sender) {
@@ -504,13 +508,7 @@ extension SocketIORoomStateMachine {
             return [Self.ignored("A message of another member was ignored: this room has its peer", sender.rawValue)]
         }
         if isOffer { self.state = .joinedConnected }
-        switch content {
-        case .offer(let sdp): actions.append(.event(.offerReceived(from: peer, sdp: sdp)))
-        case .answer(let sdp): actions.append(.event(.answerReceived(from: peer, sdp: sdp)))
-        case .candidate(let candidate): actions.append(.event(.candidateReceived(from: peer, candidate)))
-        case .endOfCandidates: actions.append(.event(.endOfCandidatesReceived(from: peer)))
-        }
-        return actions
+        return actions + RoomEvent.said(message.content, name: message.name, by: peer).map { .event($0) }
     }
 
     private mutating func relay(_ content: PeerMessage, to peer: PeerID) -> [Action] {
@@ -527,9 +525,9 @@ extension SocketIORoomStateMachine {
             return [dropped, .event(.peerLeft(peer))]
         }
         let to = peer == .unidentified ? nil : peer
-        let isDescription = if case .candidate = content { false } else { true }
-        let was = isDescription && self.peers.isMesh ? self.ownIDs.filter { $0 != self.ownID } : []
-        guard let data = SocketIORoomMessage(content, to: to, from: self.ownID, was: was).data else { return [] }
+        let was = content.isDescription && self.peers.isMesh ? self.ownIDs.filter { $0 != self.ownID } : []
+        let message = SocketIORoomMessage(content, to: to, from: self.ownID, name: self.displayName, was: was)
+        guard let data = message.data else { return [] }
         return [.send(.event(self.dialect.messageEvent, [.string(self.room), data]))]
     }
 }

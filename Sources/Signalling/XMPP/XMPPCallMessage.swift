@@ -6,8 +6,8 @@ internal import Basics
 public enum XMPPCallMessage: Sendable, Hashable {
     /// Somebody begins a call, and names the room that it is booked in.
     case room(String)
-    /// A description or a candidate.
-    case peer(PeerMessage)
+    /// A description, with the name of who sends it if it tells one, or a candidate.
+    case peer(PeerMessage, name: String?)
     /// The call is over.
     case bye
 
@@ -44,7 +44,7 @@ public enum XMPPCallMessage: Sendable, Hashable {
             return
         }
         do {
-            self = .peer(try PeerMessage(value))
+            self = .peer(try PeerMessage(value), name: PeerMessage.name(value))
         } catch {
             switch error {
             case .notAnObject: throw .unrelated
@@ -60,12 +60,18 @@ public enum XMPPCallMessage: Sendable, Hashable {
         switch self {
         case .room(let name): JSONValue.object(["roomId": .string(name)]).text
         case .bye: JSONValue.object(["type": "bye"]).text
-        case .peer(.offer(let sdp)): JSONValue.object(["type": "offer", "sdp": .string(sdp)]).text
-        case .peer(.answer(let sdp)): JSONValue.object(["type": "answer", "sdp": .string(sdp)]).text
-        case .peer(.candidate(let candidate)):
+        case .peer(.offer(let sdp), let name): Self.description("offer", sdp, name)
+        case .peer(.answer(let sdp), let name): Self.description("answer", sdp, name)
+        case .peer(.candidate(let candidate), _):
             JSONValue.object(PeerMessage.members(of: candidate).merging(["type": "candidate"]) { $1 }).text
-        case .peer(.endOfCandidates): JSONValue.object(["type": "candidate", "candidate": "", "sdp": ""]).text
+        case .peer(.endOfCandidates, _): JSONValue.object(["type": "candidate", "candidate": "", "sdp": ""]).text
         }
+    }
+
+    private static func description(_ type: String, _ sdp: String, _ name: String?) -> String {
+        var members: [String: JSONValue] = ["type": .string(type), "sdp": .string(sdp)]
+        members["name"] = name.map { .string($0) }
+        return JSONValue.object(members).text
     }
 
     /// Whether a description has keys for SDES (RFC 4568) and no certificate: nothing that DTLS-SRTP can answer.

@@ -46,7 +46,7 @@ extension XMPPRoomStateMachine {
             // One that comes after the end is the echo of ours, and is not answered.
             guard known != nil else { return [] }
             return actions + self.hangUp(peer)
-        case .peer(.offer(let sdp)):
+        case .peer(.offer(let sdp), let name):
             if XMPPCallMessage.requiresSDES(sdp) {
                 let refusal = SignallingAction.ignored(
                     "An offer was refused: the peer requires SDES, and we speak DTLS-SRTP",
@@ -56,19 +56,15 @@ extension XMPPRoomStateMachine {
                 return actions + [refusal] + self.hangUp(peer)
             }
             self.open(peer, from)
-            return actions + [.event(.offerReceived(from: peer, sdp: sdp))]
-        case .peer(.answer(let sdp)):
-            return actions + [.event(.answerReceived(from: peer, sdp: sdp))]
-        case .peer(.candidate(let candidate)):
-            return actions + [.event(.candidateReceived(from: peer, candidate))]
-        case .peer(.endOfCandidates):
-            return actions + [.event(.endOfCandidatesReceived(from: peer))]
+            return actions + RoomEvent.said(.offer(sdp: sdp), name: name, by: peer).map(SignallingAction.event)
+        case .peer(let content, let name):
+            return actions + RoomEvent.said(content, name: name, by: peer).map(SignallingAction.event)
         }
     }
 
     private func mayOpenCall(for message: XMPPCallMessage) -> Bool {
         switch message {
-        case .room, .peer(.offer): self.calls.count < Self.maximumCalls
+        case .room, .peer(.offer, _): self.calls.count < Self.maximumCalls
         case .bye, .peer: true
         }
     }
@@ -145,11 +141,16 @@ extension XMPPRoomStateMachine {
 
     /// Our offer, the first one of a call after the room that the other side may book.
     mutating func offer(_ peer: PeerID, _ sdp: String) -> [SignallingAction] {
-        guard let call = self.calls[peer] else { return self.say(.peer(.offer(sdp: sdp)), to: peer) }
+        guard let call = self.calls[peer] else { return self.say(.offer(sdp: sdp), to: peer) }
         self.calls[peer]?.hasOffered = true
         let begins = call.isOutgoing && !call.hasOffered
         let room = begins ? call.room.map { self.say(.room($0), to: peer) } ?? [] : []
-        return room + self.say(.peer(.offer(sdp: sdp)), to: peer)
+        return room + self.say(.offer(sdp: sdp), to: peer)
+    }
+
+    /// Our side of the negotiation, with the name that others are told.
+    func say(_ content: PeerMessage, to peer: PeerID) -> [SignallingAction] {
+        self.say(.peer(content, name: self.displayName), to: peer)
     }
 
     func say(_ message: XMPPCallMessage, to peer: PeerID) -> [SignallingAction] {

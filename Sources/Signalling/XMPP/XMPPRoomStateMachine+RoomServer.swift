@@ -62,16 +62,15 @@ extension XMPPRoomStateMachine {
     private func kept(_ messages: [JSONValue], _ peer: PeerID) -> [SignallingAction] {
         let bodies = messages.prefix(256).map { $0.string ?? $0.text }
         let read = bodies.compactMap { try? XMPPCallMessage(body: $0) }
-        let events: [(isDescription: Bool, RoomEvent)] = read.compactMap { message in
+        let said: [(content: PeerMessage, name: String?)] = read.compactMap { message in
             switch message {
-            case .peer(.offer(let sdp)):
-                XMPPCallMessage.requiresSDES(sdp) ? nil : (true, .offerReceived(from: peer, sdp: sdp))
-            case .peer(.answer(let sdp)): (true, .answerReceived(from: peer, sdp: sdp))
-            case .peer(.candidate(let candidate)): (false, .candidateReceived(from: peer, candidate))
-            case .peer(.endOfCandidates), .room, .bye: nil
+            case .peer(.offer(let sdp), _) where XMPPCallMessage.requiresSDES(sdp): nil
+            case .peer(.endOfCandidates, _), .room, .bye: nil
+            case .peer(let content, let name): (content, name)
             }
         }
-        return (events.filter(\.isDescription) + events.filter { !$0.isDescription }).map { .event($0.1) }
+        return (said.filter { $0.content.isDescription } + said.filter { !$0.content.isDescription })
+            .flatMap { RoomEvent.said($0.content, name: $0.name, by: peer) }.map { .event($0) }
     }
 
     private func request(_ id: HTTPRequest.ID, _ path: String) -> HTTPRequest? {

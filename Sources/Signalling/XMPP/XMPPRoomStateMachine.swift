@@ -49,6 +49,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
 
     let address: RoomURL.XMPP
     let policy: JoinPolicy
+    let displayName: String?
     private let secret: String?
     private let resource: String
     var seed: UInt64
@@ -66,6 +67,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
     init(_ address: RoomURL.XMPP, _ options: SignallingOptions) {
         self.address = address
         self.policy = options.policy
+        self.displayName = DisplayName.line(options.displayName)
         self.secret = options.secret
         self.seed = options.seed
         self.wantsCall = address.isCaller
@@ -218,8 +220,8 @@ public struct XMPPRoomStateMachine: SignallingMachine {
         }
         return switch command {
         case .offer(let peer, let sdp): self.offer(peer, sdp)
-        case .answer(let peer, let sdp): self.say(.peer(.answer(sdp: sdp)), to: peer)
-        case .candidate(let peer, let candidate): self.say(.peer(.candidate(candidate)), to: peer)
+        case .answer(let peer, let sdp): self.say(.answer(sdp: sdp), to: peer)
+        case .candidate(let peer, let candidate): self.say(.candidate(candidate), to: peer)
         case .resetCall(let peer): self.resetCall(peer)
         // There is place for everybody who calls.
         case .yield, .leave: []

@@ -33,12 +33,12 @@ extension Certificate {
             lines += ["", "\(title):"] + found.map { "  \($0.file.map { "\($0): " } ?? "")\(printableText($0.text))" }
         }
         if !self.tracks.isEmpty { lines += ["", "tracks:"] + self.trackTable }
-        if let sources, !sources.isEmpty { lines += ["", "packets:"] + Self.table(Self.rows(of: sources)) }
+        if let sources, !sources.isEmpty { lines += ["", "packets:"] + Self.table(self.rows(of: sources)) }
         if !self.alignments.isEmpty {
             lines += ["", "video against audio:"]
             lines += self.alignments.map { alignment in
                 let basis = alignment.basis == .arrival ? "arrivals" : "sender reports"
-                return "  \(printableName(alignment.participant)): moved by "
+                return "  \(self.shown(alignment.participant)): moved by "
                     + "\(milliseconds(alignment.pictureCorrectionNanoseconds)), by \(basis)"
             }
         }
@@ -50,13 +50,18 @@ extension Certificate {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// A participant by the name that the tracks have, or else by id.
+    private func shown(_ participant: String) -> String {
+        printableName(self.tracks.first { $0.participant == participant }?.name ?? participant, limit: 48)
+    }
+
     /// `received` is what came for the recording; it is the sum of the columns behind it.
-    private static func rows(of sources: [SourceCounted]) -> [[String]] {
+    private func rows(of sources: [SourceCounted]) -> [[String]] {
         [["source", "participant", "kind", "tracks", "received", "recorded", "empty", "waiting", "refused", "why"]]
             + sources.map { source in
                 [
                     String(source.ssrc),
-                    printableName(source.participant, limit: 32),
+                    self.shown(source.participant),
                     source.media ?? "-",
                     source.tracks.isEmpty ? "-" : source.tracks.prefix(8).map(String.init).joined(separator: ","),
                     String(source.ofRecording),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Codecs
 internal import GStreamer
 internal import Matroska
@@ -42,11 +43,13 @@ extension RoomStatus {
         let lag = recorder.takeLag()
         self.recordingLagMilliseconds = lag.map { $0.maximum / .milliseconds(1) }
         self.meanRecordingLagMilliseconds = lag.map { $0.mean / .milliseconds(1) }
+        let shown = Self.shownNames(recorded, session)
         self.participants = session.presentPeers.sorted { $0.rawValue < $1.rawValue }.map { peer in
             let isConnected = session.connectedPeers.contains(peer)
             return Participant(
                 id: peer.rawValue,
                 name: session.names[peer],
+                shownName: shown[peer.rawValue],
                 isConnected: isConnected,
                 path: isConnected ? session.paths[peer].map(Path.init) : nil,
                 roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
@@ -88,6 +91,17 @@ extension RoomStatus {
 }
 
 extension RoomStatus {
+    /// How people see those who send, as the recorder has it, and everybody else who is there.
+    private static func shownNames(_ recorded: RecordingStatus, _ session: RoomSessionStatus) -> ShownNames {
+        // A track that ended may have the name of before.
+        let tracks = recorded.tracks.filter(\.isOpen) + recorded.tracks.filter { !$0.isOpen }
+        let others = session.presentPeers.sorted { $0.rawValue < $1.rawValue }
+        let people: [(id: String, name: String?)] =
+            tracks.map { (id: $0.participant, name: $0.shownName) }
+            + others.map { (id: $0.rawValue, name: session.names[$0]) }
+        return ShownNames(people)
+    }
+
     /// The tracks that a status lists, in their order: all that are open, and the newest of the others.
     static func listed<Listed>(
         _ tracks: [Listed],

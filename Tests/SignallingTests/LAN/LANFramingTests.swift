@@ -51,7 +51,7 @@ import Testing
         }
         var framing = LANFraming()
         let (messages, _) = framing.append(LANMessage.write(event: "offer", sdp: sdp))
-        #expect(messages.map { try? LANMessage.read($0) } == [.offer(sdp: sdp)])
+        #expect(messages.map { try? LANMessage.read($0).content } == [.offer(sdp: sdp)])
     }
 
     @Test func writesTheExampleByteByByte() {

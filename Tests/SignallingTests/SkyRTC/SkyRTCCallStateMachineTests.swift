@@ -84,7 +84,7 @@ import Testing
         #expect(machine.handle(Self.text("__new_peer", #"{"userID":"n"}"#)) == [.event(.peerArrived(PeerID("n")))])
         #expect(
             Self.texts(machine.handle(.command(.offer(to: PeerID("n"), sdp: "v=0")))) == [
-                #"{"data":{"fromID":"us","sdp":"v=0","userID":"n"},"eventName":"__offer"}"#
+                #"{"data":{"fromID":"us","name":"tapedeck","sdp":"v=0","userID":"n"},"eventName":"__offer"}"#
             ]
         )
     }

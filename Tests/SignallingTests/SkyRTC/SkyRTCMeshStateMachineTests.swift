@@ -68,7 +68,8 @@ import Testing
         )
         #expect(
             Self.sent(machine.handle(.command(.offer(to: Self.peer, sdp: "v=0")))) == [
-                #"{"data":{"me":"us","sdp":{"sdp":"v=0","type":"offer"},"socketId":"p","to":"p"},"eventName":"__offer"}"#
+                #"{"data":{"me":"us","name":"tapedeck","sdp":{"sdp":"v=0","type":"offer"},"#
+                    + #""socketId":"p","to":"p"},"eventName":"__offer"}"#
             ]
         )
     }
