@@ -11,22 +11,6 @@ import Timeline
 @Suite struct CallEventsTests {
     private typealias Plan = SimulatedRecording.TrackPlan
 
-    private struct Chapters: Decodable {
-        struct Chapter: Decodable {
-            var start_time: String
-            var tags: [String: String]?
-        }
-
-        var chapters: [Chapter]
-
-        static func read(_ path: String) throws -> [(seconds: Double, title: String)] {
-            let output = try Command.run("ffprobe", ["-v", "error", "-show_chapters", "-of", "json", path])
-            return try JSONDecoder().decode(Chapters.self, from: output.standardOutput).chapters.map {
-                (Double($0.start_time) ?? .nan, $0.tags?["title"] ?? "")
-            }
-        }
-    }
-
     private func expect(_ found: [(seconds: Double, title: String)], _ wanted: [(Double, String)]) {
         #expect(found.map(\.title) == wanted.map(\.1))
         for (found, wanted) in zip(found, wanted) {

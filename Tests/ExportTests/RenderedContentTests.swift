@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Codecs
 import Export
 import Foundation
 import Rendering
