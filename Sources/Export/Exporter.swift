@@ -24,14 +24,6 @@ public struct ExportProgress: Sendable, Hashable {
 /// It works on any folder, also of a recording that was cut off or still goes on. Calls block; memory does not grow
 /// with the recording but for its journal and the index of the output.
 public enum Exporter {
-    /// How the tracks are arranged.
-    public enum Layout: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Every track of every participant, side by side.
-        case tracks
-        /// One participant's picture and sound, each one track, for a player in a browser: WebM if the codecs allow.
-        case browser
-    }
-
     private static let timestampScaleNanoseconds: UInt64 = 100_000
     /// Players in browsers expect it.
     private static let browserScaleNanoseconds: UInt64 = 1_000_000
@@ -39,7 +31,7 @@ public enum Exporter {
     /// Exports a recording and notes it in its manifest; see `run(_:layout:selection:options:output:isNoted:progress:)`.
     public static func run(
         folder: RecordingFolder,
-        layout: Layout = .tracks,
+        layout: TrackLayout = .tracks,
         selection: ExportSelection = ExportSelection(),
         options: ExportOptions = ExportOptions(),
         output: String? = nil,
@@ -75,7 +67,7 @@ public enum Exporter {
     /// - Throws: `ExportError`, or what `begins` or `progress` throws.
     public static func run(
         _ subject: ExportSubject,
-        layout: Layout = .tracks,
+        layout: TrackLayout = .tracks,
         selection: ExportSelection = ExportSelection(),
         options: ExportOptions = ExportOptions(),
         output: String? = nil,
@@ -188,7 +180,7 @@ public enum Exporter {
     /// What is exported, as the tracks of the file.
     private static func lanes(
         _ contents: RecordingContents,
-        _ layout: Layout,
+        _ layout: TrackLayout,
         _ selection: ExportSelection,
         _ options: ExportOptions,
         _ folder: RecordingFolder,
@@ -314,7 +306,7 @@ public enum Exporter {
     private static func report(
         _ contents: RecordingContents,
         _ merge: TrackMerge,
-        layout: Layout,
+        layout: TrackLayout,
         start: UTCTime?,
         file: OutputFile
     ) -> ExportReport {

@@ -139,7 +139,7 @@ struct JournalFacts {
         case .recordingFinished(let record):
             self.isFinished = true
             self.endOfDisk = StorageError.Code(rawValue: record.reason)
-            self.isRepaired = self.isRepaired || record.reason == RecordingRepair.reason
+            self.isRepaired = self.isRepaired || record.reason == RecordingFinished.repaired
         case .trackOpened(let record):
             self.opened.append(Opened(record: record, monotonicNanoseconds: now, part: self.part))
         case .clockAnchor(let record):

@@ -139,7 +139,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             from: self.from?.duration,
             to: self.to?.duration
         )
-        if let layout = Exporter.Layout(rawValue: self.layout.rawValue) {
+        if let layout = TrackLayout(rawValue: self.layout.rawValue) {
             return ExportJob(
                 self.series ? try ExportSubject.series(of: folder) : .recording(folder),
                 layout: layout,

@@ -20,7 +20,7 @@ public struct ExportJob: Sendable {
 
     /// What is made.
     private enum Work {
-        case remux(Exporter.Layout)
+        case remux(TrackLayout)
         case render(RenderSettings, isStuck: @Sendable ([String]) -> Void)
 
         /// Whether what peers sent is decoded, or taken apart by GStreamer.
@@ -39,7 +39,7 @@ public struct ExportJob: Sendable {
     ///   - output: where the file goes; beside the tracks if left out, named after the layout.
     public init(
         _ subject: ExportSubject,
-        layout: Exporter.Layout,
+        layout: TrackLayout,
         selection: ExportSelection,
         options: ExportOptions = ExportOptions(),
         writesProject: Bool = false,

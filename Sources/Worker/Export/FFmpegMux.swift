@@ -23,7 +23,7 @@ struct MuxSource {
     /// No manifest and no certificate names that file. See `Exporter.run` for the parameters.
     init(
         _ subject: ExportSubject,
-        layout: Exporter.Layout = .tracks,
+        layout: TrackLayout = .tracks,
         selection: ExportSelection,
         options: ExportOptions = ExportOptions(),
         beside file: RenderOutput,

@@ -113,7 +113,7 @@ struct ExportExamination {
         self.export?.units = units
         self.export?.durationNanoseconds = reader.durationNanoseconds
         if let text = reader.tornText(size: size) { self.note(severity, .fileTorn, text) }
-        if self.file == Self.defaultName, layout == Exporter.Layout.tracks.rawValue, let expected {
+        if self.file == Self.defaultName, layout == TrackLayout.tracks.rawValue, let expected {
             self.compare(counts, with: expected)
         }
     }

@@ -7,8 +7,6 @@ import Timeline
 
 /// Finishes recordings whose process died.
 public enum RecordingRepair {
-    /// The reason of the journal's last record, and of each track that is closed here.
-    static let reason = RecordingFinished.repaired
     /// A torn end that is longer than any unit of a call is damage of another kind: then the file is left as it is.
     private static let longestTornEnd: UInt64 = 4 << 20
 
@@ -37,7 +35,7 @@ public enum RecordingRepair {
             // Most of what is kept is in order, and has journals that take minutes to read.
             if case .recordingFinished(let end) = Journal.end(of: folder)?.record {
                 let known = (try? Manifest.read(folder)) ?? nil
-                if known?.hasWholeExport == true || onlyUnfinished && end.reason != Self.reason {
+                if known?.hasWholeExport == true || onlyUnfinished && end.reason != RecordingFinished.repaired {
                     return Report(wasFinished: true)
                 }
             }
@@ -169,11 +167,11 @@ public enum RecordingRepair {
                 bytes: count.bytes,
                 keyframes: count.keyframes,
                 lastRTPTime: opened.firstRTPTime &+ elapsed,
-                reason: Self.reason
+                reason: RecordingFinished.repaired
             )
             try writer.append(.trackClosed(record), monotonicNanoseconds: now)
         }
-        try writer.append(.recordingFinished(RecordingFinished(reason: Self.reason)), monotonicNanoseconds: now)
+        try writer.append(.recordingFinished(RecordingFinished(reason: RecordingFinished.repaired)), monotonicNanoseconds: now)
         try writer.synchronise()
     }
 }
@@ -193,7 +191,7 @@ private struct JournalEnd {
             end.nanoseconds = entry.monotonicNanoseconds
             guard case .recordingFinished(let record) = entry.record else { return }
             end.isFinished = true
-            end.isOurs = end.isOurs || record.reason == RecordingRepair.reason
+            end.isOurs = end.isOurs || record.reason == RecordingFinished.repaired
         }
         self = end
     }
