@@ -16,7 +16,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "EndToEnd"))
 import proofs  # noqa: E402
-from harness import Stage  # noqa: E402
+from stage import Stage  # noqa: E402
 
 
 def call(tapedeck, seconds, seed, participants):

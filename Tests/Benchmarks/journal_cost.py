@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 sys.path.insert(0, str(ROOT / "Tests/Benchmarks"))
 from export_cost import cost  # noqa: E402
-from harness import Stage  # noqa: E402
+from stage import Stage  # noqa: E402
 from test_worker import Worker, camera  # noqa: E402
 
 DAY = 24 * 3600

@@ -21,7 +21,9 @@ from datetime import datetime
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 import media  # noqa: E402
-from harness import Stage, media_files, room_url  # noqa: E402
+from peers import room_url  # noqa: E402
+from recordings import media_files  # noqa: E402
+from stage import Stage  # noqa: E402
 
 LONGEST = 6.0
 ALLOWED = 0.5

@@ -24,7 +24,7 @@ from process import entries, resident_bytes, share_of_core
 from recording_cost import ROOT
 
 sys.path.insert(0, str(ROOT / "Tests" / "EndToEnd"))
-from harness import Stage  # noqa: E402
+from stage import Stage  # noqa: E402
 
 ROOM = 1234
 # RTP of 1000 bytes of payload: about what 1 Mbit/s of video and its sound are on average.

@@ -6,7 +6,7 @@ import socket
 import subprocess
 
 import pytest
-from harness import ROOT, Stage
+from stage import ROOT, Stage
 from machine import Machine, Missing
 
 

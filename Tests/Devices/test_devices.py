@@ -12,7 +12,7 @@ import shlex
 import signal
 
 import pytest
-from harness import ROOT, json_objects
+from stage import ROOT, json_objects
 from machine import GATEWAY
 
 ROOM = "123123"

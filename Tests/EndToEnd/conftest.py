@@ -13,7 +13,7 @@ import subprocess
 
 import network
 import pytest
-from harness import ROOT, Stage
+from stage import ROOT, Stage
 
 # A test of slow clients holds some thousands of connections.
 OPEN_FILES = 8192

@@ -11,7 +11,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Benchmarks"))
 from process import children, entries, family, heaps, resident_bytes as resident  # noqa: E402, F401
 
-from harness import LIMIT
+from stage import LIMIT
 
 # Verdicts of recordings whose files are as they were written; a busy machine may lose a packet on the way.
 WHOLE = ("complete", "complete-with-gaps")

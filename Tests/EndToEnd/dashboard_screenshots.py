@@ -17,7 +17,8 @@ import tempfile
 
 from daemon import Daemon
 from dashboard import DESKTOP, PHONE, Dashboard, chromium
-from harness import PEERS, ROOT, Stage, python, room_url
+from peers import room_url
+from stage import PEERS, ROOT, Stage, python
 
 SECRET = "of-the-screenshots"
 

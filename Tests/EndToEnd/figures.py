@@ -7,7 +7,8 @@ import pathlib
 import statistics
 
 import media
-from harness import dropped_datagrams, lateness
+from peers import lateness
+from stage import dropped_datagrams
 
 # Frames that were under way when a recording began or was ended.
 SLACK = 15

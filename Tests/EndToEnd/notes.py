@@ -4,7 +4,7 @@
 import json
 import time
 
-from harness import LIMIT
+from stage import LIMIT
 
 
 class Notes:

@@ -5,7 +5,7 @@ import dataclasses
 
 import media
 from figures import number
-from harness import room_url
+from peers import room_url
 
 
 @dataclasses.dataclass

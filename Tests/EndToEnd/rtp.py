@@ -17,7 +17,7 @@ import urllib.parse
 
 import media
 import pylibsrtp
-from harness import LIMIT
+from stage import LIMIT
 
 # Below what the kernel hands out by itself, and a thousand for each worker of pytest-xdist.
 FIRST_PORT = 10000 + 1000 * int((re.findall(r"\d+", os.environ.get("PYTEST_XDIST_WORKER", "")) or [8])[0])

@@ -4,7 +4,8 @@
 import media
 import pytest
 from figures import SLACK, assert_synchronous, assert_whole, losses
-from harness import caught_up, interrupted, record_frames, record_some, room_url, start_recorder, wait_for_media
+from peers import caught_up, room_url
+from recordings import interrupted, record_frames, record_some, start_recorder, wait_for_media
 
 ROOM = "123123"
 VARIANTS = ["three-arguments", "renamed", *(pytest.param(name, marks=pytest.mark.long) for name in (

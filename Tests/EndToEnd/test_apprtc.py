@@ -13,8 +13,10 @@ import media
 import pytest
 from daemon import Daemon
 from figures import SLACK, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses
-from harness import (LIMIT, PEERS, SEND, assert_nothing_noted, interrupted, json_objects, python, record_some,
-                     recording_folder, tracks, wait_for_both_ways, wait_for_media, wait_until_seen)
+from peers import wait_until_seen
+from recordings import (assert_nothing_noted, interrupted, record_some, recording_folder, tracks,
+                        wait_for_both_ways, wait_for_media)
+from stage import LIMIT, PEERS, SEND, json_objects, python
 
 ROOM = "lab7"
 SMALL = ("--send", "synthetic", "--size", "320x180")

@@ -4,8 +4,9 @@
 import media
 import pytest
 from figures import SLACK, assert_few_lost, assert_numbered, assert_plays, assert_whole
-from harness import (PEERS, caught_up, interrupted, media_files, python, recorded, recording_folder, room_url,
-                     start_recorder, wait_for_media)
+from peers import caught_up, room_url
+from recordings import interrupted, media_files, recorded, recording_folder, start_recorder, wait_for_media
+from stage import PEERS, python
 
 ROOM = "123123"
 CASES = ["garbage-sdp", "wrong-types", "unknown-types", "early-candidates", "bad-candidates", "unasked-answer",

@@ -12,7 +12,8 @@ import shutil
 
 import pytest
 
-from harness import recording_folder, room_url
+from peers import room_url
+from recordings import recording_folder
 
 # Each command once for each of some forty recordings.
 pytestmark = pytest.mark.long
@@ -151,7 +152,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory, tapedeck_path):
-    from harness import Stage
+    from stage import Stage
     stage = Stage(tmp_path_factory.mktemp("good"), tapedeck_path)
     try:
         server = stage.room_server(5)

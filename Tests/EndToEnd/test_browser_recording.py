@@ -8,8 +8,10 @@ import time
 import media
 import pytest
 from figures import SLACK, assert_all_counted, assert_plays, assert_synchronous, losses, whole_spans
-from harness import (free_port, interrupted, record_some, recorded_layers, room_url, start_recorder, tracks,
-                     wait_for_media, wait_for_more, wait_for_silence)
+from peers import room_url
+from recordings import (interrupted, record_some, recorded_layers, start_recorder, tracks, wait_for_media,
+                        wait_for_more, wait_for_silence)
+from stage import free_port
 
 ROOM = "123123"
 

@@ -5,7 +5,8 @@ import time
 
 import pytest
 from figures import number
-from harness import LIMIT, change, dropped_datagrams, room_url
+from peers import change, room_url
+from stage import LIMIT, dropped_datagrams
 
 ROOM = "123123"
 FRAMES = 200

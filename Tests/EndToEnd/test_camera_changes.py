@@ -8,7 +8,8 @@ import time
 
 import pytest
 from daemon import Daemon
-from harness import LIMIT, json_objects, room_url
+from peers import room_url
+from stage import LIMIT, json_objects
 from notes import Notes, is_slate
 
 ROOM = "123123"

@@ -7,7 +7,9 @@ import av
 import media
 import numpy as np
 from daemon import Daemon
-from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_seconds
+from peers import room_url
+from recordings import interrupted, start_recorder, wait_for_seconds
+from stage import LIMIT
 
 ROOM = "123123"
 SPEECH = "Please leave a message after the tone, and we will call you back as soon as we can. "

@@ -14,7 +14,9 @@ import numpy as np
 import pattern
 import pytest
 from figures import assert_few_lost, assert_plays, assert_readable, assert_unbroken_sound, number
-from harness import LIMIT, interrupted, room_url, start_recorder, wait_for_media, wait_for_more, wait_for_seconds
+from peers import room_url
+from recordings import interrupted, start_recorder, wait_for_media, wait_for_more, wait_for_seconds
+from stage import LIMIT
 from notes import Notes, is_slate
 
 ROOM = "123123"

@@ -5,7 +5,9 @@ import json
 
 import media
 import pytest
-from harness import LIMIT, interrupted, lateness, record_some, room_url, start_recorder, wait_for_media, wait_for_more
+from peers import lateness, room_url
+from recordings import interrupted, record_some, start_recorder, wait_for_media, wait_for_more
+from stage import LIMIT
 
 ROOM = "words"
 # From one program's clock to another's; what is on the way meanwhile takes its time.

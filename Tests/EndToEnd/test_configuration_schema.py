@@ -8,7 +8,7 @@ import re
 import jsonschema
 import pytest
 import yaml
-from harness import ROOT
+from stage import ROOT
 
 ROOM = {"url": "socketio+http://h/r"}
 

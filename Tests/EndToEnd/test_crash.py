@@ -7,7 +7,9 @@ import subprocess
 import media
 import pytest
 from figures import SLACK, assert_plays, assert_readable
-from harness import caught_up, dropped_datagrams, media_files, python, recording_folder, room_url, wait_for_media
+from peers import caught_up, room_url
+from recordings import media_files, recording_folder, wait_for_media
+from stage import dropped_datagrams, python
 
 ROOM = "123123"
 # Half a second of pictures.

@@ -12,7 +12,8 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, family, heaps
 from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
-from harness import LIMIT, dropped_datagrams, free_port, json_objects, lateness, room_url
+from peers import lateness, room_url
+from stage import LIMIT, dropped_datagrams, free_port, json_objects
 
 # Seconds that no test takes: a camera ends when it is told to.
 CALL = 900

@@ -21,7 +21,9 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, resident
 from figures import assert_plays
-from harness import LIMIT, PEERS, free_port, journal_of, python, room_url, seconds_of
+from peers import room_url
+from recordings import journal_of, seconds_of
+from stage import LIMIT, PEERS, free_port, python
 
 NOWHERE = {"url": "socketio+http://127.0.0.1:9/nowhere", "join": "on-demand"}
 MEGABYTE = 1 << 20

@@ -8,7 +8,8 @@ import urllib.parse
 import pytest
 from daemon import Daemon
 from dashboard import DESKTOP, PHONE, Dashboard, chromium
-from harness import PEERS, free_port, python, room_url
+from peers import room_url
+from stage import PEERS, free_port, python
 from playwright.sync_api import TimeoutError
 
 TOKEN = "a-token-of-thirty-two-characters"

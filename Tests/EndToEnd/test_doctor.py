@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from harness import LIMIT, free_port
+from stage import LIMIT, free_port
 
 PLUGINS = pathlib.Path(subprocess.run(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"], check=True,
                                       capture_output=True, text=True).stdout.strip())

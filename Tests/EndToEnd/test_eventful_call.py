@@ -11,7 +11,7 @@ import pathlib
 import time
 
 import figures
-import harness
+from stage import PEERS, python
 import media
 import network
 import pytest
@@ -67,14 +67,14 @@ def assert_plays_in_chromium(path):
 
 def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     server = stage.start("room", *lossy.inside(
-        "r", harness.python("socketio5"), harness.PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
+        "r", python("socketio5"), PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
     port = server.wait_for_port()
     clock = stage.start("packet-clock", *lossy.inside(
-        "r", harness.python("peers"), pathlib.Path(__file__).with_name("packet_clock.py"), lossy.interfaces["b"],
+        "r", python("peers"), pathlib.Path(__file__).with_name("packet_clock.py"), lossy.interfaces["b"],
         f"{network.PREFIX}.2.2", f"{network.PREFIX_6}:2::2"))
     clock.wait_for_event("listening")
     browser = stage.start("chromium", *lossy.inside(
-        "b", harness.python("peers"), harness.PEERS / "browser_peer.py", "--url", f"http://{lossy.router('b')}:{port}",
+        "b", python("peers"), PEERS / "browser_peer.py", "--url", f"http://{lossy.router('b')}:{port}",
         "--room", ROOM, "--send", "--size", "1280x720"))
     browser.wait_for_event("joined", 40)
     exported = stage.folder / "call.mkv"

@@ -13,7 +13,8 @@ import signal
 import subprocess
 
 import pytest
-from harness import free_port, interrupted, wait_for_media, wait_for_seconds
+from recordings import interrupted, wait_for_media, wait_for_seconds
+from stage import free_port
 
 # `make test-all` runs them.
 SLOW = ("tapedeck demo", "tapedeck doctor --capacity")

@@ -12,7 +12,9 @@ import threading
 
 import media
 import pytest
-from harness import free_port, recorded, room_url, wait_for_media
+from peers import room_url
+from recordings import recorded, wait_for_media
+from stage import free_port
 
 ROOM = "123123"
 # A busy machine joins within this time; whoever waits for media that do not come waits so long.

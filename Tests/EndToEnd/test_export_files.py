@@ -7,7 +7,9 @@ import time
 
 import media
 import opentimelineio
-from harness import LIMIT, record_some, recording_folder, room_url, wait_for_seconds
+from peers import room_url
+from recordings import record_some, recording_folder, wait_for_seconds
+from stage import LIMIT
 
 ROOM = "files"
 

@@ -6,7 +6,9 @@ import json
 import pytest
 import yaml
 from daemon import Daemon
-from harness import LIMIT, ROOT, interrupted, room_url, wait_for_media
+from peers import room_url
+from recordings import interrupted, wait_for_media
+from stage import LIMIT, ROOT
 
 
 def examples():

@@ -10,7 +10,8 @@ import subprocess
 import media
 import numpy as np
 import pytest
-from harness import LIMIT, journal_of
+from recordings import journal_of
+from stage import LIMIT
 
 FRAME = 1 / 25
 # Flash and beep, in a call whose cameras had half a core each.

@@ -5,7 +5,8 @@ import signal
 import time
 
 import pytest
-from harness import media_files, room_url
+from peers import room_url
+from recordings import media_files
 
 ROOM = "123123"
 

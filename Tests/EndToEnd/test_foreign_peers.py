@@ -2,7 +2,7 @@
 """The foreign peers with each other, without Tapedeck: what they count can be trusted."""
 
 import pytest
-from harness import dropped_datagrams
+from stage import dropped_datagrams
 
 
 @pytest.mark.media

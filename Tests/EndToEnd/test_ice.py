@@ -14,8 +14,9 @@ import media
 import network
 import pytest
 from figures import assert_count, assert_plays, assert_whole, losses, video_packets
-from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, recorded, recording_folder, room_url,
-                     wait_for_media, wait_for_more, wait_for_silence)
+from peers import room_url
+from recordings import interrupted, recorded, recording_folder, wait_for_media, wait_for_more, wait_for_silence
+from stage import LIMIT, PEERS, free_port, json_objects, python
 
 USER, PASSWORD = "carrot", "p@ss:w/örd%"
 RELAY_NAME = "turn.tapedeck.test"

@@ -9,7 +9,9 @@ import types
 import media
 import pytest
 from figures import assert_counters, assert_nearly_all, assert_plays, assert_whole, losses
-from harness import LIMIT, SEND, interrupted, recording_folder, wait_for_both_ways, wait_for_media, wait_until_seen
+from peers import wait_until_seen
+from recordings import interrupted, recording_folder, wait_for_both_ways, wait_for_media
+from stage import LIMIT, SEND
 from proxy import Proxy
 
 ROOM, PIN_ROOM, PIN = 1234, 4321, "open sesame"

@@ -9,8 +9,9 @@ import media
 import pytest
 from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_two_videos, assert_whole,
                      losses)
-from harness import (LIMIT, PEERS, SEND, free_port, interrupted, json_objects, python, wait_for_both_ways, wait_for_media,
-                     wait_for_more, wait_until_seen)
+from peers import wait_until_seen
+from recordings import interrupted, wait_for_both_ways, wait_for_media, wait_for_more
+from stage import LIMIT, PEERS, SEND, free_port, json_objects, python
 
 
 def peer(stage, *flags):

@@ -2,7 +2,8 @@
 """A recording's folder or one of its files goes away while it is written: that is said, and the room is recorded on."""
 
 from daemon import Daemon
-from harness import interrupted, journal_of, room_url, start_recorder, wait_for_media, wait_for_seconds
+from peers import room_url
+from recordings import interrupted, journal_of, start_recorder, wait_for_media, wait_for_seconds
 
 ROOM = "standup"
 

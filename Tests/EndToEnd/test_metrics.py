@@ -14,7 +14,8 @@ import media
 import pytest
 from daemon import Daemon, entries, resident
 from figures import assert_counters, assert_plays, assert_sound, losses_in
-from harness import LIMIT, ROOT, free_port, lateness, room_url
+from peers import lateness, room_url
+from stage import LIMIT, ROOT, free_port
 
 DOCUMENT = ROOT / "docs" / "metrics.md"
 # Shown only when something is known or has happened that does not happen in this test.

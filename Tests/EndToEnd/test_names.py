@@ -6,8 +6,9 @@ import re
 
 import media
 import pytest
-from harness import (LIMIT, PEERS, interrupted, journal_of, python, recording_folder, room_url, start_recorder, tracks,
-                     wait_for_media)
+from peers import room_url
+from recordings import interrupted, journal_of, recording_folder, start_recorder, tracks, wait_for_media
+from stage import LIMIT, PEERS, python
 
 ROOM = "standup"
 

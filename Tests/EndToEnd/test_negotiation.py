@@ -4,7 +4,9 @@
 import media
 import pytest
 from figures import SLACK, assert_plays, assert_sound, losses
-from harness import LIMIT, change, lateness, recorded, room_url
+from peers import change, lateness, room_url
+from recordings import recorded
+from stage import LIMIT
 
 ROOM = "standup"
 

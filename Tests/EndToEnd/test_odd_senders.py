@@ -8,7 +8,9 @@ import media
 import pytest
 from daemon import Daemon
 from figures import SLACK, assert_few_lost, assert_plays, assert_whole
-from harness import LIMIT, caught_up, interrupted, journal_of, recorded_layers, recording_folder, room_url, start_recorder
+from peers import caught_up, room_url
+from recordings import interrupted, journal_of, recorded_layers, recording_folder, start_recorder
+from stage import LIMIT
 
 ROOM = "123123"
 pytestmark = pytest.mark.media

@@ -12,7 +12,7 @@ import media
 import pytest
 from daemon import Daemon
 from figures import assert_plays
-from harness import LIMIT
+from stage import LIMIT
 
 OLDER = sorted(path for path in (pathlib.Path(__file__).parent / "older").iterdir() if path.is_dir())
 

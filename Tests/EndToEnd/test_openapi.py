@@ -11,7 +11,7 @@ import urllib.parse
 import pytest
 import yaml
 from daemon import Daemon
-from harness import ROOT
+from stage import ROOT
 
 TOKEN = "an-openapi-test-token-of-some-length"
 

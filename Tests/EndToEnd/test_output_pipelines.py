@@ -8,7 +8,8 @@ import signal
 import media
 import rtp
 from daemon import Daemon
-from harness import LIMIT, room_url
+from peers import room_url
+from stage import LIMIT
 
 ROOM = "pipelines"
 KEY = "s3cret-stream-key"

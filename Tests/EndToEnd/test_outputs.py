@@ -13,7 +13,9 @@ import pytest
 import rtp
 from daemon import Daemon
 from figures import assert_counters, assert_plays, losses, with_left_out
-from harness import LIMIT, json_objects, room_url, wait_for_media, wait_until_seen
+from peers import room_url, wait_until_seen
+from recordings import wait_for_media
+from stage import LIMIT, json_objects
 
 ROOM = "outputs"
 

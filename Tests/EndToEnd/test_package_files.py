@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from harness import ROOT
+from stage import ROOT
 
 # They share a package and the manual pages.
 pytestmark = pytest.mark.xdist_group("package")

@@ -11,7 +11,9 @@ import media
 import pytest
 from daemon import Daemon
 from figures import number
-from harness import LIMIT, free_port, interrupted, room_url, tracks
+from peers import room_url
+from recordings import interrupted, tracks
+from stage import LIMIT, free_port
 
 ROOM = "123123"
 NOBODY = f"socketio+http://127.0.0.1:{free_port()}/1"

@@ -18,7 +18,9 @@ import subprocess
 
 import pytest
 from daemon import WHOLE, Daemon
-from harness import LIMIT, ROOT, room_url, wait_for_seconds
+from peers import room_url
+from recordings import wait_for_seconds
+from stage import LIMIT, ROOT
 from power_cut import History, read_log
 from test_export_orders import ended
 

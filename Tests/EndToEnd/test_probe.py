@@ -6,7 +6,9 @@ import json
 import subprocess
 
 import pytest
-from harness import LIMIT, room_url, wait_for_media
+from peers import room_url
+from recordings import wait_for_media
+from stage import LIMIT
 
 # A debug build on two cores: what is measured is the call, not the encoder.
 SMALL = ("--size", "320x180", "--fps", "15", "--bitrate", "300k")

@@ -4,7 +4,7 @@
 import json
 import time
 
-import harness
+from stage import PEERS, python
 import pytest
 
 # Against the clock, over a network that is emulated: it measures.
@@ -59,10 +59,10 @@ def watched(browser, sender, seconds):
 
 def test_the_camera_settles_under_a_limit_and_returns(stage, lossy):
     server = stage.start("room", *lossy.inside(
-        "r", harness.python("socketio5"), harness.PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
+        "r", python("socketio5"), PEERS / "socketio_room_server.py", "--host", "0.0.0.0"))
     port = server.wait_for_port()
     browser = stage.start("chromium", *lossy.inside(
-        "b", harness.python("peers"), harness.PEERS / "browser_peer.py", "--url", f"http://{lossy.router('b')}:{port}",
+        "b", python("peers"), PEERS / "browser_peer.py", "--url", f"http://{lossy.router('b')}:{port}",
         "--room", ROOM, "--receive"))
     browser.wait_for_event("joined")
     camera = stage.start("tapedeck-camera", *lossy.inside(

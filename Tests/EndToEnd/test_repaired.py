@@ -4,7 +4,7 @@
 import json
 import time
 
-import harness
+from recordings import journal_of, recording_folder
 import pytest
 
 pytestmark = [pytest.mark.media, pytest.mark.long]
@@ -43,14 +43,14 @@ def test_retransmissions_are_counted(stage, lossy, first):
     lossy.without_rules("lossy")
     assert recorder.wait() == 0, recorder.story()
     camera.end()
-    folder = harness.recording_folder(storage)
+    folder = recording_folder(storage)
 
     verify = stage.run_tapedeck("verify", folder, "--json")
     tracks = {track["media"]: track for track in verify.result()["tracks"]}
     assert tracks["video"]["packets_repaired"] > 10, tracks
     # Sound is concealed, not repeated.
     assert tracks["audio"]["packets_repaired"] == 0 < tracks["audio"]["packets_lost"], tracks
-    counted = [record for record in harness.journal_of(folder) if record["kind"] == "packets-counted"]
+    counted = [record for record in journal_of(folder) if record["kind"] == "packets-counted"]
     last = [record for record in counted if record["track"] == tracks["video"]["number"]][-1]
     assert last["repaired"] == tracks["video"]["packets_repaired"], counted
     manifest = json.loads((folder / "manifest.json").read_text())

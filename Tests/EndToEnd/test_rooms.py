@@ -10,8 +10,9 @@ import media
 import pytest
 from daemon import Daemon
 from figures import assert_plays, assert_two_videos, whole_spans
-from harness import (LIMIT, PEERS, free_port, interrupted, json_objects, python, room_url, start_recorder,
-                     wait_for_media, wait_for_more)
+from peers import room_url
+from recordings import interrupted, start_recorder, wait_for_media, wait_for_more
+from stage import LIMIT, PEERS, free_port, json_objects, python
 from proxy import Proxy
 
 ZONE = "Asia/Kolkata"

@@ -16,7 +16,8 @@ import pytest
 import rtp
 from daemon import Daemon, children
 from figures import assert_counters, assert_plays, losses_in, with_left_out
-from harness import LIMIT, free_port, room_url
+from peers import room_url
+from stage import LIMIT, free_port
 from notes import Notes, is_slate
 
 ROOM = "rtsp"

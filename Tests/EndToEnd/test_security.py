@@ -19,7 +19,8 @@ import media
 import pytest
 from daemon import Daemon, children
 from figures import assert_plays
-from harness import PEERS, ROOT, python, room_url
+from peers import room_url
+from stage import PEERS, ROOT, python
 
 NOWHERE = {"url": "socketio+http://127.0.0.1:9/nowhere", "join": "on-demand"}
 PASSWORDS = b"root:x:0:"

@@ -9,7 +9,9 @@ import media
 import pytest
 from daemon import Daemon
 from figures import assert_plays, assert_sound, losses
-from harness import LIMIT, interrupted, journal_of, json_objects, room_url, wait_for_media, wait_for_seconds
+from peers import room_url
+from recordings import interrupted, journal_of, wait_for_media, wait_for_seconds
+from stage import LIMIT, json_objects
 
 ROOM = "123123"
 

@@ -7,7 +7,9 @@ import media
 import pytest
 from dashboard import chromium
 from figures import SLACK, assert_all_counted, assert_plays, assert_whole
-from harness import PEERS, interrupted, python, record_frames, room_url, start_recorder, wait_for_silence
+from peers import room_url
+from recordings import interrupted, record_frames, start_recorder, wait_for_silence
+from stage import PEERS, python
 
 ROOM = "standup"
 

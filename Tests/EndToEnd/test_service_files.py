@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from harness import ROOT
+from stage import ROOT
 
 SYSTEMD = ROOT / "systemd"
 # Files for another group are made by root alone.

@@ -4,8 +4,10 @@
 import media
 import pytest
 from figures import assert_count, assert_counters, assert_nearly_all, assert_plays, assert_saw, losses
-from harness import (LIMIT, PEERS, SEND, SOME, interrupted, journal_of, json_objects, python, recording_folder, tracks,
-                     wait_for_both_ways, wait_for_media, wait_for_more, wait_until_seen)
+from peers import wait_until_seen
+from recordings import (SOME, interrupted, journal_of, recording_folder, tracks, wait_for_both_ways,
+                        wait_for_media, wait_for_more)
+from stage import LIMIT, PEERS, SEND, json_objects, python
 from proxy import Proxy
 
 ROOM = "100"

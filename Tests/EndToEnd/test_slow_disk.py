@@ -9,7 +9,9 @@ import media
 import pytest
 from daemon import WHOLE, Daemon
 from figures import AUDIO_PACKET, assert_whole
-from harness import LIMIT, caught_up, interrupted, recorded, room_url, start_recorder, wait_for_media, wait_for_more
+from peers import caught_up, room_url
+from recordings import interrupted, recorded, start_recorder, wait_for_media, wait_for_more
+from stage import LIMIT
 
 ROOM = "123123"
 

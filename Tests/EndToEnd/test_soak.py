@@ -5,7 +5,7 @@ import random
 import sys
 
 import pytest
-from harness import ROOT
+from stage import ROOT
 
 sys.path.insert(0, str(ROOT / "Tests" / "Endurance"))
 from growth import judge  # noqa: E402

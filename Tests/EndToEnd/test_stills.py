@@ -7,7 +7,8 @@ import resource
 import media
 import pytest
 from daemon import Daemon
-from harness import LIMIT, decoders, room_url
+from peers import room_url
+from stage import LIMIT, decoders
 
 ROOM = "123123"
 

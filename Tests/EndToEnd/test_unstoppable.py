@@ -14,7 +14,8 @@ import media
 import pytest
 from daemon import WHOLE, Daemon, resident
 from figures import A_FEW, AUDIO_PACKET, SLACK, assert_plays, assert_readable
-from harness import LIMIT, dropped_datagrams, json_objects, room_url
+from peers import room_url
+from stage import LIMIT, dropped_datagrams, json_objects
 
 pytestmark = [pytest.mark.media, pytest.mark.long, pytest.mark.timeout(1200)]
 SMALL = ("--size", "320x180", "--bitrate", "300k", "--json")

@@ -7,7 +7,9 @@ import subprocess
 
 import media
 from daemon import WHOLE
-from harness import LIMIT, interrupted, recording_folder, room_url, wait_for_media
+from peers import room_url
+from recordings import interrupted, recording_folder, wait_for_media
+from stage import LIMIT
 
 
 def verify(stage, *arguments):

@@ -2,7 +2,8 @@
 """Webhooks of a running daemon: signed, retried, kept over a restart, given up, and without a secret in the log."""
 
 from daemon import Daemon
-from harness import PEERS, free_port, python, room_url
+from peers import room_url
+from stage import PEERS, free_port, python
 
 SECRET = "hook-secret-that-nobody-may-see"
 IN_URL = "key-in-the-url-that-nobody-may-see"

@@ -6,8 +6,9 @@ import types
 import media
 import pytest
 from figures import assert_nearly_all, assert_saw, assert_whole
-from harness import (LIMIT, assert_nothing_noted, free_port, interrupted, wait_for_both_ways, wait_for_media, wait_for_more,
-                     wait_until_seen)
+from peers import wait_until_seen
+from recordings import assert_nothing_noted, interrupted, wait_for_both_ways, wait_for_media, wait_for_more
+from stage import LIMIT, free_port
 from proxy import Proxy
 
 TOKEN = "sesame-Opens.0"

@@ -13,7 +13,8 @@ import time
 import media
 import pytest
 from figures import assert_plays
-from harness import LIMIT, decoders, free_port, json_objects, room_url
+from peers import room_url
+from stage import LIMIT, decoders, free_port, json_objects
 
 
 class Worker:

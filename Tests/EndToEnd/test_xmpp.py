@@ -7,7 +7,9 @@ import pytest
 from daemon import Daemon
 from figures import (assert_count, assert_nearly_all, assert_plays, assert_saw, assert_whole, losses_in,
                      video_packets)
-from harness import LIMIT, PEERS, SEND, free_port, interrupted, python, wait_for_both_ways, wait_for_media, wait_until_seen
+from peers import wait_until_seen
+from recordings import interrupted, wait_for_both_ways, wait_for_media
+from stage import LIMIT, PEERS, SEND, free_port, python
 
 SMALL = ("--send", "synthetic", "--size", "320x180")
 

@@ -29,7 +29,7 @@ from growth import LEAST_COUNTS, judge
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 for folder in ("EndToEnd", "Benchmarks"):
     sys.path.insert(0, str(ROOT / "Tests" / folder))
-import harness  # noqa: E402
+from stage import MARK, PEERS, Stage, free_port, python  # noqa: E402
 from daemon import Daemon  # noqa: E402
 from process import children, descriptor_targets, holdings, thread_names  # noqa: E402
 
@@ -54,7 +54,7 @@ class Soak:
         self.samples = {}
         self.fewest_objects = 0
         self.steady = stage.serve("--room-size", "4")
-        self.shaky_port = harness.free_port()
+        self.shaky_port = free_port()
         self.shaky = self.serve_again()
         self.rooms = {}
         for number in range(options.rooms):
@@ -63,7 +63,7 @@ class Soak:
         self.daemon = Daemon(stage, self.rooms, log_level="notice", workers={
             "rooms_per_worker": 1 if options.worker_per_room else 64, "export_jobs": 1},
             api={"listen": "127.0.0.1:0", "requests_per_second": 10000})
-        self.crowd = Crowd(stage.tapedeck_path, stage.folder, {**os.environ, harness.MARK: stage.mark})
+        self.crowd = Crowd(stage.tapedeck_path, stage.folder, {**os.environ, MARK: stage.mark})
         self.snapshot, self.changed = {}, threading.Condition()
         # How many joins there had been when a room was first seen in a worker.
         self.first_seen = {}
@@ -191,7 +191,7 @@ class Soak:
     def aiortc(self, name, chance):
         before = self.heard(name)
         port = int(self.rooms[name]["url"].rsplit(":", 1)[1].split("/")[0])
-        peer = self.stage.start("aiortc", harness.python("peers"), harness.PEERS / "aiortc_peer.py", "--url",
+        peer = self.stage.start("aiortc", python("peers"), PEERS / "aiortc_peer.py", "--url",
                                 f"http://127.0.0.1:{port}", "--room", name, "--eio", 4, "--send", "synthetic", "--size",
                                 "320x180", "--fps", "5", "--limit", "60", "--transport", "websocket")
         self.is_recorded(name, before)
@@ -249,7 +249,7 @@ class Soak:
 
     def outputs(self):
         name = self.random.choice(list(self.rooms))
-        port = harness.free_port() & ~3 | 1024
+        port = free_port() & ~3 | 1024
         self.ask("PATCH", f"/v1/rooms/{name}", {"outputs": [{"rtp": {
             "host": "127.0.0.1", "video_port": port, "audio_port": port + 2}}]})
         time.sleep(1)
@@ -494,7 +494,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        stage = harness.Stage(folder.resolve(), str(pathlib.Path(options.tapedeck).resolve()))
+        stage = Stage(folder.resolve(), str(pathlib.Path(options.tapedeck).resolve()))
         try:
             soak = Soak(options, stage)
             soak.run()

@@ -16,7 +16,8 @@ from debian import ROOT, bare_debian, name, run
 sys.path.insert(0, str(ROOT / "Tests" / "EndToEnd"))
 import media  # noqa: E402
 from figures import assert_plays  # noqa: E402
-from harness import Stage, room_url  # noqa: E402
+from peers import room_url  # noqa: E402
+from stage import Stage  # noqa: E402
 
 
 class Machine:

@@ -171,7 +171,8 @@ public enum RecordingRepair {
             )
             try writer.append(.trackClosed(record), monotonicNanoseconds: now)
         }
-        try writer.append(.recordingFinished(RecordingFinished(reason: RecordingFinished.repaired)), monotonicNanoseconds: now)
+        let finished = RecordingFinished(reason: RecordingFinished.repaired)
+        try writer.append(.recordingFinished(finished), monotonicNanoseconds: now)
         try writer.synchronise()
     }
 }
