@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Storage
+internal import Timeline
 
 extension RecordingContents {
     /// Participants that an error lists.

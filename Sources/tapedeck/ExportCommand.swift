@@ -62,7 +62,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Keep frames that cannot be decoded because packets were lost before them.")
     var keepDamaged = false
 
-    @Flag(help: "Give each stream its own track, also where a sender's source or connection changed.")
+    @Flag(help: "Export each stream as its own track, also where a sender's source or connection changed.")
     var separateTracks = false
 
     @Flag(help: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned.")

@@ -37,7 +37,7 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Path of the exported file. Default: in the recording's folder.")
     var output: String?
 
-    @Flag(help: "Export each stream as a track of its own, also where a sender's source or connection changed.")
+    @Flag(help: "Export each stream as its own track, also where a sender's source or connection changed.")
     var separateTracks = false
 
     @Option(
