@@ -367,6 +367,7 @@ let package = Package(
                 "Codecs", "Export", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms",
                 "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging,
             ],
+                .product(name: "InMemoryLogging", package: "swift-log"),
             swiftSettings: settings
         ),
         .testTarget(
