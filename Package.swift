@@ -389,7 +389,7 @@ let package = Package(
         .testTarget(
             name: "DiagnosisTests",
             dependencies: [
-                "Codecs", "ConfigurationFile", "Diagnosis", "GStreamer", "PipelineCatalogue", "Signalling",
+                "Codecs", "ConfigurationFile", "Diagnosis", "Digests", "GStreamer", "PipelineCatalogue", "Signalling",
             ],
             swiftSettings: settings
         ),
