@@ -95,6 +95,28 @@ extension RunningServer {
             }
         }
 
+        /// Close frames as Autobahn sends them (cases 7.3, 7.5, 7.7 and 7.9), and what answers each.
+        @Test(
+            arguments: [
+                ([], nil), ([3], 1002), ([3, 232], 1000), ([3, 232] + [UInt8](repeating: 0x78, count: 123), 1000),
+                ([3, 232, 0xCE, 0xBA, 0xE1, 0xBD], 1007), ([3, 232, 0xFF], 1007),
+                ([0, 0], 1002), ([3, 231], 1002), ([3, 236], 1002), ([3, 237], 1002), ([3, 238], 1002),
+                ([3, 247], 1002), ([3, 248], 1002), ([4, 76], 1002), ([7, 208], 1002), ([11, 183], 1002),
+                ([0x13, 0x88], 1002), ([0xFF, 0xFF], 1002), ([0, 0, 0xFF], 1002),
+                ([3, 235], 1003), ([3, 239], 1007), ([3, 246], 1014), ([11, 184], 3000), ([19, 135], 4999),
+            ] as [([UInt8], Int?)]
+        )
+        func closeFramesAreAnsweredWithACodeThatMayBeSent(payload: [UInt8], code: Int?) async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                try ann.send(opcode: 8, payload)
+                let answer = try ann.frame()
+                let expected = code.map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } ?? []
+                #expect(answer.opcode == 8 && answer.payload == expected)
+                try ann.connection.readUntilClosed()
+            }
+        }
+
         @Test func endlessFragmentsCloseTheConnection() async throws {
             try await withServer { port in
                 let (ann, _) = try RawWebSocket.connected(port: port)
