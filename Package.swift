@@ -228,6 +228,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -366,8 +367,8 @@ let package = Package(
             dependencies: [
                 "Codecs", "Export", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms",
                 "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging,
-            ],
                 .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
