@@ -202,6 +202,14 @@ import Testing
         }
     }
 
+    /// As the stock server does: only an end that the server wants is news to the client.
+    @Test func aPollThatIsPendingWhileTheClientClosesIsAnsweredWithNothing() {
+        var machine = self.polling()
+        #expect(machine.pollReceived() == .hold)
+        let answer = Machine.Action.answerPoll([EngineIOPacket(.noop)])
+        #expect(machine.packetReceived(EngineIOPacket(.close)) == [answer, .end(.closedByClient)])
+    }
+
     @Test func everyEndIsTerminalAndSaidOnce() {
         let closePoll = Machine.Action.answerPoll([EngineIOPacket(.close)])
         var aborted = self.polling()

@@ -126,20 +126,41 @@ extension RunningServer {
             }
         }
 
-        @Test func garbageEventsAreCountedAndSurvived() async throws {
+        @Test func eventsThatMeanNothingAreCountedAndSurvived() async throws {
             try await withServer { port in
                 let (ann, id) = try RawWebSocket.connected(port: port)
-                let garbage = [
-                    "4", "49", "42", "42[]", "42[1]", #"42["join"]"#, #"42["join",{}]"#, #"42["nonsense","r"]"#,
-                    #"42["message","r"]"#, "4" + String(repeating: "[", count: 1000),
+                let strange = [
+                    #"42["join"]"#, #"42["join",{}]"#, #"42["nonsense","r"]"#, #"42["message","r"]"#, "43", "43[]",
+                    #"42["join","\#(String(repeating: "r", count: 200))"]"#,
                     #"451-["x",{"_placeholder":true}]"#,
-                    "43", "44", #"42["join","\#(String(repeating: "r", count: 200))"]"#,
                 ]
-                for text in garbage { try ann.send(text) }
+                for text in strange { try ann.send(text) }
                 try ann.send(opcode: 2, [1, 2, 3])
+                try ann.send(#"452-7["x",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#)
+                for _ in 0..<2 { try ann.send(opcode: 2, [1]) }
+                #expect(try ann.text() == "437[]", "a binary event is acknowledged with its last attachment")
                 try ann.send(#"42["join","r"]"#)
                 #expect(try ann.text().hasPrefix(#"42["joined","r","\#(id)""#))
-                #expect(try health(port: port)["ignored"]?.integer == garbage.count + 1)
+                #expect(try health(port: port)["ignored"]?.integer == strange.count + 4)
+            }
+        }
+
+        /// Socket.IO 4 closes the connection for each of them.
+        @Test(
+            arguments: [
+                "4", "49", "4abc", "42", "42[]", "42{}", "42[1]", #"42abc["join","r"]"#, "44", "40",
+                #"42/x,["join","r"]"#, "4" + String(repeating: "[", count: 1000),
+                #"451-["x",{"_placeholder":true}]"#, "",
+            ]
+        )
+        func invalidPacketsCloseTheConnection(text: String) async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                if text.isEmpty { try ann.send(opcode: 2, [1, 2, 3]) } else { try ann.send(text) }
+                // An attachment is awaited.
+                if text.hasPrefix("451-") { try ann.send(#"42["join","r"]"#) }
+                #expect(try ann.closeCode() == 1000)
+                try await waitForHealth(port: port) { $0["sessions"]?.integer == 0 && $0["ignored"]?.integer ?? 0 > 0 }
             }
         }
 

@@ -373,12 +373,13 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         }
     }
 
-    /// Ends the session once; a pending poll learns it by a close packet.
+    /// Ends the session once; a pending poll learns it by a close packet, or by nothing new if the client wanted it.
     private mutating func end(_ reason: EndReason) -> [Action] {
         switch self.state {
         case .polling(let polling):
             self.state = .ended
-            return (polling.isPollPending ? [.answerPoll([EngineIOPacket(.close)])] : []) + [.end(reason)]
+            let last = EngineIOPacket(reason == .closedByClient ? .noop : .close)
+            return (polling.isPollPending ? [.answerPoll([last])] : []) + [.end(reason)]
         case .webSocket:
             self.state = .ended
             return [.end(reason)]
