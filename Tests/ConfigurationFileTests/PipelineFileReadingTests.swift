@@ -219,7 +219,7 @@ struct PipelineFolderTests {
         #expect(try problems("file: hls") == ["\(key).parameters.folder"])
         #expect(
             try problems("file: hls, parameters: { folder: srv, bitrate: x, colour: red }")
-                == ["bitrate", "colour", "folder"].map { "\(key).parameters.\($0)" }
+                == ["folder", "bitrate", "colour"].map { "\(key).parameters.\($0)" }
         )
         #expect(
             try problems("file: hls, parameters: { folder: /a }", "file: hls, parameters: { folder: /a }")
