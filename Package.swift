@@ -211,6 +211,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -350,6 +351,7 @@ let package = Package(
             dependencies: [
                 "Codecs", "Export", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms",
                 "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging,
+                .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -372,7 +374,7 @@ let package = Package(
         .testTarget(
             name: "DiagnosisTests",
             dependencies: [
-                "Codecs", "ConfigurationFile", "Diagnosis", "GStreamer", "PipelineCatalogue", "Signalling",
+                "Codecs", "ConfigurationFile", "Diagnosis", "Digests", "GStreamer", "PipelineCatalogue", "Signalling",
             ],
             swiftSettings: settings
         ),

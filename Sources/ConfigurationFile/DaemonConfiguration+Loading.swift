@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import PipelineCatalogue
+
 extension DaemonConfiguration {
     /// Most bytes of a configuration file.
     public static let maximumBytes = YAMLText.maximumBytes
@@ -13,14 +15,27 @@ extension DaemonConfiguration {
         path: String,
         values: any ValueSource = ProcessValueSource()
     ) throws(ConfigurationError) -> DaemonConfiguration {
-        let text: String
+        try Self.parse(text: try Self.text(path: path), file: path, values: values)
+    }
+
+    /// Reads a configuration file as `load` does, and the pipeline files that it names.
+    ///
+    /// - Throws: `ConfigurationError` with every problem: those of the configuration in the order of its text, then those
+    ///   of the pipeline files.
+    public static func loadWithPipelines(
+        path: String,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> (configuration: DaemonConfiguration, pipelines: PipelineCatalogue) {
+        try Self.parseWithPipelines(text: try Self.text(path: path), file: path, values: values)
+    }
+
+    private static func text(path: String) throws(ConfigurationError) -> String {
         do {
-            text = try BoundedFile.text(path: path, maximumBytes: Self.maximumBytes)
+            return try BoundedFile.text(path: path, maximumBytes: Self.maximumBytes)
         } catch {
             let problem = ConfigurationProblem(file: path, key: "", message: error.reason)
             throw ConfigurationError(error.isContents ? .invalid : .unreadable, [problem])
         }
-        return try Self.parse(text: text, file: path, values: values)
     }
 
     /// Reads a configuration's text, YAML or JSON.
@@ -40,5 +55,35 @@ extension DaemonConfiguration {
         let configuration = tree.map { DaemonConfiguration($0, problems: problems) }
         try problems.check()
         return configuration ?? DaemonConfiguration()
+    }
+
+    /// Reads a configuration's text as `parse` does, and the pipeline files that it names.
+    ///
+    /// - Throws: `ConfigurationError` with every problem.
+    public static func parseWithPipelines(
+        text: String,
+        file: String? = nil,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> (configuration: DaemonConfiguration, pipelines: PipelineCatalogue) {
+        let problems = ProblemList(file: file)
+        var reader = YAMLText(problems: problems, values: values)
+        let tree = reader.tree(of: text)
+        let configuration = tree.map { DaemonConfiguration($0, problems: problems) } ?? DaemonConfiguration()
+        // Another folder than the one that is meant would have other files.
+        guard tree != nil, !problems.concern(keysBeginningWith: PipelinesKeys.section) else {
+            try problems.check()
+            return (configuration, PipelineCatalogue([]))
+        }
+        problems.tree = tree
+        let pipelines: PipelineCatalogue
+        do {
+            pipelines = try PipelineCatalogue.load(directory: configuration.pipelines.directory)
+        } catch {
+            try problems.check(followedBy: error)
+            throw error
+        }
+        configuration.check(pipelines, problems)
+        try problems.check()
+        return (configuration, pipelines)
     }
 }

@@ -262,7 +262,9 @@ struct Association: Sendable {
     /// A peer closes a channel by resetting its stream, and waits until we have reset ours (RFC 8831 section 6.7).
     private mutating func takeReconfiguration(_ chunk: SCTPChunk) -> SCTPChunk? {
         var reply: [SCTPParameter] = []
-        for parameter in SCTPParameter.list(chunk.value) {
+        var asks = false
+        // There are no more in one chunk (RFC 6525 section 3.1), and the reply has to fit one, too.
+        for parameter in SCTPParameter.list(chunk.value).prefix(2) {
             var reader = ByteReader(parameter.value)
             guard let number = reader.uint32() else { continue }
             switch parameter.type {
@@ -275,16 +277,17 @@ struct Association: Sendable {
                 // Done, or to be asked again when everything before it has come (RFC 6525 section 4.4).
                 reply.append(Self.response(to: number, isEarly ? 6 : 1))
                 self.prepareRequest(answering: number)
-                if let request = self.request { reply.append(request.parameter) }
+                asks = true
             case SCTPParameter.reconfigurationResponse:
                 guard number == self.request?.number, let result = reader.uint32(), result != 6 else { continue }
                 self.request = nil
                 self.prepareRequest(answering: number)
-                if let request = self.request { reply.append(request.parameter) }
+                asks = true
             default:
                 continue
             }
         }
+        if asks, let request = self.request { reply.append(request.parameter) }
         return reply.isEmpty ? nil : SCTPChunk(.reconfiguration, SCTPParameter.bytes(reply))
     }
 
@@ -300,13 +303,17 @@ struct Association: Sendable {
     }
 
     /// Asks for the reset of our side of what is closed, one request at a time (RFC 6525 section 5.1.2).
+    ///
+    /// A request names no more streams than may be open: a peer that leaves requests unanswered may have closed thousands,
+    /// and neither a chunk nor a record of DTLS takes all of them.
     private mutating func prepareRequest(answering number: UInt32) {
         guard self.request == nil, !self.closing.isEmpty else { return }
         var writer = ByteWriter()
         writer.append(self.nextRequest)
         writer.append(number)
         writer.append(self.nextNumber &- 1)
-        for stream in self.closing.sorted() {
+        let streams = self.closing.prefix(DataChannelLimits.channels)
+        for stream in streams.sorted() {
             writer.append(stream)
             // A stream that was reset begins with its first message again.
             self.sequences[stream] = nil
@@ -314,7 +321,7 @@ struct Association: Sendable {
         let parameter = SCTPParameter(type: SCTPParameter.outgoingResetRequest, value: writer.bytes[...])
         self.request = (self.nextRequest, parameter)
         self.nextRequest &+= 1
-        self.closing = []
+        self.closing.subtract(streams)
         self.repetitions = 0
     }
 }

@@ -77,6 +77,74 @@ import Yams
         #expect(Set(Self.schemaPaths(schema, of: schema)).sorted() == RootKeys.table.paths)
     }
 
+    /// The description of the HTTP interface, as far as it stands behind a path of keys.
+    private static func interface(_ keys: String...) throws -> JSONValue {
+        var value = try #require(try Yams.load(yaml: try packageText("Sources/Control/OpenAPI/openapi.yaml")))
+        for key in keys { value = try #require((value as? [String: Any])?[key]) }
+        let data = try JSONSerialization.data(withJSONObject: value)
+        return try JSONValue(parsing: String(decoding: data, as: UTF8.self))
+    }
+
+    /// A definition with other keys is refused, by whoever reads the description as by the daemon.
+    @Test func theInterfaceHasEveryKeyOfARoomAndNoOther() throws {
+        let definition = try Self.interface("components", "schemas", "Definition")
+        #expect(Self.schemaPaths(definition, of: definition).sorted() == RoomKeys.table.paths)
+        func isClosed(_ schema: JSONValue) -> Bool {
+            guard let properties = schema["properties"]?.object else { return true }
+            let inner = properties.values.flatMap { [$0] + ($0["items"].map { [$0] } ?? []) }
+            return schema["additionalProperties"] == .bool(false) && inner.allSatisfy(isClosed)
+        }
+        #expect(isClosed(definition))
+    }
+
+    @Test func theInterfaceAsksForATokenOnlyWhereThereIsOne() throws {
+        let security = try Self.interface("security")
+        let none = JSONValue.array([])
+        #expect(security == .array([.object(["bearer": none]), .object(["session": none]), .object([:])]))
+    }
+
+    /// The schema takes a value if, and only if, the daemon does.
+    @Test(arguments: [
+        ("ice.servers.urls", "STUN:h", true), ("ice.servers.urls", "Turns:h:5349?Transport=TCP", true),
+        ("ice.servers.urls", "turn:h?transport=tcp", true), ("ice.servers.urls", "stun:h?transport=udp", false),
+        ("ice.servers.urls", "http:h", false),
+        ("rooms.url", "SOCKETIO+HTTP://h/r", true), ("rooms.url", "Janus+WSS://h/?room=1", true),
+        ("rooms.url", "h/r", false),
+        ("rooms.send.audio", "alsa", true), ("rooms.send.audio", "alsa:hw:1,0", true),
+        ("rooms.send.audio", "alsa:", false), ("rooms.send.audio", "file:a", false), ("rooms.send.audio", "none", true),
+        ("webhooks.url", "HTTPS://h/x", true), ("webhooks.url", "ftp://h/x", false),
+        ("api.cors_origins", "HTTP://h", true), ("api.cors_origins", "h", false),
+    ])
+    func theSchemaTakesWhatTheDaemonTakes(key: String, value: String, isTaken: Bool) throws {
+        let schema = try JSONValue(parsing: try packageText("docs/tapedeck.schema.json"))
+        let room = schema["$defs"]?["room"]?["properties"]
+        let text = JSONValue.string(value).text
+        let places: [String: (schema: JSONValue?, document: String)] = [
+            "ice.servers.urls": (
+                schema["properties"]?["ice"]?["properties"]?["servers"]?["items"]?["properties"]?["urls"]?["items"],
+                "ice: { servers: [{ urls: [\(text)], username: u, credential: p }] }"
+            ),
+            "rooms.url": (room?["url"], "rooms: { r: { url: \(text) } }"),
+            "rooms.send.audio": (
+                room?["send"]?["anyOf"]?.array?.last?["properties"]?["audio"],
+                "rooms: { r: { url: 'socketio+http://h/r', send: { audio: \(text) } } }"
+            ),
+            "webhooks.url": (
+                schema["properties"]?["webhooks"]?["items"]?["properties"]?["url"],
+                "webhooks: [{ url: \(text), secret: '0123456789abcdef' }]"
+            ),
+            "api.cors_origins": (
+                schema["properties"]?["api"]?["properties"]?["cors_origins"]?["items"],
+                "api: { cors_origins: [\(text)] }"
+            ),
+        ]
+        let place = try #require(places[key])
+        let pattern = try #require(place.schema?["pattern"]?.string)
+        #expect((try Regex(pattern).firstMatch(in: value) != nil) == isTaken, "the schema")
+        let read = try? configuration(place.document)
+        #expect((read != nil) == isTaken, "the daemon")
+    }
+
     /// Filling in every default of the schema changes nothing.
     @Test func theSchemaHasTheDefaults() throws {
         let schema = try JSONValue(parsing: try packageText("docs/tapedeck.schema.json"))

@@ -191,7 +191,7 @@ struct PipelineFolderTests {
         let pipelines = folder.map { "pipelines: { directory: \($0.path) }\n" } ?? ""
         let text = "\(pipelines)rooms: { r: { url: \"socketio+http://127.0.0.1:3000/1\", \(room) } }"
         do throws(ConfigurationError) {
-            try DaemonConfiguration.parse(text: text).pipelineCatalogue(file: "x.yaml")
+            _ = try DaemonConfiguration.parseWithPipelines(text: text, file: "x.yaml")
             return []
         } catch {
             return error.problems
@@ -220,7 +220,7 @@ struct PipelineFolderTests {
         #expect(try problems("file: hls") == ["\(key).parameters.folder"])
         #expect(
             try problems("file: hls, parameters: { folder: srv, bitrate: x, colour: red }")
-                == ["bitrate", "colour", "folder"].map { "\(key).parameters.\($0)" }
+                == ["folder", "bitrate", "colour"].map { "\(key).parameters.\($0)" }
         )
         #expect(
             try problems("file: hls, parameters: { folder: /a }", "file: hls, parameters: { folder: /a }")
@@ -235,6 +235,100 @@ struct PipelineFolderTests {
         )
         #expect(shown.map(\.key) == ["\(key).parameters.depth"])
         #expect(!"\(shown)".contains("s3cret"))
+    }
+
+    private static func descriptions(_ text: String) -> [String] {
+        do throws(ConfigurationError) {
+            _ = try DaemonConfiguration.parseWithPipelines(text: text, file: "x.yaml")
+            return []
+        } catch {
+            return error.problems.map { $0.description.split(separator: ";")[0].description }
+        }
+    }
+
+    /// With line and column, in the order of the text, together with the problems of the other keys.
+    @Test
+    func problemsOfPipelinesStandWhereTheirKeysAre() {
+        let text = """
+            rooms:
+              zoo:
+                url: socketio+http://h/1
+                send: { capture: tset }
+              dotted.name:
+                url: socketio+http://h/2
+                outputs:
+                  - pipeline: { file: hls }
+                  - pipeline:
+                      file: hls
+                      parameters:
+                        folder: srv
+                        colour: red
+              ant:
+                url: socketio+http://h/3
+                jion: always
+                send: { capture: tset }
+            storage: { keep: 30 }
+            """
+        #expect(
+            Self.descriptions(text) == [
+                "x.yaml:4:13: rooms.zoo.send.capture: no pipeline file capture/tset gives video",
+                "x.yaml:8:9: rooms.dotted.name.outputs[0].pipeline.parameters.folder: missing",
+                "x.yaml:12:13: rooms.dotted.name.outputs[1].pipeline.parameters.folder: is not taken",
+                "x.yaml:13:13: rooms.dotted.name.outputs[1].pipeline.parameters.colour: output/hls has no such parameter",
+                "x.yaml:16:5: rooms.ant.jion: unknown key",
+                "x.yaml:18:18: storage.keep: found 30",
+            ]
+        )
+    }
+
+    private static let counting = """
+        description: Mine.
+        gives: { video: [raw] }
+        ports: { out_video: src }
+        requires: [videotestsrc]
+        launch: videotestsrc name=out_video
+        parameters:
+          pattern: { element: out_video, property: horizontal-speed, type: int }
+        """
+
+    /// They may come from the environment.
+    @Test
+    func valuesOfParametersAreNotShown() throws {
+        let folder = try Folder(["capture/test.yaml": Self.counting])
+        let text = """
+            pipelines: { directory: \(folder.path) }
+            rooms:
+              r:
+                url: socketio+http://h/1
+                send: { capture: test, parameters: { pattern: "${P}" } }
+            """
+        let values = FixedValues(variables: ["P": "s3cret"])
+        let error = #expect(throws: ConfigurationError.self) {
+            try DaemonConfiguration.parseWithPipelines(text: text, values: values)
+        }
+        let told = error?.problems.map(\.description).joined() ?? ""
+        #expect(told.hasPrefix("line 5, column 42: rooms.r.send.parameters.pattern: is not taken"), "\(told)")
+        #expect(!told.contains("s3cret"))
+    }
+
+    @Test
+    func filesThatCannotBeReadAreToldBehindTheText() {
+        let text = "storage: { keep: 30 }\npipelines: { directory: /no/such/folder }"
+        #expect(
+            Self.descriptions(text) == [
+                "x.yaml:1:18: storage.keep: found 30", "/no/such/folder: cannot be read: No such file or directory",
+            ]
+        )
+        let alone = #expect(throws: ConfigurationError.self) {
+            try DaemonConfiguration.parseWithPipelines(text: "pipelines: { directory: /no/such/folder }")
+        }
+        #expect(alone?.code == .unreadable)
+        // Which files there would be nobody knows.
+        let unknown = """
+            pipelines: { directory: etc }
+            rooms: { r: { url: "socketio+http://h/1", send: { capture: mine } } }
+            """
+        #expect(Self.descriptions(unknown).map { $0.prefix(35) } == ["x.yaml:1:25: pipelines.directory: f"])
     }
 
     @Test

@@ -48,6 +48,18 @@ import Testing
         #expect(await self.ordered("room") == .record)
     }
 
+    /// Lines at `error` raise an alert when there are many.
+    @Test func aWorkerThatIsNotNeededWhileItStartsIsNoError() async throws {
+        let lines = LogLines()
+        let supervisor = self.bench.supervisor(store: try self.bench.store(), logger: lines.logger)
+        let room = try RoomConfiguration.parse(name: "room", text: "url: 'socketio+http://127.0.0.1:1/room'")
+        await supervisor.define(room, origin: .configuration)
+        #expect(await supervisor.fleet.workers.count == 1)
+        await supervisor.apply(.want(room: "room", false))
+        #expect(lines.all.contains { $0.hasPrefix("info worker is not needed") })
+        #expect(!lines.all.contains { $0.hasPrefix("error") })
+    }
+
     private func recorded(_ name: String) async -> RecordSpec? {
         await self.supervisor.fleet.rooms[name]?.order.record
     }

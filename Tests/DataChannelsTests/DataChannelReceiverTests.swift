@@ -159,6 +159,50 @@ import Testing
         #expect(!peer.receiver.awaitsAcknowledgement)
     }
 
+    /// Thousands of streams are closed while our first request is not answered.
+    @Test func requestsNameNoMoreStreamsThanMayBeOpen() {
+        var peer = SendingPeer()
+        peer.establish()
+        var requests: [UInt32: [UInt16]] = [:]
+        func parameters() -> [SCTPParameter] {
+            peer.heard.last.map { $0.kind == .reconfiguration ? SCTPParameter.list($0.value) : [] } ?? []
+        }
+        func note() -> UInt32? {
+            var number: UInt32?
+            for parameter in parameters() where parameter.type == SCTPParameter.outgoingResetRequest {
+                var reader = ByteReader(parameter.value)
+                number = reader.uint32()
+                _ = reader.bytes(8)
+                var streams: [UInt16] = []
+                while let stream = reader.uint16() { streams.append(stream) }
+                if let number { requests[number] = streams }
+            }
+            return number
+        }
+        let rounds = 50
+        for round in 0..<rounds {
+            for stream in 0..<DataChannelLimits.channels {
+                let chunk = peer.open("c", stream: UInt16(round * DataChannelLimits.channels + stream))
+                peer.send([chunk, SCTPChunk(.selectiveAcknowledgement, SendingPeer.number(peer.theirTag &+ 10_000))])
+            }
+            let last = SendingPeer.number(UInt32(round)) + SendingPeer.number(UInt32(0))
+            let reset = (last + SendingPeer.number(peer.next &- 1))[...]
+            // More than a chunk may have: what is too much is not answered.
+            let list = [SCTPParameter](repeating: SCTPParameter(type: 13, value: reset), count: 60)
+            peer.send([SCTPChunk(.reconfiguration, SCTPParameter.bytes(list))])
+            #expect(parameters().map(\.type) == [16, 16, 13])
+        }
+        var number = note()
+        while let open = number {
+            let answer = SCTPParameter(type: 16, value: (SendingPeer.number(open) + [0, 0, 0, 1])[...])
+            peer.send([SCTPChunk(.reconfiguration, SCTPParameter.bytes([answer]))])
+            number = peer.receiver.awaitsAcknowledgement ? note() : nil
+            guard number != open else { break }
+        }
+        #expect(requests.values.allSatisfy { $0.count <= DataChannelLimits.channels })
+        #expect(requests.values.flatMap { $0 }.sorted() == (0..<UInt16(rounds * DataChannelLimits.channels)).map { $0 })
+    }
+
     @Test func aClosedChannelIsResetOnBothSides() {
         var peer = SendingPeer()
         peer.establish()

@@ -4,18 +4,19 @@ import Signalling
 import Testing
 
 @testable import Diagnosis
+@testable import Digests
 
 @Suite struct STUNMessageTests {
     private static func bytes(_ text: String) -> [UInt8] {
         text.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
     }
 
-    @Test func `a request is signed as in RFC 5769, 2.4`() {
+    @Test func `a request is signed as in RFC 5769, 2.4`() throws {
         var message = STUNMessage(.bindingRequest, transaction: Self.bytes("78 ad 34 33 c6 ad 72 c0 29 da 41 2e"))
         message.set(.username, Array("\u{30DE}\u{30C8}\u{30EA}\u{30C3}\u{30AF}\u{30B9}".utf8))
         message.set(.nonce, Array("f//499k954d6OL34oL9FSTvy64sA".utf8))
         message.set(.realm, Array("example.org".utf8))
-        let key = STUNMessage.key(
+        let key = try STUNMessage.key(
             username: "\u{30DE}\u{30C8}\u{30EA}\u{30C3}\u{30AF}\u{30B9}",
             realm: "example.org",
             password: "TheMatrIX"
@@ -27,7 +28,7 @@ import Testing
             00 14 00 0b 65 78 61 6d 70 6c 65 2e 6f 72 67 00
             00 08 00 14 f6 70 24 65 6d d6 4a 3e 02 b8 e0 71 2e 85 c9 a2 8c a8 96 66
             """
-        #expect(message.bytes(key: key) == Self.bytes(expected))
+        #expect(try message.bytes(key: key) == Self.bytes(expected))
     }
 
     @Test func `an answer is read as in RFC 5769, 2.2 and 2.3`() throws {
@@ -131,6 +132,22 @@ import Testing
         }
         let end = trial.received(Self.error(438, Self.third, nonce: "n3"), transaction: Self.first)
         #expect(end == .end(.refused(code: 438, reason: "Words"), farewell: nil))
+    }
+
+    @Test func `a host without MD5 cannot sign, and says so`() throws {
+        var trial = ICEServerTrial(
+            relays: true,
+            username: "carrot",
+            password: "secret",
+            transaction: Self.first,
+            makeKey: { (_, _, _) throws(MissingHash) -> [UInt8] in throw MissingHash(name: "MD5") }
+        )
+        let outcome = ICEServerTrial.Outcome.unsigned("libcrypto has no MD5 on this host")
+        #expect(
+            trial.received(Self.error(401, Self.first), transaction: Self.second) == .end(outcome, farewell: nil)
+        )
+        let finding = outcome.finding(try ICEServerURL(parsing: "turn:h"))
+        #expect(finding.level == .warning && finding.found.hasSuffix("password: libcrypto has no MD5 on this host"))
     }
 
     @Test func `answers to nobody's question are ignored`() {

@@ -19,7 +19,7 @@ TOKEN = "an-openapi-test-token-of-some-length"
 # behind a file's end, a worker that is not there, a wrong token that is sent once too often.
 SETTINGS = """
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", 304, 401, 403, 404, 409, 416, 422, 429, 503]
+expected-statuses = ["2xx", 304, 401, 403, 404, 409, 412, 416, 422, 429, 503]
 [checks.ignored_auth]
 enabled = false
 """

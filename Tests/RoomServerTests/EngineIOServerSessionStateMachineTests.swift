@@ -187,6 +187,29 @@ import Testing
         #expect(socket.webSocketCongested() == [.end(.slowConsumer)])
     }
 
+    /// The next polls fetch the rest, in order.
+    @Test func anAnswerHasNoMorePacketsThanClientsTake() {
+        var machine = self.machine(packets: 40)
+        _ = machine.start(Self.handshake)
+        let messages = (0..<36).map { EngineIOPacket(.message, "\($0)") }
+        for _ in 0..<2 {
+            for message in messages { #expect(machine.send(message).isEmpty) }
+            var answers: [[EngineIOPacket]] = []
+            while case .answer(let packets) = machine.pollReceived() { answers.append(packets) }
+            #expect(answers.allSatisfy { $0.count <= 16 } && answers.count == 3)
+            #expect(answers.flatMap(\.self).suffix(36) == messages[...])
+            #expect(machine.send(Self.hello) == [.answerPoll([Self.hello])], "the last poll is held")
+        }
+    }
+
+    /// As the stock server does: only an end that the server wants is news to the client.
+    @Test func aPollThatIsPendingWhileTheClientClosesIsAnsweredWithNothing() {
+        var machine = self.polling()
+        #expect(machine.pollReceived() == .hold)
+        let answer = Machine.Action.answerPoll([EngineIOPacket(.noop)])
+        #expect(machine.packetReceived(EngineIOPacket(.close)) == [answer, .end(.closedByClient)])
+    }
+
     @Test func everyEndIsTerminalAndSaidOnce() {
         let closePoll = Machine.Action.answerPoll([EngineIOPacket(.close)])
         var aborted = self.polling()

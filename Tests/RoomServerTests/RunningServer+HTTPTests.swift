@@ -39,6 +39,16 @@ extension RunningServer {
             }
         }
 
+        @Test(arguments: [(0, "1.1", 400), (1, "1.1", 200), (2, "1.1", 400), (0, "1.0", 200), (2, "1.0", 400)])
+        func aRequestHasOneHost(count: Int, version: String, status: Int) async throws {
+            try await withServer { port in
+                let connection = try RawConnection(port: port)
+                let hosts = String(repeating: "Host: localhost\r\n", count: count)
+                try connection.send("GET /healthz HTTP/\(version)\r\n\(hosts)\r\n".utf8)
+                #expect(try connection.response().status == status)
+            }
+        }
+
         @Test func engineRefusalsAreNumbered() async throws {
             try await withServer { port in
                 let connection = try RawConnection(port: port)

@@ -95,6 +95,28 @@ extension RunningServer {
             }
         }
 
+        /// Close frames as Autobahn sends them (cases 7.3, 7.5, 7.7 and 7.9), and what answers each.
+        @Test(
+            arguments: [
+                ([], nil), ([3], 1002), ([3, 232], 1000), ([3, 232] + [UInt8](repeating: 0x78, count: 123), 1000),
+                ([3, 232, 0xCE, 0xBA, 0xE1, 0xBD], 1007), ([3, 232, 0xFF], 1007),
+                ([0, 0], 1002), ([3, 231], 1002), ([3, 236], 1002), ([3, 237], 1002), ([3, 238], 1002),
+                ([3, 247], 1002), ([3, 248], 1002), ([4, 76], 1002), ([7, 208], 1002), ([11, 183], 1002),
+                ([0x13, 0x88], 1002), ([0xFF, 0xFF], 1002), ([0, 0, 0xFF], 1002),
+                ([3, 235], 1003), ([3, 239], 1007), ([3, 246], 1014), ([11, 184], 3000), ([19, 135], 4999),
+            ] as [([UInt8], Int?)]
+        )
+        func closeFramesAreAnsweredWithACodeThatMayBeSent(payload: [UInt8], code: Int?) async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                try ann.send(opcode: 8, payload)
+                let answer = try ann.frame()
+                let expected = code.map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } ?? []
+                #expect(answer.opcode == 8 && answer.payload == expected)
+                try ann.connection.readUntilClosed()
+            }
+        }
+
         @Test func endlessFragmentsCloseTheConnection() async throws {
             try await withServer { port in
                 let (ann, _) = try RawWebSocket.connected(port: port)
@@ -104,20 +126,41 @@ extension RunningServer {
             }
         }
 
-        @Test func garbageEventsAreCountedAndSurvived() async throws {
+        @Test func eventsThatMeanNothingAreCountedAndSurvived() async throws {
             try await withServer { port in
                 let (ann, id) = try RawWebSocket.connected(port: port)
-                let garbage = [
-                    "4", "49", "42", "42[]", "42[1]", #"42["join"]"#, #"42["join",{}]"#, #"42["nonsense","r"]"#,
-                    #"42["message","r"]"#, "4" + String(repeating: "[", count: 1000),
+                let strange = [
+                    #"42["join"]"#, #"42["join",{}]"#, #"42["nonsense","r"]"#, #"42["message","r"]"#, "43", "43[]",
+                    #"42["join","\#(String(repeating: "r", count: 200))"]"#,
                     #"451-["x",{"_placeholder":true}]"#,
-                    "43", "44", #"42["join","\#(String(repeating: "r", count: 200))"]"#,
                 ]
-                for text in garbage { try ann.send(text) }
+                for text in strange { try ann.send(text) }
                 try ann.send(opcode: 2, [1, 2, 3])
+                try ann.send(#"452-7["x",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#)
+                for _ in 0..<2 { try ann.send(opcode: 2, [1]) }
+                #expect(try ann.text() == "437[]", "a binary event is acknowledged with its last attachment")
                 try ann.send(#"42["join","r"]"#)
                 #expect(try ann.text().hasPrefix(#"42["joined","r","\#(id)""#))
-                #expect(try health(port: port)["ignored"]?.integer == garbage.count + 1)
+                #expect(try health(port: port)["ignored"]?.integer == strange.count + 4)
+            }
+        }
+
+        /// Socket.IO 4 closes the connection for each of them.
+        @Test(
+            arguments: [
+                "4", "49", "4abc", "42", "42[]", "42{}", "42[1]", #"42abc["join","r"]"#, "44", "40",
+                #"42/x,["join","r"]"#, "4" + String(repeating: "[", count: 1000),
+                #"451-["x",{"_placeholder":true}]"#, "",
+            ]
+        )
+        func invalidPacketsCloseTheConnection(text: String) async throws {
+            try await withServer { port in
+                let (ann, _) = try RawWebSocket.connected(port: port)
+                if text.isEmpty { try ann.send(opcode: 2, [1, 2, 3]) } else { try ann.send(text) }
+                // An attachment is awaited.
+                if text.hasPrefix("451-") { try ann.send(#"42["join","r"]"#) }
+                #expect(try ann.closeCode() == 1000)
+                try await waitForHealth(port: port) { $0["sessions"]?.integer == 0 && $0["ignored"]?.integer ?? 0 > 0 }
             }
         }
 

@@ -32,7 +32,7 @@ import Testing
         #expect(self.texts(actions) == [#"0{"sid":"s1"}"#])
         #expect(actions.first == .cancelConnectTimer)
         #expect(actions.last == .socketOpened)
-        #expect(connection.textReceived("0") == [.ignore(.repeatedConnect)])
+        #expect(connection.textReceived("0") == [.ignore(.repeatedConnect), .endSession])
         #expect(connection.connectTimerFired().isEmpty)
     }
 
@@ -48,8 +48,8 @@ import Testing
     @Test func clientThatNeverConnectsIsEnded() {
         var connection = self.connection(.four)
         _ = connection.start()
-        #expect(connection.textReceived(#"2["join","r"]"#) == [.ignore(.packetBeforeConnect)])
-        #expect(connection.textReceived("1") == [.ignore(.packetBeforeConnect)])
+        #expect(connection.textReceived(#"2["join","r"]"#) == [.ignore(.packetBeforeConnect), .endSession])
+        #expect(connection.textReceived("1") == [.ignore(.packetBeforeConnect), .endSession])
         #expect(connection.connectTimerFired() == [.endSession])
         #expect(connection.connectTimerFired().isEmpty)
         #expect(connection.textReceived("0").isEmpty)
@@ -73,17 +73,44 @@ import Testing
         #expect(connection.textReceived("1").isEmpty)
     }
 
+    /// Socket.IO 2 passes over what socket.io 4 closes the connection for.
     @Test(arguments: [
         ("", SocketIOServerConnection.Ignored.unreadablePacket), ("9", .unreadablePacket), ("2{", .unreadablePacket),
-        ("2[1]", .unreadablePacket), ("3", .unexpectedPacket), ("4\"no\"", .unexpectedPacket),
-        (#"51-["message",{"_placeholder":true,"num":0}]"#, .binary), (#"2/x,["join","r"]"#, .otherNamespace),
+        ("2[1]", .unreadablePacket), ("4\"no\"", .unexpectedPacket), (#"2/x,["join","r"]"#, .otherNamespace),
         ("0", .repeatedConnect),
     ])
-    func strangePacketsAreIgnored(text: String, reason: SocketIOServerConnection.Ignored) {
-        var connection = self.connection(.three)
+    func strangePacketsEndSessionsOfVersionFour(text: String, reason: SocketIOServerConnection.Ignored) {
+        for version in [EngineIOVersion.three, .four] {
+            var connection = self.connection(version)
+            _ = connection.start()
+            if version == .four { _ = connection.textReceived("0") }
+            let actions = connection.textReceived(text)
+            #expect(actions == [.ignore(reason)] + (version == .four ? [.endSession] : []), "\(version)")
+            #expect(connection.sessionEnded() == [.socketClosed])
+        }
+    }
+
+    @Test(arguments: [EngineIOVersion.three, .four])
+    func binaryEventsAreIgnoredAndAcknowledged(version: EngineIOVersion) {
+        var connection = self.connection(version)
         _ = connection.start()
-        #expect(connection.textReceived(text) == [.ignore(reason)])
+        if version == .four { _ = connection.textReceived("0") }
+        #expect(connection.textReceived("3[]") == [.ignore(.unexpectedPacket)])
+        #expect(connection.textReceived(#"52-9["x",{"_placeholder":true,"num":0},1]"#) == [.ignore(.binary)])
         #expect(connection.binaryReceived() == [.ignore(.binary)])
+        let last = connection.binaryReceived()
+        #expect(last.first == .ignore(.binary) && self.texts(last) == ["39[]"])
+        #expect(self.texts(connection.textReceived(#"50-8["x"]"#)) == ["38[]"])
+        #expect(connection.textReceived(#"61-4[{"_placeholder":true,"num":0}]"#) == [.ignore(.unexpectedPacket)])
+        #expect(connection.binaryReceived() == [.ignore(.binary)])
+        #expect(connection.binaryReceived() == [.ignore(.binary), .endSession], "nothing announced it")
+        // Text in the place of an attachment.
+        #expect(connection.textReceived(#"51-["x",{"_placeholder":true,"num":0}]"#) == [.ignore(.binary)])
+        let join = connection.textReceived(#"2["join","r"]"#)
+        let expected: [Action] =
+            version == .four
+            ? [.ignore(.unreadablePacket), .endSession] : [.deliver(name: "join", arguments: ["r"])]
+        #expect(join == expected)
     }
 
     @Test func otherNamespacesAreRefusedInTheClientsSpelling() {

@@ -468,6 +468,14 @@ import Testing
         #expect(waiting.feed(.define(order)) == [.send(WorkerID(1), .leave(room: "a"))])
     }
 
+    @Test func aWorkerThatNobodyNeedsWhileItStartsIsNoFault() {
+        var driver = FleetDriver()
+        driver.want("a")
+        let cancelled = FleetAction.cancel(WorkerID(1), reason: "no room needs it")
+        #expect(driver.feed(.want(room: "a", false)) == [cancelled])
+        #expect(driver.feed(.want(room: "a", false)).isEmpty)
+    }
+
     @Test func stoppingShutsEveryWorkerDownAndStartsNone() {
         var driver = FleetDriver()
         driver.join("a")
@@ -477,7 +485,7 @@ import Testing
         #expect(
             actions == [
                 .send(WorkerID(1), .shutDown), .send(WorkerID(2), .shutDown),
-                .kill(WorkerID(3), reason: "the daemon ends"),
+                .cancel(WorkerID(3), reason: "the daemon ends"),
             ]
         )
         #expect(driver.feed(.stop).isEmpty)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import InMemoryLogging
 import Logging
 import Rooms
 import Synchronization
@@ -12,10 +13,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct EventOutputTests {
     private let pipe = Pipe()
 
+    private let log = InMemoryLogHandler()
+
     private func output() -> EventOutput {
         EventOutput(
             descriptor: self.pipe.fileHandleForWriting.fileDescriptor,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: Logger(label: "test") { _ in self.log }
         )
     }
 
@@ -84,7 +87,8 @@ import Testing
         )
     }
 
-    private func sent(_ status: RoomStatus) throws -> [WorkerEvent] {
+    /// - Parameter again: whether it is sent once more, as soon as the log tells of the first.
+    private func sent(_ status: RoomStatus, again: Bool = false) throws -> [WorkerEvent] {
         let output = self.output()
         let reading = self.pipe.fileHandleForReading
         let read = Mutex(Data())
@@ -96,6 +100,10 @@ import Testing
             isRead.signal()
         }
         output.send(.status(room: "a", status))
+        if again {
+            while self.log.entries.isEmpty { Thread.sleep(forTimeInterval: 0.001) }
+            output.send(.status(room: "a", status))
+        }
         output.close()
         try self.pipe.fileHandleForWriting.close()
         isRead.wait()
@@ -115,7 +123,8 @@ import Testing
                 isOpen: number % 100 == 0
             )
         }
-        guard case .status("a", let sent)? = try self.sent(status).first else {
+        let events = try self.sent(status, again: true)
+        guard events.count == 2, case .status("a", let sent)? = events.last else {
             Issue.record("no status came")
             return
         }
@@ -123,6 +132,12 @@ import Testing
         #expect(cut > 200 && sent.tracks.count == 512 - cut)
         #expect(sent.tracks.filter(\.isOpen).map(\.number) == [100, 200, 300, 400, 500])
         #expect(sent.tracks.last?.number == 512, "the newest stay")
+        let entries = self.log.entries
+        #expect(
+            entries.map { "\($0.level) \($0.message)" } == ["warning status is too long and leaves out tracks"],
+            "once, and not with each status"
+        )
+        #expect(entries.first?.metadata["detail"] == "\(cut) tracks")
     }
 
     /// Nothing is closed, and nothing fits.

@@ -8,23 +8,30 @@ internal import Rooms
 extension DaemonConfiguration {
     /// The pipeline files that the configuration names, and whether its rooms can use them.
     ///
-    /// Blocks on the disk.
+    /// For a configuration that comes from no text: `loadWithPipelines` tells where problems are. Blocks on the disk.
     ///
-    /// - Parameter file: the configuration's file, for messages.
     /// - Throws: `ConfigurationError` with every problem of every file, else of every room.
     @discardableResult
-    public func pipelineCatalogue(file: String? = nil) throws(ConfigurationError) -> PipelineCatalogue {
+    public func pipelineCatalogue() throws(ConfigurationError) -> PipelineCatalogue {
         let catalogue = try PipelineCatalogue.load(directory: self.pipelines.directory)
-        let problems = ProblemList(file: file)
+        let problems = ProblemList(file: nil)
+        self.check(catalogue, problems)
+        try problems.check()
+        return catalogue
+    }
+
+    /// Adds what the rooms want of pipeline files and those do not have.
+    ///
+    /// Rooms that have problems already are left out: what is wrong in them stands at its default.
+    func check(_ catalogue: PipelineCatalogue, _ problems: ProblemList) {
         var folders: Set<String> = []
         for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
+            guard !problems.concern(keysBeginningWith: "rooms.\(name).") else { continue }
             room.spec.send?.check(catalogue, path: "rooms.\(name).send", problems)
             for (index, output) in room.spec.outputs.enumerated() {
                 output.pipeline?.check(catalogue, path: "rooms.\(name).outputs[\(index)].pipeline", &folders, problems)
             }
         }
-        try problems.check()
-        return catalogue
     }
 
     /// The pipeline files that outputs name, by the key of each; `catalogue` is what `pipelineCatalogue` returned.
@@ -84,7 +91,7 @@ extension PipelineOutputSpec {
 }
 
 extension SendSpec {
-    /// Adds what the captures do not have, and values that they do not take.
+    /// Adds what the captures do not have, and values that they do not take; values are not shown, as they may be secret.
     fileprivate func check(_ catalogue: PipelineCatalogue, path: String, _ problems: ProblemList) {
         var files: [PipelineFile] = []
         let named = [("capture", MediaKind.video, self.video), ("audio", .audio, self.audio)]
@@ -114,7 +121,7 @@ extension SendSpec {
                 )
             }
             for objection in Set(takers.compactMap { $0.objection(to: text) }) {
-                problems.add(nil, "\(path).parameters.\(name)", "found \"\(Excerpt.text(text))\"", accepted: objection)
+                problems.add(nil, "\(path).parameters.\(name)", "is not taken", accepted: objection)
             }
         }
     }

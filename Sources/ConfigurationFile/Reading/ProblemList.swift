@@ -5,9 +5,17 @@ final class ProblemList {
     private let file: String?
     private var problems: [ConfigurationProblem] = []
     private var count = 0
+    /// The text's tree, once it is read: tells where the keys are of problems that are found without it.
+    var tree: SourceNode?
+    private lazy var places: [String: SourceNode.Place] = self.tree?.places ?? [:]
 
     init(file: String?) {
         self.file = file
+    }
+
+    /// Whether a key that begins so has a problem.
+    func concern(keysBeginningWith prefix: String) -> Bool {
+        self.problems.contains { $0.key.hasPrefix(prefix) }
     }
 
     /// Adds a problem.
@@ -21,6 +29,7 @@ final class ProblemList {
         self.count += 1
         // Twice as many as are told, so that those told are the first of the text in all but mad cases.
         guard self.problems.count < 2 * ConfigurationError.maximumProblems else { return }
+        let place = place ?? self.place(ofKey: key)
         self.problems.append(
             ConfigurationProblem(
                 file: self.file,
@@ -34,8 +43,24 @@ final class ProblemList {
         )
     }
 
+    /// Where a key is; where the mapping is that it is missing in if it is not there.
+    private func place(ofKey key: String) -> SourceNode.Place? {
+        guard self.tree != nil else { return nil }
+        var rest = key[...]
+        while !rest.isEmpty {
+            if let place = self.places[String(rest)] { return place }
+            rest = rest[..<(rest.lastIndex { $0 == "." || $0 == "[" } ?? rest.startIndex)]
+        }
+        return nil
+    }
+
     /// Fails with every problem, in the order of the text, if there is one.
-    func check(_ code: ConfigurationError.Code = .invalid) throws(ConfigurationError) {
+    ///
+    /// - Parameter other: problems elsewhere, which are told behind them.
+    func check(
+        _ code: ConfigurationError.Code = .invalid,
+        followedBy other: ConfigurationError? = nil
+    ) throws(ConfigurationError) {
         guard self.count > 0 else { return }
         var problems = self.problems.enumerated().sorted { left, right in
             let places = (left.element.line ?? 0, left.element.column ?? 0, left.offset)
@@ -47,6 +72,7 @@ final class ProblemList {
                 ConfigurationProblem(file: self.file, key: "", message: "\(self.count - problems.count) more problems")
             )
         }
+        problems += (other?.problems ?? []).prefix(ConfigurationError.maximumProblems - problems.count)
         throw ConfigurationError(code, problems)
     }
 }

@@ -64,6 +64,30 @@ extension SourceNode {
         }
     }
 
+    /// Where every key and every element below is, by its path as messages name it.
+    var places: [String: Place] {
+        var places: [String: Place] = [:]
+        self.note(&places, path: "")
+        return places
+    }
+
+    private func note(_ places: inout [String: Place], path: String) {
+        switch self.content {
+        case .null, .scalar, .broken: break
+        case .sequence(let nodes):
+            for (index, node) in nodes.enumerated() {
+                places["\(path)[\(index)]"] = node.place
+                node.note(&places, path: "\(path)[\(index)]")
+            }
+        case .mapping(let entries):
+            for entry in entries {
+                let key = path.isEmpty ? Excerpt.text(entry.key) : "\(path).\(Excerpt.text(entry.key))"
+                places[key] = entry.place
+                entry.value.note(&places, path: key)
+            }
+        }
+    }
+
     /// Whether the value is this text.
     func isWord(_ word: String) -> Bool {
         if case .scalar(let scalar) = self.content { scalar.text == word } else { false }

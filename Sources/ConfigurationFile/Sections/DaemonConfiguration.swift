@@ -40,7 +40,7 @@ enum RootKeys {
         KeyTable.Entry(name: "webhooks", shape: .list(WebhookKeys.table)),
         WebhookKeys.allowedHosts.entry,
         KeyTable.Entry(name: "workers", shape: .mapping(WorkersKeys.table)),
-        KeyTable.Entry(name: "pipelines", shape: .mapping(PipelinesKeys.table)),
+        KeyTable.Entry(name: PipelinesKeys.section, shape: .mapping(PipelinesKeys.table)),
         KeyTable.Entry(name: "rtsp", shape: .mapping(RTSPKeys.table)),
         KeyTable.Entry(name: "rooms", shape: .named(RoomKeys.table))
     )
@@ -56,8 +56,8 @@ extension DaemonConfiguration {
         self.api = reader.section("api", APIKeys.table).map { APIConfiguration($0) } ?? self.api
         self.webhooks = WebhooksConfiguration(root: reader)
         self.workers = reader.section("workers", WorkersKeys.table).map { WorkersConfiguration($0) } ?? self.workers
-        self.pipelines =
-            reader.section("pipelines", PipelinesKeys.table).map { PipelinesConfiguration($0) } ?? self.pipelines
+        let pipelines = reader.section(PipelinesKeys.section, PipelinesKeys.table)
+        self.pipelines = pipelines.map { PipelinesConfiguration($0) } ?? self.pipelines
         self.rtsp = reader.section("rtsp", RTSPKeys.table).map { RTSPConfiguration($0) }
         self.readRooms(reader)
     }

@@ -11,6 +11,7 @@ public struct PipelinesConfiguration: Sendable, Hashable {
 
 /// The keys of `pipelines`.
 enum PipelinesKeys {
+    static let section = "pipelines"
     static let directory = Key("directory", .absolutePath(example: "/etc/tapedeck/pipelines"))
 
     static let table = KeyTable(directory.entry)

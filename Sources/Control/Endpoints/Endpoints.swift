@@ -45,7 +45,9 @@ struct Endpoints: Sendable {
     /// Answers a request whose answer is in memory as a whole.
     func reply(to endpoint: Endpoint, _ call: Call) async throws -> Reply {
         switch endpoint {
-        case .page(let file): return file.reply(ifNoneMatch: call.request.headers[.ifNoneMatch])
+        case .page(let file):
+            let headers = call.request.headers
+            return file.reply(ifNoneMatch: headers[.ifNoneMatch], ifMatch: headers[.ifMatch])
         case .description: return Self.description
         case .liveness: return try await self.liveness()
         case .readiness: return try await self.readiness()

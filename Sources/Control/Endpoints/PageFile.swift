@@ -47,10 +47,13 @@ struct PageFile: Sendable, Hashable {
         self.path = path
     }
 
-    /// The answer to a request that has this entity tag already, or none.
-    func reply(ifNoneMatch tags: String?) -> Reply {
+    /// The answer to a request that has this entity tag already, or none, and that wants no other one.
+    func reply(ifNoneMatch tags: String?, ifMatch wanted: String? = nil) -> Reply {
         guard let file = Self.files[self.path], let tag = Self.entityTags[self.path] else {
             return Problem(.notFound, "There is no such page.").reply
+        }
+        if let wanted, !isNamed(tag, by: wanted, isWeak: false) {
+            return Problem(.preconditionFailed, "The page is not the one that the request is for.").reply
         }
         let isKnown = tags?.split(separator: ",").contains { $0.trimmingSpaces == tag } ?? false
         var reply =

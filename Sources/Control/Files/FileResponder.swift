@@ -19,6 +19,9 @@ struct FileResponder: Sendable {
     let isDownload: Bool
 
     func response(to request: Request) throws(Problem) -> Response {
+        guard self.isWanted(request.headers) else {
+            throw Problem(.preconditionFailed, "The file is not the one that the request is for.")
+        }
         var headers = self.headers
         if self.isUnchanged(request.headers) {
             return Response(status: .notModified, headers: headers)
@@ -75,14 +78,16 @@ struct FileResponder: Sendable {
         return headers
     }
 
+    /// If-Match, else If-Unmodified-Since (RFC 9110 section 13.2.2).
+    private func isWanted(_ headers: HTTPFields) -> Bool {
+        if let tags = headers[.ifMatch] { return isNamed(self.file.entityTag, by: tags, isWeak: false) }
+        guard let since = headers[.ifUnmodifiedSince].flatMap(HTTPDate.init(_:)) else { return true }
+        return self.file.modified <= since.seconds
+    }
+
     /// If-None-Match, else If-Modified-Since (RFC 9110 section 13.2.2).
     private func isUnchanged(_ headers: HTTPFields) -> Bool {
-        if let tags = headers[.ifNoneMatch] {
-            return tags.split(separator: ",").contains { tag in
-                let tag = tag.trimmingSpaces
-                return tag == "*" || tag == self.file.entityTag || tag == "W/" + self.file.entityTag
-            }
-        }
+        if let tags = headers[.ifNoneMatch] { return isNamed(self.file.entityTag, by: tags, isWeak: true) }
         guard let since = headers[.ifModifiedSince].flatMap(HTTPDate.init(_:)) else { return false }
         return self.file.modified <= since.seconds
     }
@@ -102,6 +107,14 @@ struct FileResponder: Sendable {
         )
         let quoted = "attachment; filename=\"\(plain)\""
         return plain == name ? quoted : quoted + "; filename*=UTF-8''" + PercentCoding.encode(name)
+    }
+}
+
+/// Whether a list of entity tags, or `*`, names a strong one (RFC 9110 section 8.8.3.2).
+func isNamed(_ entityTag: String, by tags: String, isWeak: Bool) -> Bool {
+    tags.split(separator: ",").contains { tag in
+        let tag = tag.trimmingSpaces
+        return tag == "*" || tag == entityTag || isWeak && tag == "W/" + entityTag
     }
 }
 

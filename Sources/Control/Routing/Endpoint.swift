@@ -60,6 +60,14 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
+    /// Whether answers have an entity tag, which conditions of requests can name.
+    var hasEntityTag: Bool {
+        switch self {
+        case .page, .file: true
+        default: false
+        }
+    }
+
     /// Whether `Idempotency-Key` has a meaning.
     var isRepeatable: Bool {
         switch self {

@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
 /// Watches one connection: answers what is not HTTP, and drops who sends or reads too slowly.
 ///
@@ -36,6 +37,17 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         self.bodyBytes = limits.bodyBytes
     }
 
+    /// Puts `RequestHeadGuard` before the codec: the framework offers places behind it only.
+    func handlerAdded(context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        do {
+            let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(RequestHeadGuard(), position: .before(codec))
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
     func handlerRemoved(context: ChannelHandlerContext) { self.cancelTimers() }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -63,15 +75,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? HTTPParserError else {
-            context.fireErrorCaught(error)
-            return
+        switch error {
+        case HTTPParserError.headerOverflow:
+            self.refuse(context, Problem(.headersTooLarge, "The header fields are larger than the limit."))
+        case is HTTPParserError: self.refuse(context, Problem(.badRequest, "This is not HTTP/1.1."))
+        case is RequestHeadGuard.HostViolation:
+            self.refuse(context, Problem(.badRequest, "A request has one \"Host\" field, and not more."))
+        default: context.fireErrorCaught(error)
         }
-        let problem =
-            error == .headerOverflow
-            ? Problem(.headersTooLarge, "The header fields are larger than the limit.")
-            : Problem(.badRequest, "This is not HTTP/1.1.")
-        self.refuse(context, problem)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -15,6 +15,7 @@ struct Problem: Error, Sendable, Hashable {
         case methodNotAllowed = "method-not-allowed"
         case requestTimeout = "request-timeout"
         case conflict
+        case preconditionFailed = "precondition-failed"
         case contentTooLarge = "content-too-large"
         case uriTooLong = "uri-too-long"
         case unsupportedMediaType = "unsupported-media-type"
@@ -89,6 +90,7 @@ extension Problem.Kind {
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
         case .conflict: .conflict
+        case .preconditionFailed: .preconditionFailed
         case .contentTooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .unsupportedMediaType: .unsupportedMediaType
@@ -111,6 +113,7 @@ extension Problem.Kind {
         case .methodNotAllowed: "The method is not allowed here"
         case .requestTimeout: "The request took too long to arrive"
         case .conflict: "The present state does not allow it"
+        case .preconditionFailed: "The condition of the request is not met"
         case .contentTooLarge: "The request body is too large"
         case .uriTooLong: "The request target is too long"
         case .unsupportedMediaType: "The request body's type is not taken"

@@ -113,8 +113,7 @@ actor ConfigurationReloader: Service {
         defer { self.notifier.ready() }
         let new: DaemonConfiguration
         do throws(ConfigurationError) {
-            new = try DaemonConfiguration.load(path: self.path, values: self.values)
-            try new.pipelineCatalogue(file: self.path)
+            new = try DaemonConfiguration.loadWithPipelines(path: self.path, values: self.values).configuration
         } catch {
             self.metrics.reloaded(.refused)
             self.bus.publish(

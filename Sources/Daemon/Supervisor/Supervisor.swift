@@ -196,6 +196,12 @@ actor Supervisor: Service {
                     metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"])
                 )
                 self.mailboxes[id]?.end()
+            case .cancel(let id, let reason):
+                self.logger.info(
+                    "worker is not needed",
+                    metadata: .tagged([.workerID: "\(id)", .detail: "\(reason)"])
+                )
+                self.mailboxes[id]?.end()
             case .report(let fact):
                 self.publish(fact)
             }

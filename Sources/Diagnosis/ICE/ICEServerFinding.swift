@@ -26,6 +26,11 @@ extension ICEServerTrial.Outcome {
             return warning("it refuses: \(code) \(Self.printable(reason))", "look into the server's log")
         case .unreachable(let reason): return warning("no connection: \(reason)", firewall)
         case .silent: return warning("no answer", firewall)
+        case .unsigned(let reason):
+            return warning(
+                "it cannot be asked with a password: \(reason)",
+                "STUN signs with MD5 and SHA-1, which a host in FIPS mode lacks"
+            )
         case .strange: return warning("what answers is no \(url.kind == .turn ? "TURN" : "STUN") server", firewall)
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Digests
+
 /// What is asked of a STUN or TURN server, and what its answers mean: its words only, no network.
 ///
 /// ```
@@ -25,6 +27,8 @@ struct ICEServerTrial: ~Copyable {
         case silent
         /// What came back is no answer.
         case strange
+        /// We cannot sign what is asked of a server that wants a password; why.
+        case unsigned(String)
     }
 
     /// What to do next.
@@ -48,12 +52,24 @@ struct ICEServerTrial: ~Copyable {
     private var state: State
     private let username: String
     private let password: String
+    private let makeKey: MakeKey
+
+    /// Makes a key of user name, realm and password.
+    typealias MakeKey = (_ username: String, _ realm: String, _ password: String) throws(MissingHash) -> [UInt8]
 
     /// A trial before its first request, which has that transaction: 12 bytes.
-    init(relays: Bool, username: String, password: String, transaction: [UInt8]) {
+    /// - Parameter makeKey: for tests, another one than STUN's.
+    init(
+        relays: Bool,
+        username: String,
+        password: String,
+        transaction: [UInt8],
+        makeKey: @escaping MakeKey = STUNMessage.key(username:realm:password:)
+    ) {
         self.state = relays ? .asking(transaction) : .binding(transaction)
         self.username = username
         self.password = password
+        self.makeKey = makeKey
     }
 
     /// The first request; nil once it is answered.
@@ -76,7 +92,7 @@ struct ICEServerTrial: ~Copyable {
         case .asking(let asked):
             guard message.transaction == asked else { return .wait }
             switch (message.kind, message.error?.code) {
-            case (.allocateSuccess, _): return self.lent(message, transaction, key: nil)
+            case (.allocateSuccess, _): return self.lent(message, transaction)
             case (.allocateError, 401): return self.sign(message, transaction, isSecond: false)
             default: return self.end(Self.refusal(message))
             }
@@ -84,7 +100,7 @@ struct ICEServerTrial: ~Copyable {
             guard message.transaction == asked else { return .wait }
             switch (message.kind, message.error?.code) {
             case (.allocateSuccess, _):
-                return self.lent(message, transaction, key: self.key(realm), realm: realm, nonce: nonce)
+                return self.lent(message, transaction, signedFor: (realm, nonce))
             case (.allocateError, 401), (.allocateError, 441): return self.end(.wrongCredential)
             case (.allocateError, 438) where !isSecond: return self.sign(message, transaction, isSecond: true)
             default: return self.end(Self.refusal(message))
@@ -99,24 +115,27 @@ struct ICEServerTrial: ~Copyable {
             return self.end(.strange)
         }
         let name = String(decoding: realm, as: UTF8.self)
-        self.state = .signing(transaction, realm: name, nonce: nonce, isSecond: isSecond)
-        return .ask(self.signed(Self.allocation(transaction), name, nonce))
+        do {
+            let request = try self.signed(Self.allocation(transaction), name, nonce)
+            self.state = .signing(transaction, realm: name, nonce: nonce, isSecond: isSecond)
+            return .ask(request)
+        } catch {
+            return self.end(.unsigned("\(error)"))
+        }
     }
 
     /// Gives the address back: a server keeps it for minutes otherwise.
     private mutating func lent(
         _ message: STUNMessage,
         _ transaction: [UInt8],
-        key: [UInt8]?,
-        realm: String = "",
-        nonce: [UInt8] = []
+        signedFor credential: (realm: String, nonce: [UInt8])? = nil
     ) -> Step {
         self.state = .ended
         guard let address = message.address(.xorRelayedAddress) else { return .end(.strange, farewell: nil) }
         var farewell = STUNMessage(.refreshRequest, transaction: transaction)
         farewell.set(.lifetime, [0, 0, 0, 0])
-        let bytes = key == nil ? farewell.bytes() : self.signed(farewell, realm, nonce)
-        return .end(.lent(address), farewell: bytes)
+        guard let credential else { return .end(.lent(address), farewell: farewell.bytes()) }
+        return .end(.lent(address), farewell: try? self.signed(farewell, credential.realm, credential.nonce))
     }
 
     private mutating func end(_ outcome: Outcome) -> Step {
@@ -124,16 +143,16 @@ struct ICEServerTrial: ~Copyable {
         return .end(outcome, farewell: nil)
     }
 
-    private func key(_ realm: String) -> [UInt8] {
-        STUNMessage.key(username: self.username, realm: realm, password: self.password)
-    }
-
-    private func signed(_ message: STUNMessage, _ realm: String, _ nonce: [UInt8]) -> [UInt8] {
+    private func signed(
+        _ message: STUNMessage,
+        _ realm: String,
+        _ nonce: [UInt8]
+    ) throws(MissingHash) -> [UInt8] {
         var message = message
         message.set(.username, Array(self.username.utf8))
         message.set(.realm, Array(realm.utf8))
         message.set(.nonce, nonce)
-        return message.bytes(key: self.key(realm))
+        return try message.bytes(key: try self.makeKey(self.username, realm, self.password))
     }
 
     /// A request for an address for UDP (RFC 8656 section 7.1).

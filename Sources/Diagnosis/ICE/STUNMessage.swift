@@ -79,18 +79,25 @@ struct STUNMessage: Sendable, Hashable {
         if self.attributes.updateValue(value, forKey: attribute) == nil { self.order.append(attribute) }
     }
 
-    /// The bytes; signed if there is a key (RFC 8489 section 14.5).
-    func bytes(key: [UInt8]? = nil) -> [UInt8] {
-        var body = self.order.flatMap { Self.written($0, self.attributes[$0] ?? []) }
-        guard let key else { return self.header(length: body.count) + body }
-        let signed = self.header(length: body.count + 24) + body
-        body += Self.written(.messageIntegrity, MessageAuthentication.sha1(signed, key: key))
+    /// The bytes, unsigned.
+    func bytes() -> [UInt8] {
+        let body = self.body
         return self.header(length: body.count) + body
     }
 
+    /// The bytes, signed (RFC 8489 section 14.5).
+    func bytes(key: [UInt8]) throws(MissingHash) -> [UInt8] {
+        var body = self.body
+        let signed = self.header(length: body.count + 24) + body
+        body += Self.written(.messageIntegrity, try MessageAuthentication.sha1(signed, key: key))
+        return self.header(length: body.count) + body
+    }
+
+    private var body: [UInt8] { self.order.flatMap { Self.written($0, self.attributes[$0] ?? []) } }
+
     /// The key of a long-term credential (RFC 8489 section 9.2.2).
-    static func key(username: String, realm: String, password: String) -> [UInt8] {
-        md5(Array("\(username):\(realm):\(password)".utf8))
+    static func key(username: String, realm: String, password: String) throws(MissingHash) -> [UInt8] {
+        try md5(Array("\(username):\(realm):\(password)".utf8))
     }
 
     /// The number and the words of an error answer.

@@ -75,6 +75,9 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         case end(EndReason)
     }
 
+    /// Most packets in the answer to a poll: python-engineio takes no more, and drops the connection for them.
+    static let maximumPacketsPerPoll = 16
+
     private struct Polling {
         var queue: EngineIOSessionQueue
         var isPollPending = false
@@ -120,7 +123,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
             var actions: [Action] = []
             if polling.isPollPending {
                 polling.isPollPending = false
-                actions = [.answerPoll(polling.queue.removeAll())]
+                actions = [.answerPoll(polling.queue.remove(first: Self.maximumPacketsPerPoll))]
             }
             self.state = .polling(polling)
             return actions
@@ -159,7 +162,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
             if polling.isPollPending {
                 return .refuseOverlap(self.end(.overlappingRequests))
             }
-            let packets = polling.queue.removeAll()
+            let packets = polling.queue.remove(first: Self.maximumPacketsPerPoll)
             let isUpgrading = polling.upgrade == .probed
             polling.isPollPending = packets.isEmpty && !isUpgrading
             self.state = .polling(polling)
@@ -370,12 +373,13 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         }
     }
 
-    /// Ends the session once; a pending poll learns it by a close packet.
+    /// Ends the session once; a pending poll learns it by a close packet, or by nothing new if the client wanted it.
     private mutating func end(_ reason: EndReason) -> [Action] {
         switch self.state {
         case .polling(let polling):
             self.state = .ended
-            return (polling.isPollPending ? [.answerPoll([EngineIOPacket(.close)])] : []) + [.end(reason)]
+            let last = EngineIOPacket(reason == .closedByClient ? .noop : .close)
+            return (polling.isPollPending ? [.answerPoll([last])] : []) + [.end(reason)]
         case .webSocket:
             self.state = .ended
             return [.end(reason)]

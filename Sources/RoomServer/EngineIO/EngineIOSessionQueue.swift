@@ -33,6 +33,14 @@ struct EngineIOSessionQueue: Hashable, Sendable {
         return true
     }
 
+    /// Takes out the oldest, at most so many.
+    mutating func remove(first count: Int) -> [EngineIOPacket] {
+        let taken = Array(self.packets.prefix(count))
+        self.packets.removeFirst(taken.count)
+        for packet in taken { self.bytes &-= packet.text?.utf8.count ?? 0 }
+        return taken
+    }
+
     /// Takes out everything, oldest first.
     mutating func removeAll() -> [EngineIOPacket] {
         defer {

@@ -118,6 +118,11 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func headReceived(_ head: HTTPRequestHead) {
         self.state = .reading(head, body: ByteBuffer(), session: nil)
+        // RFC 9112 section 3.2.
+        let hosts = head.headers["Host"].count
+        guard hosts == 1 || hosts == 0 && head.version != .http1_1 else {
+            return self.respondAndClose(.text(.badRequest))
+        }
         let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
         guard length <= RoomServerConfiguration.maximumMessageBytes else { return self.refuseOversize() }
         let target = HTTPTarget(head.uri)

@@ -121,7 +121,7 @@ final class WebSocketHandler: ChannelInboundHandler {
             if self.isWritable { self.write(pong, context: context) }
         case .pong: self.owner?.pongReceived()
         case .connectionClose:
-            let code = frame.unmaskedData.getBytes(at: frame.unmaskedData.readerIndex, length: 2) ?? []
+            let code = Self.answer(toClose: frame.unmaskedData.readableBytesView)
             let answer = WebSocketFrame(fin: true, opcode: .connectionClose, data: ByteBuffer(bytes: code))
             self.write(answer, context: context)
             context.close(promise: nil)
@@ -137,6 +137,24 @@ final class WebSocketHandler: ChannelInboundHandler {
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is ClientFrameCheck.Violation:
             self.fail(.protocolError)
         default: context.close(promise: nil)
+        }
+    }
+
+    /// The body that answers that of a close frame: its own code (RFC 6455 section 5.5.1), or the code of the mistake in it.
+    private static func answer(toClose body: ByteBufferView) -> [UInt8] {
+        guard !body.isEmpty else { return [] }
+        let code = body.count == 1 ? 0 : body.prefix(2).reduce(0) { $0 << 8 | UInt16($1) }
+        let isText = String(validating: body.dropFirst(2), as: UTF8.self) != nil
+        let answer: UInt16 = !Self.isSent(code) ? 1002 : isText ? code : 1007
+        return [UInt8(answer >> 8), UInt8(answer & 0xFF)]
+    }
+
+    /// Whether an endpoint may send a close code (RFC 6455 section 7.4 and IANA's registry): 1004 is reserved, and 1005, 1006 and
+    /// 1015 stand for what no frame said.
+    private static func isSent(_ code: UInt16) -> Bool {
+        switch code {
+        case 1000...1003, 1007...1014, 3000...4999: true
+        default: false
         }
     }
 

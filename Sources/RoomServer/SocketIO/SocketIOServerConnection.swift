@@ -9,7 +9,8 @@ import Signalling
 /// waiting --start (version 3) or "40"--> connected --"41"--> waiting --time limit--> ended
 /// ```
 /// Version 3 connects by itself and its socket bears the session's id; version 4 waits for the client's `40` and gives
-/// the socket an id of its own. `ended` is terminal.
+/// the socket an id of its own. `ended` is terminal. As with the stock servers, a packet that is none, or that does not fit the
+/// state, ends a session of version 4 and is passed over in version 3.
 struct SocketIOServerConnection: ~Copyable {
     private enum State {
         case waiting
@@ -56,6 +57,10 @@ struct SocketIOServerConnection: ~Copyable {
     private let version: EngineIOVersion
     private let socketID: PeerID
     private var state = State.waiting
+    /// Binary messages that the last packet announced and that have not come.
+    private var attachments = 0
+    /// The id under which the last packet is acknowledged when they have.
+    private var acknowledgementID: Int?
 
     /// A connection whose socket is to have the given id.
     init(version: EngineIOVersion, socketID: PeerID) {
@@ -73,19 +78,30 @@ struct SocketIOServerConnection: ~Copyable {
 
     /// A text message came.
     mutating func textReceived(_ text: String) -> [Action] {
-        guard let packet = try? SocketIOPacket(text: text) else { return [.ignore(.unreadablePacket)] }
+        if self.attachments > 0, self.version == .four { return self.refuse(.unreadablePacket) }
+        self.acknowledgementID = nil
+        self.attachments = 0
+        guard let packet = try? SocketIOPacket(text: text) else { return self.refuse(.unreadablePacket) }
+        self.attachments = packet.attachments
         guard packet.namespace == "/" else { return self.otherNamespaceReceived(packet) }
         switch packet.kind {
         case .connect: return self.connectReceived()
         case .disconnect: return self.disconnectReceived()
-        case .event: return self.eventReceived(packet)
-        case .acknowledgement, .error: return [.ignore(.unexpectedPacket)]
-        case .binaryEvent, .binaryAcknowledgement: return [.ignore(.binary)]
+        case .event, .binaryEvent: return self.eventReceived(packet)
+        case .acknowledgement, .binaryAcknowledgement: return self.acknowledgementReceived()
+        case .error: return self.refuse(.unexpectedPacket)
         }
     }
 
-    /// A binary message came: an attachment of an event that was ignored.
-    func binaryReceived() -> [Action] { [.ignore(.binary)] }
+    /// A binary message came: an attachment of an event that is ignored, acknowledged with the last one.
+    ///
+    /// One that no packet announced ends the session in both versions.
+    mutating func binaryReceived() -> [Action] {
+        guard self.attachments > 0 else { return [.ignore(.binary), .endSession] }
+        self.attachments -= 1
+        guard self.attachments == 0, let id = self.acknowledgementID else { return [.ignore(.binary)] }
+        return [.ignore(.binary), Self.acknowledgement(id)]
+    }
 
     /// The limit on waiting for a connect packet has passed.
     mutating func connectTimerFired() -> [Action] {
@@ -120,7 +136,7 @@ struct SocketIOServerConnection: ~Copyable {
         case .waiting:
             return self.connect(timerRuns: true)
         case .connected:
-            return [.ignore(.repeatedConnect)]
+            return self.refuse(.repeatedConnect)
         case .ended:
             return []
         }
@@ -135,7 +151,7 @@ struct SocketIOServerConnection: ~Copyable {
     private mutating func disconnectReceived() -> [Action] {
         switch self.state {
         case .waiting:
-            return [.ignore(.packetBeforeConnect)]
+            return self.refuse(.packetBeforeConnect)
         case .connected:
             self.state = .waiting
             return [.socketClosed, .startConnectTimer]
@@ -147,22 +163,43 @@ struct SocketIOServerConnection: ~Copyable {
     private mutating func eventReceived(_ packet: SocketIOPacket) -> [Action] {
         switch self.state {
         case .waiting:
-            return [.ignore(.packetBeforeConnect)]
+            return self.refuse(.packetBeforeConnect)
         case .connected:
-            guard let event = packet.event else { return [.ignore(.unreadablePacket)] }
-            var actions = [Action.deliver(name: event.name, arguments: event.arguments)]
-            if let id = packet.acknowledgementID {
-                actions.append(.send(SocketIOPacket(.acknowledgement, acknowledgementID: id, data: .array([]))))
-            }
-            return actions
+            guard let event = packet.event else { return self.refuse(.unreadablePacket) }
+            let isBinary = packet.kind == .binaryEvent
+            let first = isBinary ? Action.ignore(.binary) : .deliver(name: event.name, arguments: event.arguments)
+            self.acknowledgementID = packet.acknowledgementID
+            guard packet.attachments == 0, let id = packet.acknowledgementID else { return [first] }
+            return [first, Self.acknowledgement(id)]
         case .ended:
             return []
         }
     }
 
+    private static func acknowledgement(_ id: Int) -> Action {
+        .send(SocketIOPacket(.acknowledgement, acknowledgementID: id, data: .array([])))
+    }
+
+    /// We ask for none.
+    private func acknowledgementReceived() -> [Action] {
+        switch self.state {
+        case .waiting: self.refuse(.packetBeforeConnect)
+        case .connected: [.ignore(.unexpectedPacket)]
+        case .ended: []
+        }
+    }
+
+    /// A packet that the stock server of version 4 closes the connection for, and that of version 3 does not look at.
+    private func refuse(_ reason: Ignored) -> [Action] {
+        switch self.state {
+        case .waiting, .connected: [.ignore(reason)] + (self.version == .four ? [.endSession] : [])
+        case .ended: []
+        }
+    }
+
     /// Version 3 clients read a bare string, version 4 clients an object.
     private func otherNamespaceReceived(_ packet: SocketIOPacket) -> [Action] {
-        guard packet.kind == .connect else { return [.ignore(.otherNamespace)] }
+        guard packet.kind == .connect else { return self.refuse(.otherNamespace) }
         let message: JSONValue = "Invalid namespace"
         let data = self.version == .four ? .object(["message": message]) : message
         return [.send(SocketIOPacket(.error, namespace: packet.namespace, data: data)), .ignore(.otherNamespace)]

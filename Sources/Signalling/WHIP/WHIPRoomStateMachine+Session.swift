@@ -52,6 +52,10 @@ extension WHIPRoomStateMachine {
         guard url.isSecure || !posting.url.isSecure else {
             return self.fail(self.wrong("redirects to \(url.address) without TLS, which is refused", posting.url))
         }
+        guard self.mayGo(to: url) else {
+            let what = "redirects to \(url.address), another host without a certificate to check, which is refused"
+            return self.fail(self.wrong(what, posting.url))
+        }
         var posting = posting
         posting.url = url
         posting.redirects += 1

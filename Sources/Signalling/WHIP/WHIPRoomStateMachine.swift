@@ -59,6 +59,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
 
     let direction: WHIPDirection
     let endpoint: WebURL
+    private let verifiesCertificate: Bool
     let peer: PeerID
     let options: SignallingOptions
     var state = State.idle
@@ -73,6 +74,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
     init(_ direction: WHIPDirection, endpoint: WHIPEndpoint, options: SignallingOptions) {
         self.direction = direction
         self.endpoint = endpoint.url
+        self.verifiesCertificate = endpoint.verifiesCertificate
         self.peer = PeerID(endpoint.name)
         self.options = options
     }
@@ -304,11 +306,21 @@ public struct WHIPRoomStateMachine: SignallingMachine {
         )
     }
 
-    /// The URL that a reference means; nil for what we do not send anything to: no HTTP, or HTTP where the endpoint has
-    /// TLS.
+    /// The URL that a reference means; nil for what we do not send anything to: no HTTP, HTTP where the endpoint has
+    /// TLS, or a host that we may not be sent to.
     func sessionURL(_ reference: String, from base: WebURL) -> WebURL? {
-        guard let url = base.resolving(reference), !url.isWebSocket, url.isSecure || !base.isSecure else { return nil }
+        guard let url = base.resolving(reference), !url.isWebSocket, url.isSecure || !base.isSecure,
+            self.mayGo(to: url)
+        else { return nil }
         return url
+    }
+
+    /// Whether the endpoint may send us to a host: its own, or another one that shows a certificate which is checked.
+    ///
+    /// Clusters hand clients on to one of their hosts (RFC 9725 section 4.5). They are known by name and certificate, and
+    /// services of a private network, which nobody meant to open to the endpoint, as a rule have none.
+    func mayGo(to url: WebURL) -> Bool {
+        url.host == self.endpoint.host || url.isSecure && self.verifiesCertificate
     }
 
     // MARK: - Membership

@@ -169,7 +169,7 @@ extension Fleet {
         self.workers[id]?.rooms.remove(name)
         guard let worker = self.workers[id], worker.rooms.isEmpty else { return }
         switch worker.phase {
-        case .starting: self.kill(id, reason: "no room needs it")
+        case .starting: self.cancel(id, reason: "no room needs it")
         case .ready: self.shutDown(id, now)
         case .ending, .killed: break
         }

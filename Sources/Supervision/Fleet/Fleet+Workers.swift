@@ -279,7 +279,7 @@ extension Fleet {
         }
         for (id, worker) in self.workers.sorted(by: { $0.key < $1.key }) {
             switch worker.phase {
-            case .starting: self.kill(id, reason: "the daemon ends")
+            case .starting: self.cancel(id, reason: "the daemon ends")
             case .ready: self.shutDown(id, now)
             case .ending, .killed: break
             }
@@ -292,9 +292,19 @@ extension Fleet {
     }
 
     mutating func kill(_ id: WorkerID, reason: String) {
-        guard let worker = self.workers[id], worker.phase != .killed else { return }
+        if self.note(endOf: id, reason: reason) { self.actions.append(.kill(id, reason: reason)) }
+    }
+
+    /// Ends a worker that has not done anything yet, neither right nor wrong.
+    mutating func cancel(_ id: WorkerID, reason: String) {
+        if self.note(endOf: id, reason: reason) { self.actions.append(.cancel(id, reason: reason)) }
+    }
+
+    /// Notes that a worker ends at once; false if it did before.
+    private mutating func note(endOf id: WorkerID, reason: String) -> Bool {
+        guard let worker = self.workers[id], worker.phase != .killed else { return false }
         self.workers[id]?.phase = .killed
         self.workers[id]?.killReason = reason
-        self.actions.append(.kill(id, reason: reason))
+        return true
     }
 }

@@ -35,8 +35,10 @@ public enum FleetAction: Sendable, Hashable {
     case start(WorkerID)
     /// Write a line to a worker.
     case send(WorkerID, WorkerCommand)
-    /// End the process at once (SIGKILL); `.exited` follows.
+    /// End the process at once (SIGKILL), because something is wrong with it; `.exited` follows.
     case kill(WorkerID, reason: String)
+    /// End a process that is still starting, because nobody needs it any more; `.exited` follows.
+    case cancel(WorkerID, reason: String)
     /// Something to be told.
     case report(FleetEvent)
 }

@@ -30,6 +30,8 @@ final class EventOutput: Sendable {
         var large = 0
         var dropped = 0
         var isBroken = false
+        /// Rooms whose status was cut: the log has the first of each, the counter is in all of them.
+        var cutRooms: Set<String> = []
         /// After this instant nothing more is waited for; nil while the worker runs.
         var deadline: ContinuousClock.Instant?
     }
@@ -106,7 +108,7 @@ final class EventOutput: Sendable {
 
     /// False when nobody will read.
     private func write(_ event: WorkerEvent) -> Bool {
-        guard let line = event.line else { return true }
+        guard let line = self.line(of: event) else { return true }
         var offset = 0
         while offset < line.count {
             var poll = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
@@ -127,6 +129,41 @@ final class EventOutput: Sendable {
             offset += max(0, count)
         }
         return true
+    }
+
+    /// The event as a line; one that is too long says so instead.
+    private func line(of event: WorkerEvent) -> Data? {
+        guard let line = try? WorkerLine.encode(event) else { return nil }
+        guard line.count > WorkerLine.maximumLength else { return line }
+        if case .status(let room, let status) = event {
+            let cut = status.cut(by: line.count - WorkerLine.maximumLength)
+            if let line = try? WorkerLine.encode(WorkerEvent.status(room: room, cut)),
+                line.count <= WorkerLine.maximumLength
+            {
+                self.noteCut(of: room, cut)
+                return line
+            }
+        }
+        let substitute: WorkerEvent =
+            switch event {
+            case .graph(let room, _, _):
+                .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
+            case .status(let room, _):
+                .commandFailed(room: room, command: "status", reason: "the status is too large to send")
+            default:
+                .commandFailed(room: event.room, command: "event", reason: "an event is too large to send")
+            }
+        return try? WorkerLine.encode(substitute)
+    }
+
+    private func noteCut(of room: String, _ status: RoomStatus) {
+        guard self.condition.withLock({ self.state.cutRooms.insert(room).inserted }) else { return }
+        self.logger.warning(
+            "status is too long and leaves out tracks",
+            metadata: .tagged([
+                .roomName: "\(room)", .detail: "\(status.counters[RoomStatus.cutTracks] ?? 0) tracks",
+            ])
+        )
     }
 }
 
@@ -151,25 +188,5 @@ extension WorkerEvent {
             .outputRecovered, .commandDone, .commandFailed:
             false
         }
-    }
-
-    /// The event as a line; one that is too long says so instead.
-    fileprivate var line: Data? {
-        guard let line = try? WorkerLine.encode(self) else { return nil }
-        guard line.count > WorkerLine.maximumLength else { return line }
-        if case .status(let room, let status) = self {
-            let cut = WorkerEvent.status(room: room, status.cut(by: line.count - WorkerLine.maximumLength))
-            if let line = try? WorkerLine.encode(cut), line.count <= WorkerLine.maximumLength { return line }
-        }
-        let substitute: WorkerEvent =
-            switch self {
-            case .graph(let room, _, _):
-                .commandFailed(room: room, command: "graph", reason: "the graph is too large to send")
-            case .status(let room, _):
-                .commandFailed(room: room, command: "status", reason: "the status is too large to send")
-            default:
-                .commandFailed(room: self.room, command: "event", reason: "an event is too large to send")
-            }
-        return try? WorkerLine.encode(substitute)
     }
 }

@@ -46,8 +46,7 @@ struct RunCommand: AsyncParsableCommand {
         let configuration: DaemonConfiguration
         let pipelines: PipelineCatalogue
         do throws(ConfigurationError) {
-            configuration = try DaemonConfiguration.load(path: self.config, values: values)
-            pipelines = try configuration.pipelineCatalogue(file: self.config)
+            (configuration, pipelines) = try DaemonConfiguration.loadWithPipelines(path: self.config, values: values)
         } catch {
             throw CommandFailure(.usage, "the configuration has errors\n\(error)")
         }

@@ -130,6 +130,42 @@ private final class Folder: Sendable {
         }
     }
 
+    @Test func aFileThatIsNotWantedIsNotSent() async throws {
+        try await self.withFolder { client, _ in
+            let first = try await client.send(.head, Self.path)
+            let tag = try #require(first.headers[.eTag])
+            let time = try #require(first.headers[.lastModified])
+            let old = "Sun, 06 Nov 1994 08:49:37 GMT"
+            for (headers, status) in [
+                ([.ifMatch: tag], 200), ([.ifMatch: "\"other\", \(tag)"], 200), ([.ifMatch: "*"], 200),
+                ([.ifMatch: "\"other\""], 412), ([.ifMatch: "W/\(tag)"], 412),
+                ([.ifUnmodifiedSince: time], 200), ([.ifUnmodifiedSince: old], 412),
+                ([.ifUnmodifiedSince: "yesterday"], 200), ([.ifMatch: tag, .ifUnmodifiedSince: old], 200),
+                ([.ifMatch: "\"other\"", .ifNoneMatch: tag], 412), ([.ifMatch: tag, .ifNoneMatch: tag], 304),
+                ([.ifMatch: "\"other\"", .range: "bytes=0-1"], 412), ([.ifMatch: tag, .range: "bytes=0-1"], 206),
+            ] as [(HTTPFields, Int)] {
+                #expect(try await client.send(.get, Self.path, headers: headers).status.code == status, "\(headers)")
+            }
+            let page = try await client.send(.get, "/")
+            let pageTag = try #require(page.headers[.eTag])
+            #expect(try await client.send(.get, "/", headers: [.ifMatch: pageTag]).status == .ok)
+            #expect(try await client.send(.get, "/", headers: [.ifMatch: tag]).status == .preconditionFailed)
+        }
+    }
+
+    /// Where nothing has an entity tag, nothing has the one that is wanted.
+    @Test func aConditionThatCannotBeMetChangesNothing() async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let path = "/v1/rooms/standup"
+            let refused = try await client.send(.delete, path, headers: [.ifMatch: "\"a\""])
+            #expect(refused.status == .preconditionFailed && refused.text.contains("precondition-failed"))
+            #expect(try await client.send(.get, path, headers: [.ifMatch: "\"a\""]).status == .preconditionFailed)
+            #expect(fixture.backend.calls.allSatisfy { !"\($0)".contains("remove") })
+            #expect(try await client.send(.delete, path, headers: [.ifMatch: "*"]).status == .noContent)
+        }
+    }
+
     @Test func aPartOfAnotherContentIsNotSent() async throws {
         try await self.withFolder { client, _ in
             let first = try await client.send(.head, Self.path)

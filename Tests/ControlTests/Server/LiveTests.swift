@@ -62,6 +62,13 @@ import Testing
         ("GET /v1/../v1/rooms HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         ("GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         ("GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+        ("GET http://localhost/healthz HTTP/1.1\r\nHost: evil.example.com\r\n\r\n", 200),
+        ("GET http://evil.example.com/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 403),
+        ("GET http://localhost@evil.example.com/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 403),
+        ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+        ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        ("GET /healthz HTTP/1.0\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        ("GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
         ("POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n", 413),
         ("POST /v1/rooms HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", 400),
     ])
@@ -70,12 +77,29 @@ import Testing
             let connection = try RawConnection(port: port)
             connection.send(request)
             let answer = try await connection.receive(until: "\r\n\r\n{")
-            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(200))")
+            let version = request.contains("HTTP/1.0\r\n") ? "1.0" : "1.1"
+            #expect(answer.hasPrefix("HTTP/\(version) \(status) "), "\(answer.prefix(200))")
             if status >= 400 { #expect(answer.lowercased().contains("content-type: application/problem+json")) }
             // The server lives on.
             let other = try RawConnection(port: port)
             other.send("GET /healthz HTTP/1.1\r\n\(Self.head)Connection: close\r\n\r\n")
             #expect(try await other.receive().hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    /// Whatever it asks for: the end of the connection is the only end of an answer that it knows for sure.
+    @Test func oldClientsGetNoChunksAndTheConnectionEnds() async throws {
+        try await self.withServer { fixture, port, _ in
+            let connection = try RawConnection(port: port)
+            connection.send("GET /v1/rooms HTTP/1.0\r\n\(Self.head)Connection: keep-alive\r\n\r\n")
+            #expect(try await connection.receive().hasPrefix("HTTP/1.0 200 "))
+            fixture.events.publish(event(1))
+            let stream = try RawConnection(port: port)
+            stream.send("GET /v1/events HTTP/1.0\r\n\(Self.head)Last-Event-ID: \(fixture.events.life)-0\r\n\r\n")
+            let answer = try await stream.receive(until: "id: \(fixture.events.life)-1\n")
+            #expect(answer.hasPrefix("HTTP/1.0 200 ") && !answer.lowercased().contains("transfer-encoding"))
+            let body = answer.firstRange(of: "\r\n\r\n").map { answer[$0.upperBound...] } ?? ""
+            #expect(!body.isEmpty && !body.contains("\r\n"), "no chunk's size")
         }
     }
 

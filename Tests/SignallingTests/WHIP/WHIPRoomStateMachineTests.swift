@@ -139,6 +139,41 @@ import Testing
         #expect(error?.code == .protocolViolation && error?.message.contains("redirects") == true)
     }
 
+    /// Where an endpoint may send us: anywhere on its host, elsewhere only where a certificate is checked.
+    @Test(
+        arguments: [
+            ("http://media.example.org/w", "http://media.example.org:8080/w", true),
+            ("http://media.example.org/w", "https://media.example.org/w", true),
+            ("http://media.example.org/w", "https://edge.example.org/w", true),
+            ("http://media.example.org/w", "http://edge.example.org/w", false),
+            ("http://media.example.org/w", "http://127.0.0.1/w", false),
+            ("https://media.example.org/w", "https://edge.example.org/w", true),
+            ("https://media.example.org/w?insecure", "https://media.example.org:8443/w", true),
+            ("https://media.example.org/w?insecure", "https://edge.example.org/w", false),
+        ] as [(String, String, Bool)]
+    )
+    func goesToOtherHostsOnlyWithACertificate(endpoint: String, target: String, isTaken: Bool) throws {
+        var bench = WHIPBench(try WHIPWire.machine(.play, endpoint))
+        try bench.post()
+        try bench.answer("POST", try WHIPWire.answer("HTTP/1.1 307 T\r\nLocation: \(target)\r\n\r\n"))
+        #expect(bench.open.map(\.url.description) == (isTaken ? [target] : []))
+        if !isTaken {
+            #expect(bench.last.failure?.code == .protocolViolation)
+            #expect(bench.last.failure?.message.contains("another host without a certificate") == true)
+        }
+        // A session elsewhere is neither told candidates nor ended, nor noted for the next run.
+        bench = WHIPBench(try WHIPWire.machine(.play, endpoint))
+        try bench.post()
+        try bench.answer("POST", try WHIPWire.created(location: target))
+        #expect(bench.last.contains(.note(target)) == isTaken)
+        let isEnded = bench.feed(.command(.leave)).requests.contains { $0.method == "DELETE" }
+        #expect(isEnded == isTaken)
+        // Neither does a note lead there that another run left behind.
+        var next = try WHIPWire.machine(.play, endpoint)
+        let first = next.handle(.attempt(note: target)).requests
+        #expect(first.map(\.method) == (isTaken ? ["OPTIONS", "DELETE"] : ["OPTIONS"]))
+    }
+
     @Test func redirectsEnd() throws {
         var bench = WHIPBench(try WHIPWire.machine())
         try bench.post()
