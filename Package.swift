@@ -68,6 +68,8 @@ let package = Package(
                 .linkedLibrary("crypto"), .linkedLibrary("srtp2"),
                 // random.c: libnice takes it for GnuTLS's.
                 .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=gnutls_rnd"]),
+                // local_addresses.c: libnice takes it for its own.
+                .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=nice_interfaces_get_local_ips"]),
             ]
         ),
 
