@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "factory.h"
+#include "hold.h"
 #include "paths.h"
 
 enum {
@@ -71,7 +72,10 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
                           release_clients, 0);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
-    if (!is_too_many) return;
+    if (!is_too_many) {
+        rtsp_client_hold_media(client);
+        return;
+    }
     // A request that came before the end is still read.
     g_signal_connect(client, "pre-describe-request", G_CALLBACK(refuse), NULL);
     g_signal_connect(client, "pre-setup-request", G_CALLBACK(refuse), NULL);

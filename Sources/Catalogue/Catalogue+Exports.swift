@@ -10,6 +10,8 @@ extension Catalogue {
     /// `ExportEntry.isOfWhole`, of a row of `exports`.
     private static let isOfWhole =
         "NOT lacks_part AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL"
+    /// `ExportEntry.isOfSeries`, of a row of `exports`.
+    private static let isOfSeries = "ifnull(json_extract(options, '$.series'), '') = 'true'"
     /// `ExportEntry.isInPlace`, of a row of `exports`.
     private static let isInPlace =
         "state = 'done' AND layout <> 'browser' AND (file IS NULL OR instr(file, '/') = 0) AND \(Catalogue.isOfWhole)"
@@ -60,14 +62,15 @@ extension Catalogue {
     ///
     /// It failed for good, and none of its layout was made of the whole recording in its folder; or nobody has ordered it yet.
     /// Exports of a part or to another place, those that were asked for while the recording went on, and those for a player on
-    /// a page do not count, and a recording without tracks has nothing to be exported.
+    /// a page do not count, and a recording without tracks has nothing to be exported. Exports of a series are not looked at:
+    /// `unexportedSeries()`.
     public func unexportedRecordings() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
                 database,
                 sql: """
                     SELECT recording FROM exports AS failed
-                    WHERE state = 'failed' AND layout <> 'browser' AND \(Self.isOfWhole)
+                    WHERE state = 'failed' AND layout <> 'browser' AND \(Self.isOfWhole) AND NOT \(Self.isOfSeries)
                         AND EXISTS (
                             SELECT 1 FROM recordings JOIN tracks ON tracks.recording = recordings.position
                             WHERE recordings.id = failed.recording
@@ -81,6 +84,27 @@ extension Catalogue {
                     WHERE NOT EXISTS (
                         SELECT 1 FROM exports WHERE recording = to_export.recording AND \(Self.isInPlace)
                     )
+                    """
+            )
+            return Set(ids.compactMap { RecordingID(rawValue: $0) })
+        }
+    }
+
+    /// Recordings whose series was to be exported as a whole, and was not: that failed for good, and no other export of it is done.
+    ///
+    /// What was made of one recording alone does not stand for its series.
+    public func unexportedSeries() async throws -> Set<RecordingID> {
+        try await self.read { database in
+            let ids = try String.fetchAll(
+                database,
+                sql: """
+                    SELECT recording FROM exports AS failed
+                    WHERE state = 'failed' AND \(Self.isOfWhole) AND \(Self.isOfSeries)
+                        AND NOT EXISTS (
+                            SELECT 1 FROM exports
+                            WHERE recording = failed.recording AND layout = failed.layout AND \(Self.isInPlace)
+                                AND \(Self.isOfSeries)
+                        )
                     """
             )
             return Set(ids.compactMap { RecordingID(rawValue: $0) })

@@ -53,10 +53,12 @@ public struct RecordingFolder: Sendable, Hashable {
     }
 
     /// Makes a storage directory, and those above it that are missing; returns when they are on the disk.
+    ///
+    /// Throws what `checkStorage` does.
     public static func makeStorage(_ path: String) throws(StorageError) {
+        try Self.checkStorage(path)
         var changed: [String] = []
         try makeDirectories(path) { changed.append($0) }
-        // Also says so if something else has its place.
         for folder in changed.reversed() + [path] { try File.synchroniseFolder(folder) }
     }
 
@@ -133,9 +135,10 @@ public struct RecordingFolder: Sendable, Hashable {
     /// The recording whose id begins with `name`, whose folder's name is `name` or begins with it and has no further start
     /// (`20261121T031226Z`), or whose folder is at the path `name`.
     ///
-    /// Throws `notFound` if there is none and `invalid` if several ids begin so.
+    /// Throws `notFound` if there is none, `invalid` if several ids begin so, and what `requireStorage` does.
     public static func find(storage: String, _ name: String) throws(StorageError) -> RecordingFolder {
         if name.contains("/") { return try Self.open(path: name) }
+        try Self.requireStorage(storage)
         let found = try Self.list(storage: storage).filter {
             !name.isEmpty && $0.id.rawValue.hasPrefix(name)
                 || name.hasPrefix($0.compactStart) && "\($0.compactStart)-\($0.id)".hasPrefix(name)

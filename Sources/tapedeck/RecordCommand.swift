@@ -9,6 +9,7 @@ import PipelineCatalogue
 import Rooms
 import Signalling
 import SignallingClients
+import Storage
 import Worker
 
 /// `tapedeck record`.
@@ -161,6 +162,11 @@ struct RecordCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if self.outputsOnly { return try await self.relay() }
+        do throws(StorageError) {
+            try RecordingFolder.checkStorage(self.directory)
+        } catch {
+            throw CommandFailure(error)
+        }
         if ExportOptions.Container(path: self.output) == .mp4 {
             do throws(ExportError) {
                 try FFmpegMux.requireProgram()

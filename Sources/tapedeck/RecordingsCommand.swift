@@ -37,11 +37,7 @@ struct ListRecordingsCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
-            var isDirectory: ObjCBool = false
-            let exists = FileManager.default.fileExists(atPath: self.directory, isDirectory: &isDirectory)
-            guard exists, isDirectory.boolValue else {
-                throw CommandFailure(.usage, "\(self.directory) is no directory")
-            }
+            try RecordingFolder.requireStorage(self.directory)
             var rows: [RecordingDescription] = []
             for folder in try RecordingFolder.list(storage: self.directory) {
                 do throws(StorageError) {

@@ -67,6 +67,7 @@ struct RepairCommand: AsyncParsableCommand {
         // A terminal that is closed sends it to the daemon as well, which goes on.
         if self.pulse { signal(SIGHUP, SIG_IGN) }
         do {
+            try RecordingFolder.requireStorage(self.directory)
             let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0

@@ -164,6 +164,22 @@ import Testing
         #expect(try await self.catalogue.unexportedRecordings() == Set([self.recording.id]))
     }
 
+    @Test func anExportOfTheRecordingAloneIsNoneOfItsSeries() async throws {
+        var series = self.export()
+        series.options = ["series": "true", "container": "mkv"]
+        series.state = .failed
+        try await self.catalogue.save(series)
+        var alone = self.export()
+        alone.state = .done
+        try await self.catalogue.save(alone)
+        #expect(try await self.catalogue.unexportedSeries() == [self.recording.id])
+        #expect(try await self.catalogue.unexportedRecordings().isEmpty)
+        var again = self.export()
+        (again.options, again.state) = (["series": "true"], .done)
+        try await self.catalogue.save(again)
+        #expect(try await self.catalogue.unexportedSeries().isEmpty)
+    }
+
     @Test func savingTheRecordingAgainKeepsItsExports() async throws {
         let export = self.export()
         try await self.catalogue.save(export)

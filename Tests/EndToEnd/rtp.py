@@ -210,7 +210,7 @@ class RTSPClient:
                 for control in re.findall(r"a=control:(?!\*)(\S+)", description)]
 
     def describe(self):
-        """The description, as soon as there is one: a path is not there at once, nor again when all have just left."""
+        """The description, as soon as there is one: a path is not there at once."""
         deadline = time.monotonic() + LIMIT
         while True:
             try:

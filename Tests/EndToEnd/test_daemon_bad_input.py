@@ -156,7 +156,28 @@ def test_it_does_not_start_with(stage, what):
     refused = stage.run_tapedeck("run", "--config", path)
     assert refused.exit_code == 2, refused.story()
     assert len(refused.messages.strip().splitlines()) <= 3, refused.story()
-    assert str(path if path.name in refused.messages else storage) in refused.messages, refused.story()
+    if what.startswith("storage"):
+        assert f"{file} is a file, where a directory has to be" in refused.messages, refused.story()
+        checked = stage.run_tapedeck("run", "--config", path, "--check")
+        assert checked.exit_code == 2 and f"storage.directory: {file} is a file" in checked.messages, checked.story()
+    else:
+        assert str(path) in refused.messages, refused.story()
+
+
+def test_a_storage_whose_disk_is_not_there_is_worth_another_start(stage):
+    """Not 2, after which the service manager does not start it again; once there is the disk, it runs."""
+    path, link, disk = (stage.folder / name for name in ("link.yaml", "link", "disk"))
+    link.symlink_to(disk)
+    path.write_text(json.dumps({"storage": {"directory": str(link / "storage")}, "api": {"listen": "127.0.0.1:0"}}))
+    refused = stage.run_tapedeck("run", "--config", path)
+    assert refused.exit_code == 1, refused.story()
+    assert f"{link} is a link to {disk}, where nothing is" in refused.messages, refused.story()
+    assert stage.run_tapedeck("run", "--config", path, "--check").exit_code == 2
+    disk.mkdir()
+    daemon = stage.tapedeck("run", "--config", path, "--json")
+    daemon.wait_for("its interface", lambda: any("api" in fact for fact in daemon.facts), LIMIT)
+    assert daemon.end() == 0, daemon.story()
+    assert (disk / "storage").is_dir()
 
 
 def test_a_port_that_is_taken_is_said_and_no_worker_stays(stage):

@@ -40,6 +40,21 @@ def test_a_wrong_url_names_the_part_and_shows_a_right_one(stage, url, part):
     assert part in recorder.messages and "socketio+http" in recorder.messages, recorder.story()
 
 
+@pytest.mark.parametrize("command", [
+    ("record", "socketio+http://127.0.0.1:1/1"), ("export", "abcd"), ("verify", "abcd"), ("recordings",),
+    ("recordings", "show", "abcd"),
+])
+def test_a_storage_that_is_no_directory_is_named(stage, command):
+    """Before a room is joined or a recording looked for."""
+    file, link = stage.folder / "file", stage.folder / "link"
+    file.write_text("x")
+    link.symlink_to(stage.folder / "nowhere")
+    for path, part in ((file, "is a file"), (link, "is a link to")):
+        refused = stage.run_tapedeck(*command, "--directory", path)
+        assert refused.exit_code == 2, refused.story()
+        assert f"{path} {part}" in refused.messages, refused.story()
+
+
 @pytest.mark.parametrize("arguments", [
     ("record",),
     ("record", "socketio+http://127.0.0.1:3000/1", "--duration", "soon"),

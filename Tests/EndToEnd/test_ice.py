@@ -258,6 +258,44 @@ def test_over_ipv6(world):
     assert_whole(world.exported, recorder)
 
 
+@pytest.fixture
+def crowded(world):
+    """Host a has 70 more addresses, as one with many bridges: libnice's list begins with them."""
+    def a(*command):
+        world.net.run("a", *command)
+    a("ip", "link", "add", "crowd", "type", "veth", "peer", "name", "crowd-end")
+    for interface in ("crowd", "crowd-end"):
+        a("ip", "link", "set", interface, "up")
+    for last in range(1, 71):
+        a("ip", "address", "add", f"198.51.100.{last}/32", "dev", "crowd")
+    yield world
+    a("ip", "link", "delete", "crowd")
+
+
+@pytest.mark.parametrize("flags", [(), ("--host-address", network.Network.host("a"))], ids=["any", "given"])
+def test_a_host_with_many_addresses(crowded, flags):
+    """libnice ended the process where an address was the 65th of the host, also where it was told which one to use."""
+    world = crowded
+    world.net.rule("forward", "accept")
+    world.room_server()
+    peer = world.peer()
+    recorder = world.record(*flags)
+    peer.wait_for_event("closed", LIMIT)
+    assert peer.end(LIMIT) == 0
+    # The address that has the default routes, of either family where both are gathered.
+    own = re.escape(world.net.host("a")) if flags else rf"({re.escape(world.net.host('a'))}|\[fd77:1::2\])"
+    local = rf"path\.local=.?host {own}:\d+/udp"
+    assert re.search(local, paths(recorder)[-1]), paths(recorder)
+    assert_whole(world.exported, recorder)
+    left_out = [line for line in recorder.messages.splitlines() if "more addresses than" in line]
+    if flags:
+        assert not left_out, left_out
+    else:
+        line, = left_out
+        told = re.search(r"32 are used, (\d+) are left out", line)
+        assert told and 70 < int(told[1]) + 32 < 80, line
+
+
 def test_a_browser_restarts_ice(stage):
     """The call and the recording go on over the browser's new ports."""
     server = stage.room_server(5)

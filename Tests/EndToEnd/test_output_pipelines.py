@@ -103,16 +103,17 @@ def test_pipelines_of_a_room(stage):
         receiver.wait(LIMIT)
         assert_shows_the_call(stage, received, 1, receiver.story())
 
-    # Who leaves has a playlist with an end.
+    # Who leaves may be followed by somebody else: the playlist has its end when the output has.
     playlist = folder / "index.m3u8"
     camera.end()
-    daemon.wait_for("the end", lambda: playlist.exists() and "#EXT-X-ENDLIST" in playlist.read_text(), LIMIT)
-    assert_shows_the_call(stage, playlist, 1, playlist.read_text())
     daemon.wait_for("an idle output", lambda: states()[0] == "idle", LIMIT)
     daemon.wait_for("no socket", lambda: not socket.exists(), LIMIT)
+    assert "#EXT-X-ENDLIST" not in playlist.read_text(), playlist.read_text()
     assert KEY not in daemon.process.messages
     assert KEY not in json.dumps(daemon.room("standup"))
     assert daemon.process.end(LIMIT) == 0, daemon.process.story()
+    assert playlist.read_text().endswith("#EXT-X-ENDLIST\n"), playlist.read_text()
+    assert_shows_the_call(stage, playlist, 1, playlist.read_text())
 
 
 def test_who_leaves_makes_place_and_what_nobody_sends_is_silence(stage):
@@ -139,11 +140,20 @@ def test_who_leaves_makes_place_and_what_nobody_sends_is_silence(stage):
     assert {stream["codec_name"] for stream in media.streams(folder / segments()[0])} == {"h264", "aac"}
     stage.tapedeck(*camera, "--audio", "test")
     daemon.wait_for("two participants", lambda: len(daemon.room("standup")["status"]["participants"]) == 2, LIMIT)
+    before_names = segments()
     first.end()
-    # The folder's first playlist had its end; the next is the second participant's.
+    # The playlist goes on with the second participant.
     after = daemon.wait_for("the second participant", lambda: (found := session()) and
                             found["participant"] != before["participant"] and found, LIMIT)
     assert after["sdp"] != before["sdp"]
-    daemon.wait_for("the next playlist", lambda: segments() and "ENDLIST" not in playlist.read_text(), LIMIT)
+
+    def goes_on():
+        assert "ENDLIST" not in playlist.read_text(), playlist.read_text()
+        return "#EXT-X-DISCONTINUITY\n" in playlist.read_text()
+    daemon.wait_for("the second participant's segments", goes_on, LIMIT)
+    names = segments()
+    assert names[:len(before_names)] == before_names and len(set(names)) == len(names), names
+    assert "#EXT-X-MEDIA-SEQUENCE:0\n" in playlist.read_text()
+    assert all((folder / name).exists() for name in names), names
     daemon.wait_for("its status", lambda: daemon.room("standup")["status"]["outputs"][0]["state"] == "sending", LIMIT)
     assert not daemon.log("output.failed"), daemon.process.story()

@@ -27,6 +27,12 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
 
 
+def test_every_dependency_is_pinned():
+    """Two builds of one commit take the same packages, whoever moves a tag or publishes a version meanwhile."""
+    packages = re.findall(r"\.package\(\s*url:[^)]*\)", (ROOT / "Package.swift").read_text())
+    assert packages and all(re.search(r'exact: "\d+\.\d+\.\d+"', package) for package in packages), packages
+
+
 @pytest.fixture(scope="session")
 def manual(tmp_path_factory, tapedeck_path):
     folder = tmp_path_factory.mktemp("manual")

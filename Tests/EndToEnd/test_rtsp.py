@@ -177,6 +177,33 @@ def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
             client.wait_for_keyframe(video)
 
 
+def test_who_comes_while_the_last_one_leaves_is_let_in(stage):
+    """One right after another, with a session, which goes with its client, and without; and at once."""
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True})
+    participant, = service.participants()
+    service.wait_for_path("standup", participant)
+    url = service.url("standup", participant)
+
+    def look(plays):
+        try:
+            with contextlib.closing(rtp.RTSPClient(url)) as client:
+                if plays:
+                    first = client.controls(client.description())[0]
+                    client.ask("SETUP", first, {"Transport": "RTP/AVP/TCP;unicast;interleaved=0-1"})
+                    client.ask("PLAY", url)
+                else:
+                    assert "m=video" in client.description()
+                return 200
+        except rtp.Refused as refusal:
+            return refusal.status
+
+    assert [look(plays) for plays in [False] * 8 + [True] * 8] == [200] * 16
+    with concurrent.futures.ThreadPoolExecutor(8) as crowd:
+        assert list(crowd.map(look, [False] * 8)) == [200] * 8
+
+
 def test_only_so_many_clients_are_let_in(stage):
     server = stage.serve()
     start_camera(stage, server)

@@ -120,7 +120,7 @@ import Testing
         for _ in 0..<2 { try RecordingFolder.makeStorage(path) }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o750)
         try Data().write(to: URL(filePath: path + "/file"))
-        #expect { try RecordingFolder.makeStorage(path + "/file") } throws: { ($0 as? StorageError)?.code == .notFound }
+        #expect { try RecordingFolder.makeStorage(path + "/file") } throws: { ($0 as? StorageError)?.code == .invalid }
     }
 
     @Test func deletesManyFiles() throws {

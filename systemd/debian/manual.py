@@ -20,7 +20,7 @@ import subprocess
 COMPLETIONS = {"bash": "tapedeck", "zsh": "_tapedeck", "fish": "tapedeck.fish"}
 EXIT_CODES = [
     (0, "done"),
-    (1, "`tapedeck run`: a temporary failure, such as a port that is in use, or a full disk"),
+    (1, "`tapedeck run`: a temporary failure, such as a port that is in use, a full disk, or a disk for the recordings that is not mounted"),
     (2, "usage, settings, permissions, or something missing on this host"),
     (3, "could not join: unreachable, full, refused or timed out; the message says which. Commands that talk to the daemon: it does "
         "not answer"),

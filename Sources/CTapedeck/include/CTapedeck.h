@@ -17,6 +17,7 @@
 #include "CTapedeckMediaFile.h"
 #include "CTapedeckObjectCount.h"
 #include "CTapedeckOutput.h"
+#include "CTapedeckPlaylist.h"
 #include "CTapedeckReader.h"
 #include "CTapedeckRender.h"
 #include "CTapedeckReorder.h"

@@ -3,21 +3,21 @@
 import Basics
 
 /// A time as header fields write it (RFC 9110 section 5.6.7), to the second.
-struct HTTPDate: Sendable, Hashable {
+public struct HTTPDate: Sendable, Hashable {
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
     /// Whole seconds since 1970.
-    let seconds: Int64
+    public let seconds: Int64
 
     init(seconds: Int64) {
         self.seconds = seconds
     }
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`; the two obsolete forms are not taken.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[5] == "GMT", words[0].count == 4, words[1].count == 2, words[3].count == 4,
             let month = Self.months.firstIndex(of: String(words[2]))

@@ -74,7 +74,11 @@ final class ControlResponder: HTTPResponder {
         }
         let isOpen = self.gatekeeper.isOpen
         guard !isOpen || self.origins.isKnown(host: request.head.authority) else {
-            throw Problem(.forbidden, "The server is not known under this host name.")
+            throw Problem(
+                .forbidden,
+                "The server is not known under this host name. Without a token it answers to localhost, 127.0.0.1, [::1] and "
+                    + "its own address only: a proxy has to send one of these as Host, or the configuration a token (api.token)."
+            )
         }
         if let preflight = self.preflight(request) { return preflight }
         guard let route = Route(try PathSegments.decode(request.uri.path)) else {

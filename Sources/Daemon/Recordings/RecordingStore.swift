@@ -453,7 +453,7 @@ actor RecordingStore: Service {
     ) async throws -> (RetentionPolicy.Decision, [RecordingID: RecordingEntry]) {
         let finished = try await self.catalogue.recordings(in: .finished)
         let exported = try await self.recordingsBeingExported()
-        let unexported = try await self.catalogue.unexportedRecordings()
+        let unexported = try await self.unexportedRecordings()
         // Recordings in progress are the governor's business: what one participant sends deletes nothing of others.
         let total = try await self.catalogue.totals(in: .finished).bytes
         let now = UTCTime.now()
@@ -490,12 +490,32 @@ actor RecordingStore: Service {
         return found
     }
 
+    /// The recordings of which an export that was wanted was not made: where it is one of a series, all of its segments that
+    /// somebody sent something in.
+    private func unexportedRecordings() async throws -> Set<RecordingID> {
+        var found = try await self.catalogue.unexportedRecordings()
+        for id in try await self.catalogue.unexportedSeries() {
+            // Where the folder of the first is gone, so is what names the others.
+            for folder in (try? await self.segments(of: id)) ?? [] {
+                guard (try? await self.catalogue.recording(folder.id).tracks.isEmpty) == false else { continue }
+                found.insert(folder.id)
+            }
+        }
+        return found
+    }
+
     /// The folders that an export reads: of a series, those of its segments.
     private func sources(of export: ExportEntry) async throws -> [RecordingFolder] {
+        if export.isOfSeries { return try await self.segments(of: export.recording) }
         let entry = try await self.catalogue.recording(export.recording)
+        return [try RecordingFolder.open(entry.folder, in: self.catalogue.storage)]
+    }
+
+    /// The folders of the series that a recording is of; its own if it is of none.
+    private func segments(of recording: RecordingID) async throws -> [RecordingFolder] {
+        let entry = try await self.catalogue.recording(recording)
         let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage)
-        guard export.isOfSeries, let series = try RecordingSeries.find(folder) else { return [folder] }
-        return series.segments.map(\.folder)
+        return try RecordingSeries.find(folder)?.segments.map(\.folder) ?? [folder]
     }
 
     /// Whether a recording's folder can be read; in one that is gone is nothing that a person could want.

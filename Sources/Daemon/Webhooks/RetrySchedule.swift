@@ -38,6 +38,9 @@ struct RetrySchedule: Sendable, Hashable {
             .delay(failures: failures, random: random)
     }
 
+    /// The wait that a receiver asked for; as long as the longest of ours at most.
+    func bounded(_ asked: Duration) -> Duration { min(max(asked, .zero), self.longest) }
+
     /// When the next attempt is due; `nil` gives the delivery up.
     ///
     /// - Parameters:
@@ -45,10 +48,18 @@ struct RetrySchedule: Sendable, Hashable {
     ///   - created: When the delivery was queued.
     ///   - now: When the last attempt failed.
     ///   - random: A random number from 0 to 1.
-    func next(failures: Int, created: UTCTime, now: UTCTime, random: Double) -> UTCTime? {
+    ///   - asked: The least wait that the receiver asked for.
+    func next(
+        failures: Int,
+        created: UTCTime,
+        now: UTCTime,
+        random: Double,
+        asked: Duration = .zero
+    ) -> UTCTime? {
         let age = Duration.nanoseconds(now.nanosecondsSince1970) - .nanoseconds(created.nanosecondsSince1970)
         let rest = self.lifetime - age
         guard rest > .zero, failures < Self.maximumAttempts else { return nil }
-        return now.adding(min(self.delay(failures: failures, random: random), rest))
+        let delay = max(self.delay(failures: failures, random: random), self.bounded(asked))
+        return now.adding(min(delay, rest))
     }
 }

@@ -29,7 +29,8 @@ final class WebhookChannel: Sendable {
         var counters = WebhookStatus.Counters()
     }
 
-    /// No pause between two attempts of a receiver that fails is longer, so that it is soon noticed when it works again.
+    /// No pause between two attempts of a receiver that fails is longer, so that it is soon noticed when it works again; but for
+    /// one that the receiver asked for.
     private static let longestPause = Duration.seconds(60)
     /// The most deliveries that are kept after they were given up.
     static let maximumDead = 1000
@@ -84,14 +85,15 @@ final class WebhookChannel: Sendable {
         for await _ in self.wakes {
             timer?.cancel()
             // Noted before the clock was set back.
-            if resumption > self.environment.now().adding(Self.longestPause) { resumption = self.environment.now() }
+            let latest = self.environment.now().adding(max(Self.longestPause, self.environment.schedule.longest))
+            if resumption > latest { resumption = self.environment.now() }
             let next: UTCTime?
             do {
                 while !self.isStopped, self.environment.now() >= resumption, let delivery = try await self.dueDelivery()
                 {
-                    let succeeded = try await self.perform(delivery, sender, isFirstFailure: failures == 0)
-                    failures = succeeded ? 0 : failures + 1
-                    resumption = succeeded ? resumption : self.pause(after: failures)
+                    let asked = try await self.perform(delivery, sender, isFirstFailure: failures == 0)
+                    failures = asked == nil ? 0 : failures + 1
+                    resumption = asked.map { self.pause(after: failures, asked: $0) } ?? resumption
                 }
                 next = try await self.environment.catalogue.nextDue(of: self.key).map { due in
                     let now = self.environment.now()
@@ -113,12 +115,14 @@ final class WebhookChannel: Sendable {
         try await self.environment.catalogue.dueDelivery(of: self.key, now: self.environment.now())
     }
 
-    /// Makes one attempt and notes what came of it; true if the receiver answered as it should.
+    /// Makes one attempt and notes what came of it.
+    ///
+    /// - Returns: nil if the receiver answered as it should; else the least wait that it asked for.
     private func perform(
         _ delivery: DeliveryEntry,
         _ sender: WebhookSender,
         isFirstFailure: Bool
-    ) async throws -> Bool {
+    ) async throws -> Duration? {
         let (webhook, policy) = self.state.withLock { ($0.webhook, $0.policy) }
         let outcome = await sender.attempt(delivery, to: webhook, policy: policy, now: self.environment.now())
         let catalogue = self.environment.catalogue
@@ -127,20 +131,21 @@ final class WebhookChannel: Sendable {
             try await catalogue.deliveryDone(delivery.id)
             self.state.withLock { $0.counters.delivered += 1 }
             self.log(isFirstFailure ? .debug : .notice, "webhook delivered", delivery, nil)
-            return true
+            return nil
         case .gone:
             let reason = "the receiver answered 410: it wants this no more"
             try await self.fail(delivery, reason, due: nil, level: .warning)
-            return true
-        case .failed(let reason):
+            return nil
+        case .failed(let reason, let wait):
             let due = self.environment.schedule.next(
                 failures: delivery.attempts + 1,
                 created: delivery.created,
                 now: self.environment.now(),
-                random: .random(in: 0...1)
+                random: .random(in: 0...1),
+                asked: wait
             )
             try await self.fail(delivery, reason, due: due, level: isFirstFailure || due == nil ? .warning : .debug)
-            return false
+            return wait
         case .cancelled:
             throw CancellationError()
         }
@@ -160,9 +165,10 @@ final class WebhookChannel: Sendable {
         self.log(level, due == nil ? "webhook delivery given up" : "webhook delivery failed", delivery, reason)
     }
 
-    private func pause(after failures: Int) -> UTCTime {
-        let delay = self.environment.schedule.delay(failures: failures, random: .random(in: 0...1))
-        return self.environment.now().adding(min(delay, Self.longestPause))
+    private func pause(after failures: Int, asked: Duration) -> UTCTime {
+        let schedule = self.environment.schedule
+        let delay = min(schedule.delay(failures: failures, random: .random(in: 0...1)), Self.longestPause)
+        return self.environment.now().adding(max(delay, schedule.bounded(asked)))
     }
 
     private func wake(at time: UTCTime) -> Scheduled<Void> {

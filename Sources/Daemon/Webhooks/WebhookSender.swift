@@ -3,6 +3,7 @@
 import Basics
 import Catalogue
 import ConfigurationFile
+import Control
 import Glibc
 import HTTPRequests
 import NIOCore
@@ -19,8 +20,8 @@ struct WebhookSender {
         case delivered
         /// The receiver wants it no more (410).
         case gone
-        /// It has to be tried again; why, one sentence without anything secret.
-        case failed(String)
+        /// It has to be tried again; why, one sentence without anything secret, and the least wait that the receiver asked for.
+        case failed(String, wait: Duration = .zero)
         /// The task was cancelled; nothing is known.
         case cancelled
     }
@@ -80,7 +81,7 @@ struct WebhookSender {
         )
         do throws(HTTPClient.Failure) {
             let answer = try await HTTPClient(connectTimeout: self.timeLimit).send(request)
-            return Self.outcome(status: answer.status)
+            return Self.outcome(answer, now: now)
         } catch {
             return error == .cancelled ? .cancelled : .failed(Self.sentence(error))
         }
@@ -112,13 +113,29 @@ struct WebhookSender {
         return request
     }
 
-    private static func outcome(status: Int) -> Outcome {
-        switch status {
+    private static func outcome(_ answer: HTTPClient.Answer, now: UTCTime) -> Outcome {
+        let status = answer.status
+        return switch status {
         case 200..<300: .delivered
         case 410: .gone
         case 300..<400: .failed("the receiver answered \(status); redirects are not followed")
-        default: .failed("the receiver answered \(status)")
+        default:
+            .failed(
+                "the receiver answered \(status)",
+                wait: answer.headers.first { $0.name.lowercased() == "retry-after" }
+                    .map { Self.askedWait($0.value, now: now) } ?? .zero
+            )
         }
+    }
+
+    /// What `Retry-After` asks for (RFC 9110 section 10.2.3), in seconds or as a time; zero for anything else.
+    static func askedWait(_ text: String, now: UTCTime) -> Duration {
+        if let date = HTTPDate(text) {
+            return .seconds(date.seconds) - .nanoseconds(now.nanosecondsSince1970)
+        }
+        // More than a day is as good as a day, whatever the number is.
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return .zero }
+        return .seconds(min(Int(text) ?? .max, 86_400))
     }
 
     /// What is known to hold neither the URL nor the answer's text.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 internal import Glibc
 internal import PipelineCatalogue
+internal import Storage
 internal import Synchronization
 
 /// Runs the pipeline of one output, on a thread of its own: neither the room nor another output waits for it.
@@ -24,6 +26,8 @@ final class PipelineOutput: Sendable {
         /// The pipeline that is not stopped yet, and its number; touched on `thread`.
         var current: (number: Int, pipeline: Pipeline)?
         var waiting: [OneShot<Void, Never>] = []
+        /// Of HLS, by the name of the folder's parameter.
+        var playlists: [String: PlaylistKeeper] = [:]
         /// Whether a look is not over yet, and how many came since then.
         var isLooking = false
         var lateLooks = 0
@@ -128,6 +132,7 @@ final class PipelineOutput: Sendable {
         case .tell(let change):
             self.onChange(change)
         case .finished:
+            for playlist in self.state.withLock({ $0.playlists }).values { playlist.end() }
             let waiting = self.state.withLock { state in
                 defer { state.waiting.removeAll() }
                 return state.waiting
@@ -148,9 +153,33 @@ final class PipelineOutput: Sendable {
                 self?.heard(number, event)
             }
             self.state.withLock { $0.current = (number, pipeline) }
+            try self.continuePlaylists(of: pipeline, plan)
             try pipeline.play()
         } catch {
             self.fail(number, complaints.first ?? error.message)
+        }
+    }
+
+    /// Lets HLS playlists go on where the pipeline before left them.
+    private func continuePlaylists(of pipeline: Pipeline, _ plan: PipelinePlan) throws(GStreamerError) {
+        for (name, parameter) in plan.file.parameters where parameter.form == .folder {
+            guard let folder = plan.text(of: name), let playlist = parameter.files["playlist-location"],
+                let location = parameter.files["location"],
+                let bounds = try pipeline.playlistBounds(of: parameter.element)
+            else { continue }
+            let keeper = self.state.withLock { state in
+                let keeper =
+                    state.playlists[name]
+                    ?? PlaylistKeeper(folder: folder, playlist: playlist, location: location)
+                state.playlists[name] = keeper
+                return keeper
+            }
+            let path = keeper.begin(
+                segments: bounds.segments,
+                files: bounds.files,
+                milliseconds: UTCTime.now().nanosecondsSince1970 / 1_000_000
+            )
+            try pipeline.takePlaylists(of: parameter.element, location: path) { keeper.write($0) }
         }
     }
 

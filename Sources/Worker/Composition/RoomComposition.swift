@@ -5,6 +5,7 @@ internal import Foundation
 public import GStreamer
 public import Logging
 public import Media
+internal import Observability
 public import Rooms
 internal import SDP
 internal import Session
@@ -13,16 +14,34 @@ public import Signalling
 /// Composition: what the media of a room need, for every command that joins one.
 public enum RoomComposition {
     /// How webrtcbin is set up; media go over loopback too if the room server is on it and no address is given.
-    public static func webRTCSettings(for url: RoomURL, _ network: NetworkSpec) -> WebRTCSettings {
+    private static func webRTCSettings(for url: RoomURL, _ network: NetworkSpec, logger: Logger) -> WebRTCSettings {
         var settings = WebRTCSettings()
         settings.portRange = network.portRange
         settings.hostAddresses = network.hostAddresses
-        if network.hostAddresses.isEmpty, IPAddress.isLoopback(host: url.host, shortened: true) {
-            settings.hostAddresses = HostAddresses.all
+        if network.hostAddresses.isEmpty {
+            let isLocal = IPAddress.isLoopback(host: url.host, shortened: true)
+            settings.hostAddresses = Self.hostAddresses(withLoopback: isLocal, logger: logger)
         }
         settings.relaysOnly = network.relaysOnly
         settings.takesWholeWay = ProcessInfo.processInfo.environment["TAPEDECK_WHOLE_WAY"] == "1"
         return settings
+    }
+
+    /// The addresses to gather from where none are given; none leaves all of them to libnice, but for loopback.
+    private static func hostAddresses(withLoopback: Bool, logger: Logger) -> [String] {
+        // With loopback there is a way to whatever has a link-local address as well.
+        let usable = HostAddress.all.filter { withLoopback ? !$0.text.hasPrefix("fe80:") : !$0.isLoopback }
+        let addresses = HostAddresses(usable)
+        guard withLoopback || addresses.leftOut > 0 else { return [] }
+        if addresses.leftOut > 0 {
+            logger.warning(
+                "this host has more addresses than media are received on; host_addresses names others",
+                metadata: .tagged([
+                    .detail: "\(addresses.chosen.count) are used, \(addresses.leftOut) are left out, of bridges first"
+                ])
+            )
+        }
+        return addresses.chosen
     }
 
     /// What the peer connections of one session share.
@@ -51,7 +70,7 @@ public enum RoomComposition {
             control: control,
             certificate: try Certificate.generate(),
             policy: policy,
-            settings: Self.webRTCSettings(for: url, network),
+            settings: Self.webRTCSettings(for: url, network, logger: logger),
             servers: ICEServerBook(try network.webRTCServers(), rules: network, logger: logger),
             baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds),
             recorder: recorder,

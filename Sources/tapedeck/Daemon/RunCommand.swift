@@ -10,6 +10,7 @@ import GStreamer
 import Observability
 import PipelineCatalogue
 import Rooms
+import Storage
 import SystemPackage
 import Worker
 
@@ -32,7 +33,10 @@ struct RunCommand: AsyncParsableCommand {
     var config: String
 
     @Flag(
-        help: "Read the configuration and the pipeline files, print every problem, and end: 0 if there is none, else 2."
+        help: """
+            Read the configuration and the pipeline files, look at the storage directory, print every problem, and end: 0 if \
+            there is none, else 2.
+            """
     )
     var check = false
 
@@ -61,6 +65,7 @@ struct RunCommand: AsyncParsableCommand {
             if self.check {
                 try PipelinesCommand.checkOutputs(configuration, pipelines)
                 try Self.checkExports(configuration)
+                try Self.checkStorage(configuration)
             }
         }
         if self.check {
@@ -101,6 +106,15 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             // The service manager starts it again after any code but 2.
             throw CommandFailure(Daemon.needsChange(after: error) ? .usage : .unavailable, "\(error)")
+        }
+    }
+
+    /// Fails where recordings could not be stored.
+    private static func checkStorage(_ configuration: DaemonConfiguration) throws(CommandFailure) {
+        do throws(StorageError) {
+            try RecordingFolder.checkStorage(configuration.storage.directory)
+        } catch {
+            throw CommandFailure(.usage, "storage.directory: \(error.message)")
         }
     }
 

@@ -656,6 +656,29 @@ import Timeline
         #expect(try self.left.isEmpty)
     }
 
+    /// What each segment has of its own does not stand for all of them in one file.
+    @Test func noSegmentOfASeriesWhoseExportFailedIsDeleted() async throws {
+        let first = try await self.recording(1, segment: 1, .done)
+        let second = try await self.recording(2, segment: 2, ofSeriesFrom: first, .done)
+        let silent = try self.bench.makeRecording(3, segment: 3, ofSeriesFrom: first)
+        try await self.bench.catalogue.refresh(silent)
+        try await self.bench.catalogue.exportsOrdered(of: silent.id)
+        _ = try await self.recording(4, .done)
+        var series = ExportEntry(recording: first.id, layout: "tracks", created: .now())
+        series.options["series"] = "true"
+        series.state = .failed
+        try await self.bench.catalogue.save(series)
+        await self.store.apply(Self.everything)
+        #expect(try self.left == [first.id, second.id])
+        #expect(self.told.count == 2 && self.told.contains { $0.contains("\(second.id)") }, "\(self.told)")
+        var again = ExportEntry(recording: first.id, layout: "tracks", created: .now())
+        again.options["series"] = "true"
+        again.state = .done
+        try await self.bench.catalogue.save(again)
+        await self.store.apply(Self.everything)
+        #expect(try self.left.isEmpty)
+    }
+
     @Test func whatIsLeftOutIsToldOnce() async throws {
         let failed = try await self.recording(1, .failed)
         let unreadable = try await self.recording(2, .done)

@@ -204,6 +204,32 @@ import Testing
         try await sink.close()
     }
 
+    /// Neither the delivery that it refused nor another one comes before.
+    @Test func aReceiverIsLeftAloneForAsLongAsItAsks() async throws {
+        let sink = try await WebhookSink([.status(429, headers: ["Retry-After": "120"]), .status(200)])
+        let start = UTCTime.now()
+        let passed = Mutex(Duration.zero)
+        let dispatcher = self.fixture.dispatcher(
+            Fixture.configuration([sink.url]),
+            schedule: RetrySchedule(first: .milliseconds(10)),
+            now: { start.adding(passed.withLock { $0 }) }
+        )
+        let requests = try await dispatcher.running {
+            dispatcher.dispatch(Fixture.event(1))
+            await self.fixture.log.wait(for: "webhook delivery failed")
+            passed.withLock { $0 = .seconds(119) }
+            dispatcher.dispatch(Fixture.event(2))
+            while try await dispatcher.status().first?.deliveries.queued != 2 { await Task.yield() }
+            passed.withLock { $0 = .seconds(121) }
+            dispatcher.dispatch(Fixture.event(3))
+            return await self.first(sink, 4)
+        }
+        let times = requests.compactMap { $0.headers["tapedeck-timestamp"].first.flatMap { Int64($0) } }
+        let first = start.nanosecondsSince1970 / 1_000_000_000
+        #expect(times.count == 4 && times.first == first && times.dropFirst().allSatisfy { $0 >= first + 121 })
+        try await sink.close()
+    }
+
     @Test func storesWhatWasDispatchedBeforeTheEnd() async throws {
         let dispatcher = self.fixture.dispatcher(Fixture.configuration(["https://receiver.invalid/"]))
         dispatcher.dispatch(Fixture.event())

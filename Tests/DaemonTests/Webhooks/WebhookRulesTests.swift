@@ -47,6 +47,36 @@ import Testing
         #expect(schedule.next(failures: limit, created: Self.created, now: before, random: 0.5) == nil)
     }
 
+    /// An hour at most, and no longer than the delivery lives.
+    @Test(arguments: [(0, 5), (-7, 5), (120, 120), (86_400, 3600)])
+    func waitsAsLongAsTheReceiverAsks(asked: Int, seconds: Int64) {
+        let due = RetrySchedule().next(
+            failures: 1,
+            created: Self.created,
+            now: Self.time(0),
+            random: 0.5,
+            asked: .seconds(asked)
+        )
+        #expect(due == Self.time(seconds))
+        let last = RetrySchedule().next(
+            failures: 1,
+            created: Self.created,
+            now: Self.time(86_390),
+            random: 0.5,
+            asked: .seconds(600)
+        )
+        #expect(last == Self.time(86_400))
+    }
+
+    @Test(arguments: [
+        ("120", 120), ("0", 0), ("", 0), ("-1", 0), ("1.5", 0), ("soon", 0), ("99999999999999999999", 86_400),
+        ("Sat, 21 Nov 2026 03:14:26 GMT", 100), ("Sat, 21 Nov 2026 03:12:00 GMT", -46),
+    ])
+    func readsRetryAfter(text: String, seconds: Int) {
+        let now = UTCTime(nanosecondsSince1970: 1_795_230_766_000_000_000)
+        #expect(WebhookSender.askedWait(text, now: now) == .seconds(seconds))
+    }
+
     @Test func extremesDoNotTrap() {
         let schedule = RetrySchedule(first: .seconds(Int64(1) << 40), longest: .seconds(Int64(1) << 40))
         let end = UTCTime(nanosecondsSince1970: .max)
