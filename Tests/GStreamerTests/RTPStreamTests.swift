@@ -129,6 +129,29 @@ extension AllGStreamer {
             #expect(track.fork.lastPacketNanoseconds != nil)
         }
 
+        /// Alone, and several in one packet (STAP-A); what is cut off, or no set, is none.
+        @Test func parameterSetsAreNoted() throws {
+            let receiver = try Socket()
+            let track = try Track()
+            let stream = try RTPStream(Self.target(receiver.port))
+            #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
+            let both: [UInt8] = [24, 0, 4, 0x67, 0x42, 0xC0, 0x1F, 0, 2, 0x68, 0xCE]
+            track.push(Self.packet(1, 1000, rest: both))
+            #expect(track.fork.parameterSets == nil)
+            track.fork.noteParameterSets()
+            let others: [[UInt8]] = [
+                [0x67, 1, 2, 3], [0x65, 1], [24, 0, 9, 0x68], [24, 0], [0x68] + [UInt8](repeating: 1, count: 600), [],
+            ]
+            for rest in others {
+                track.push(Self.packet(2, 1000, rest: rest))
+                #expect(track.fork.parameterSets == nil)
+            }
+            track.push(Self.packet(3, 1000, rest: both))
+            #expect(track.fork.parameterSets == [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCE]])
+            track.push(Self.packet(4, 1000, rest: [0x68, 0xEE]))
+            #expect(track.fork.parameterSets == [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xEE]])
+        }
+
         @Test func extensionsAndContributingSourcesStayHere() throws {
             let receiver = try Socket()
             let track = try Track()

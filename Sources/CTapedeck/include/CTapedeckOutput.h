@@ -82,6 +82,10 @@ void CTapedeck_fork_remove(CTapedeckFork *fork, CTapedeckRTPStream *stream);
 int64_t CTapedeck_fork_last_packet_nanoseconds(CTapedeckFork *fork);
 /// Bytes of the track's packets so far, sent on or not. Any thread.
 uint64_t CTapedeck_fork_bytes(CTapedeckFork *fork);
+/// Notes from now on what parameter sets of H.264 (RFC 6184) the packets have that are sent on.
+void CTapedeck_fork_note_sets(CTapedeckFork *fork);
+/// The last set of a type, 7 (sequence) or 8 (picture); its size, 0 if there was none that fits in `capacity`.
+size_t CTapedeck_fork_copy_set(CTapedeckFork *fork, uint8_t type, uint8_t *set, size_t capacity);
 
 /// The last sender report of a source, with its NTP time moved to this host's clock by the same amount for every source
 /// of the receiver. FALSE before the first. Any thread.

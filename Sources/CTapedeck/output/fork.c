@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <stdatomic.h>
+#include <string.h>
+
+#include <gst/rtp/rtp.h>
 
 #include "CTapedeckShims.h"
 #include "rtp_stream.h"
@@ -10,6 +13,14 @@ enum { MAXIMUM_STREAMS = 18 };
 
 // A keyframe costs the sender a multiple of a usual frame; receivers that lose packets ask often.
 #define REQUEST_INTERVAL ((int64_t)500000000)
+
+// NAL units (RFC 6184 section 5.2). Sets are far smaller.
+enum { TYPE_MASK = 0x1F, SEQUENCE_SET = 7, PICTURE_SET = 8, STAP_A = 24, LONGEST_SET = 512 };
+
+typedef struct {
+    size_t size;
+    uint8_t bytes[LONGEST_SET];
+} Set;
 
 struct CTapedeckFork {
     gatomicrefcount references;
@@ -21,6 +32,10 @@ struct CTapedeckFork {
     atomic_uint count;
     atomic_int_fast64_t last_packet;
     atomic_uint_fast64_t bytes;
+    atomic_bool notes_sets;
+    // With the lock.
+    Set sequence;
+    Set picture;
 
     // Streaming thread only.
     bool is_keyframe_wanted;
@@ -88,10 +103,51 @@ uint64_t CTapedeck_fork_bytes(CTapedeckFork *fork) {
     return atomic_load_explicit(&fork->bytes, memory_order_relaxed);
 }
 
+void CTapedeck_fork_note_sets(CTapedeckFork *fork) { atomic_store(&fork->notes_sets, true); }
+
+size_t CTapedeck_fork_copy_set(CTapedeckFork *fork, uint8_t type, uint8_t *set, size_t capacity) {
+    const Set *found = type == SEQUENCE_SET ? &fork->sequence : &fork->picture;
+    g_mutex_lock(&fork->lock);
+    size_t size = found->size <= capacity ? found->size : 0;
+    memcpy(set, found->bytes, size);
+    g_mutex_unlock(&fork->lock);
+    return size;
+}
+
+static void note_unit(CTapedeckFork *fork, const uint8_t *unit, size_t size) {
+    uint8_t type = size > 0 ? unit[0] & TYPE_MASK : 0;
+    if ((type != SEQUENCE_SET && type != PICTURE_SET) || size > LONGEST_SET) return;
+    Set *set = type == SEQUENCE_SET ? &fork->sequence : &fork->picture;
+    memcpy(set->bytes, unit, size);
+    set->size = size;
+}
+
+// With the lock.
+static void note_sets(CTapedeckFork *fork, GstBuffer *buffer) {
+    GstRTPBuffer packet = GST_RTP_BUFFER_INIT;
+    if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &packet)) return;
+    const uint8_t *payload = gst_rtp_buffer_get_payload(&packet);
+    size_t size = payload == NULL ? 0 : gst_rtp_buffer_get_payload_len(&packet);
+    if (size > 0 && (payload[0] & TYPE_MASK) == STAP_A) {
+        // Behind each size of two bytes a unit (RFC 6184 section 5.7.1).
+        for (size_t at = 1; at + 2 <= size;) {
+            size_t length = (size_t)payload[at] << 8 | payload[at + 1];
+            at += 2;
+            if (length > size - at) break;
+            note_unit(fork, payload + at, length);
+            at += length;
+        }
+    } else {
+        note_unit(fork, payload, size);
+    }
+    gst_rtp_buffer_unmap(&packet);
+}
+
 static void send_buffer(CTapedeckFork *fork, GstBuffer *buffer, int64_t now) {
     GstMapInfo map;
     if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) return;
     g_mutex_lock(&fork->lock);
+    if (atomic_load_explicit(&fork->notes_sets, memory_order_relaxed)) note_sets(fork, buffer);
     unsigned count = atomic_load(&fork->count);
     for (unsigned index = 0; index < count; index++) {
         if (rtp_stream_send(fork->streams[index], map.data, map.size, now)) fork->is_keyframe_wanted = true;

@@ -40,6 +40,19 @@ public final class RTPFork: @unchecked Sendable {
         return time == 0 ? nil : time
     }
 
+    /// Notes the parameter sets of H.264 in what is sent on, for `parameterSets`.
+    public func noteParameterSets() { CTapedeck_fork_note_sets(self.pointer) }
+
+    /// The last sequence and picture parameter set of H.264 that were sent on, as NAL units; nil before there are both.
+    public var parameterSets: [[UInt8]]? {
+        let sets = [7, 8].map { (type: UInt8) in
+            var bytes = [UInt8](repeating: 0, count: 512)
+            let size = CTapedeck_fork_copy_set(self.pointer, type, &bytes, bytes.count)
+            return Array(bytes.prefix(size))
+        }
+        return sets.contains(where: \.isEmpty) ? nil : sets
+    }
+
     /// Bytes of the track's packets so far, sent on or not.
     public var bytes: UInt64 { CTapedeck_fork_bytes(self.pointer) }
 }

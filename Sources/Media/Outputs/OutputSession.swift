@@ -14,6 +14,8 @@ struct OutputSession {
     static let patience: Int64 = 10_000_000_000
     /// How long the first description waits for the other kind: readers take what they find at first.
     private static let completion: Int64 = 1_000_000_000
+    /// How long it waits for the parameter sets of H.264, which some readers take from it alone.
+    private static let setsPatience: Int64 = 3_000_000_000
 
     let participant: String
     let place: Int
@@ -197,13 +199,21 @@ struct OutputSession {
 
     /// Describes the streams; returns whether the description changed.
     ///
-    /// The first one has pictures and sound if both come within a second.
+    /// The first one has pictures and sound if both come within a second, and for others than our own pipelines the
+    /// parameter sets of H.264 if they come within three. It is not changed for these alone: receivers find others in the
+    /// packets.
     mutating func describe(_ settings: OutputSpec, at address: String, title: String, now: Int64) -> Bool {
         let wanted = [settings.videoPort, settings.audioPort].count { $0 != nil }
         guard self.version > 0 || self.lines.count == wanted || now - self.began >= Self.completion else {
             return false
         }
-        let lines = [MediaKind.video, .audio].compactMap { self.lines[$0] }.map { line in
+        let present = [MediaKind.video, .audio].compactMap { self.lines[$0] }
+        let sets = present.map { $0.format.lacksSets ? $0.track?.fork.parameterSets : nil }
+        let lacksSets = zip(present, sets).contains { $0.format.lacksSets && $0.track != nil && $1 == nil }
+        guard self.version > 0 || !lacksSets || settings.pipeline != nil || now - self.began >= Self.setsPatience else {
+            return false
+        }
+        var lines = present.map { line in
             OutputDescription.Line(
                 port: line.port,
                 payloadType: line.payloadType,
@@ -215,6 +225,7 @@ struct OutputSession {
         // Those that could not be opened again will be.
         guard lines != self.described, !lines.isEmpty else { return false }
         self.described = lines
+        for index in lines.indices { lines[index].format = lines[index].format.stating(sets[index]) }
         self.version += 1
         let description = OutputDescription(
             sessionID: self.sessionID,

@@ -27,6 +27,22 @@ struct OutputFormat: Sendable, Hashable {
     /// The parameter sets of H.264 that the sender's description states; a receiver may get them nowhere else.
     var parameterSets: H264ParameterSets?
 
+    /// Whether a description would lack parameter sets that the packets may have.
+    var lacksSets: Bool { self.codec == .h264 && self.statedSets == nil }
+
+    /// The same with parameter sets out of packets, where none are known, and the profile that they say.
+    func stating(_ units: [[UInt8]]?) -> OutputFormat {
+        guard self.lacksSets, let units else { return self }
+        var format = self
+        let sets = H264ParameterSets(units: units)
+        format.parameterSets = sets
+        // Profile, constraints and level stand behind the type (ISO/IEC 14496-10 section 7.3.2.1.1).
+        if format.profileLevelID == nil, let set = sets.sequence.first, set.count > 3 {
+            format.profileLevelID = Hexadecimal.text(of: set[1...3])
+        }
+        return format
+    }
+
     /// The value of `sprop-parameter-sets` (RFC 6184 section 8.1); nil for none.
     var statedSets: String? {
         let units = self.parameterSets.map { $0.sequence + $0.picture } ?? []

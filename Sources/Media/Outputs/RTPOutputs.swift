@@ -129,6 +129,7 @@ public final class RTPOutputs: Sendable {
                 profileLevelID: profileLevelID,
                 parameterSets: track.parameterSets
             )
+            if format.lacksSets { fork.noteParameterSets() }
             let added = OutputTrack(
                 id: state.nextTrack,
                 connection: track.connection,

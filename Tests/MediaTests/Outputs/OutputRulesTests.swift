@@ -205,6 +205,23 @@ import Testing
         #expect(Self.description([format]).contains(line))
     }
 
+    /// Those of the sender's description, and its profile, count more than those of its packets.
+    @Test func parameterSetsOfPacketsAreStatedWhereNoneAreKnown() {
+        let units: [[UInt8]] = [[0x67, 0x42, 0xC0, 0x1F], [0x68, 0xCB, 0x8C, 0xB2]]
+        var format = OutputFormat(codec: .h264, clockRateHz: 90_000, channels: 0)
+        #expect(format.lacksSets && format.stating(nil) == format)
+        format.parameterSets = H264ParameterSets()
+        #expect(format.lacksSets)
+        let line = "a=fmtp:102 packetization-mode=1;profile-level-id=42c01f;sprop-parameter-sets=Z0LAHw==,aMuMsg==\r\n"
+        #expect(Self.description([format.stating(units)]).contains(line))
+        format.profileLevelID = "64001f"
+        #expect(format.stating(units).profileLevelID == "64001f")
+        format.parameterSets = H264ParameterSets(sequence: [[0x67, 1]], picture: [[0x68, 2]])
+        #expect(format.stating(units) == format)
+        let other = OutputFormat(codec: .vp8, clockRateHz: 90_000, channels: 0)
+        #expect(!other.lacksSets && other.stating(units) == other)
+    }
+
     @Test(arguments: [
         (MediaCodec.vp8, "VP8/90000", 90_000), (.vp9, "VP9/90000", 90_000), (.pcmu, "PCMU/8000", 8000),
         (.pcma, "PCMA/8000", 8000),
