@@ -65,7 +65,7 @@ import Testing
         }.joined(separator: "\n")
     }
 
-    @Test(arguments: ["README.md", "docs/README.md", "docs/commands.md", "docs/install.md", "docs/limits.md"])
+    @Test(arguments: ["README.md", "docs/index.md", "docs/commands.md", "docs/install.md", "docs/limits.md"])
     func whatIsReadFirstHasNone(path: String) throws {
         for (pattern, count) in Self.counts(try PackageFiles.text(path)) {
             let instead = Self.words.first { $0.pattern == pattern }?.instead ?? ""

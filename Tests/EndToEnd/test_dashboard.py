@@ -468,7 +468,7 @@ def test_people_are_shown_by_name(stage, browser):
     page.get_by_role("button", name=re.compile("^Details")).click()
     details = see(page.get_by_role("dialog", name="standup"))
     for identity, shown in people:
-        see(details.get_by_text(shown, exact=True).first)
+        see(details.get_by_text(shown, exact=True).locator("visible=true").first)
         assert details.locator(f"option[value={identity}]").all_inner_texts() == [shown] * 2, "of the player and of exports"
     assert dashboard.foreign == []
     dashboard.close()

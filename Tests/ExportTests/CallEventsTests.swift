@@ -129,15 +129,17 @@ import Timeline
         let recording = try SimulatedRecording([video], boot: "a")
         try recording.note(.marker(Marker(name: "paused")), after: 1_000_000_000)
         try recording.note(.marker(Marker(name: "resumed")), after: 2_900_000_000)
+        // The first part ends after 10 s, and the second begins behind it.
         try recording.goOn([.video("alice", .vp8, media.vp8)], part: 2, boot: "b", at: 77, after: 8_000_000_000)
         let report = try Exporter.run(folder: recording.folder)
         #expect(
             report.events.map(\.title) == [
-                "Alice joined", "Recording paused", "Recording resumed", "gap of 4.2 s in Alice's video",
+                "Alice joined", "Recording paused", "Recording resumed", "gap of 6.2 s in Alice's video",
                 "Recording restarted (part 2)",
             ]
         )
         #expect(report.tracks.map(\.gapCount) == [2])
+        #expect(report.tracks.map(\.units) == [180])
     }
 
     @Test func aGapApartFromAPauseStays() throws {

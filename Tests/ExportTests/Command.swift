@@ -38,7 +38,7 @@ enum Command {
 
     /// A hash of each decoded picture of the first video track.
     static func pictures(_ path: String) throws -> [String] {
-        let arguments = ["-nostdin", "-v", "error", "-autoscale", "0", "-i", path, "-map", "0:v:0"]
+        let arguments = ["-nostdin", "-v", "error", "-i", path, "-map", "0:v:0", "-autoscale", "0"]
         return try Self.run("ffmpeg", arguments + ["-fps_mode", "passthrough", "-f", "framemd5", "-"]).text
             .split(separator: "\n")
             .filter { !$0.hasPrefix("#") }

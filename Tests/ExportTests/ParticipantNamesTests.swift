@@ -54,14 +54,16 @@ import Timeline
     }
 
     @Test func tilesHaveThem() throws {
-        let input = try RenderInput(folder: try Self.call().folder)
+        let recording = try Self.call()
+        let input = try RenderInput(folder: recording.folder)
         #expect(input.participants.map(\.name) == ["Ann", "Ann (2)", "Zoë", "zz"])
         #expect(input.participants.map(\.id) == ["a1", "a2", "z", "zz"])
     }
 
     @Test(arguments: [("Zoë", ["z"]), ("Zo", ["z"]), ("Ann (2)", ["a2"]), ("a1", ["a1", "a1"]), ("z", ["z"])])
     func anyNameThatIsShownChoosesItsParticipant(name: String, participants: [String]) throws {
-        let report = try Exporter.run(folder: try Self.call().folder, selection: ExportSelection(participant: name))
+        let recording = try Self.call()
+        let report = try Exporter.run(folder: recording.folder, selection: ExportSelection(participant: name))
         #expect(report.tracks.map(\.participant) == participants)
     }
 

@@ -279,7 +279,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         let report = try self.render(recording, settings)
         #expect(try probe(report.output).count == 2)
         #expect(report.tracks[0].units > 90)
-        #expect(report.warnings.contains { $0.contains("mallory") || $0.contains("trudy") })
+        #expect(report.warnings.contains { $0.contains("Mallory") || $0.contains("Trudy") })
     }
 
     @Test func anInterruptionLeavesNothing() throws {

@@ -55,11 +55,13 @@ struct RunningClient {
         self.events = client.events.makeAsyncIterator()
     }
 
-    /// The next event that is not `ignored`; nil after the run.
+    /// The next event that is neither `ignored` nor a name; nil after the run.
     mutating func next() async -> RoomEvent? {
         while let event = await self.events.next(isolation: #isolation) {
-            if case .ignored = event { continue }
-            return event
+            switch event {
+            case .ignored, .peerNamed: continue
+            default: return event
+            }
         }
         return nil
     }
