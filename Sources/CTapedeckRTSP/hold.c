@@ -8,7 +8,7 @@ enum { LONGEST_WAIT_MILLISECONDS = 3000, LOOK_MILLISECONDS = 5 };
 
 static const char HELD[] = "tapedeck-held";
 
-// As GstRTSPAuth finds out, which answers the client of its own accord: who may not see them must not have media made.
+// As GstRTSPAuth finds out, which answers the client of its own accord: a client that may not see them must not have media made.
 static bool may_see(GstRTSPContext *context, GstRTSPMediaFactory *factory) {
     GstRTSPAuth *auth = context->auth;
     if (auth == NULL) return true;
@@ -25,7 +25,7 @@ static bool may_see(GstRTSPContext *context, GstRTSPMediaFactory *factory) {
     return may;
 }
 
-// The media of a factory, prepared once more than anybody counts; NULL if they cannot be had.
+// The media of a factory, prepared once more than their users count; NULL if they cannot be had.
 static GstRTSPMedia *prepared(GstRTSPMediaFactory *factory, GstRTSPContext *context, GstRTSPThreadPool *threads) {
     for (int waited = 0; waited < LONGEST_WAIT_MILLISECONDS; waited += LOOK_MILLISECONDS) {
         GstRTSPMedia *media = gst_rtsp_media_factory_construct(factory, context->uri);

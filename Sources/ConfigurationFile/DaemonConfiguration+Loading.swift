@@ -50,11 +50,20 @@ extension DaemonConfiguration {
         values: any ValueSource = ProcessValueSource()
     ) throws(ConfigurationError) -> DaemonConfiguration {
         let problems = ProblemList(file: file)
+        let (_, configuration) = Self.read(text, problems, values)
+        try problems.check()
+        return configuration
+    }
+
+    /// The tree of a text, if it has one, and what it says; where it says nothing, or nothing right, defaults.
+    private static func read(
+        _ text: String,
+        _ problems: ProblemList,
+        _ values: any ValueSource
+    ) -> (tree: SourceNode?, configuration: DaemonConfiguration) {
         var reader = YAMLText(problems: problems, values: values)
         let tree = reader.tree(of: text)
-        let configuration = tree.map { DaemonConfiguration($0, problems: problems) }
-        try problems.check()
-        return configuration ?? DaemonConfiguration()
+        return (tree, tree.map { DaemonConfiguration($0, problems: problems) } ?? DaemonConfiguration())
     }
 
     /// Reads a configuration's text as `parse` does, and the pipeline files that it names.
@@ -66,9 +75,7 @@ extension DaemonConfiguration {
         values: any ValueSource = ProcessValueSource()
     ) throws(ConfigurationError) -> (configuration: DaemonConfiguration, pipelines: PipelineCatalogue) {
         let problems = ProblemList(file: file)
-        var reader = YAMLText(problems: problems, values: values)
-        let tree = reader.tree(of: text)
-        let configuration = tree.map { DaemonConfiguration($0, problems: problems) } ?? DaemonConfiguration()
+        let (tree, configuration) = Self.read(text, problems, values)
         // Another folder than the one that is meant would have other files.
         guard tree != nil, !problems.concern(keysBeginningWith: PipelinesKeys.section) else {
             try problems.check()

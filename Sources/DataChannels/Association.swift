@@ -263,7 +263,7 @@ struct Association: Sendable {
     private mutating func takeReconfiguration(_ chunk: SCTPChunk) -> SCTPChunk? {
         var reply: [SCTPParameter] = []
         var asks = false
-        // There are no more in one chunk (RFC 6525 section 3.1), and the reply has to fit one, too.
+        // There are no more in one chunk (RFC 6525 section 3.1), and the reply must fit one, too.
         for parameter in SCTPParameter.list(chunk.value).prefix(2) {
             var reader = ByteReader(parameter.value)
             guard let number = reader.uint32() else { continue }

@@ -20,7 +20,7 @@ public struct ExportOptions: Sendable, Hashable {
 
     /// Whether pictures that cannot be decoded, because others that they refer to never came, stay in the file.
     public var keepsDamagedUnits: Bool
-    /// Whether each RTP stream has a track of its own, also where one begins when another of the same sender is over.
+    /// Whether each RTP stream has its own track, also where one begins when another of the same sender is over.
     public var separatesTracks: Bool
     /// The kind of file, for the layout `tracks`; `Exporter` itself writes no MP4.
     public var container: Container

@@ -6,8 +6,8 @@ import Timeline
 
 /// Puts the track files of a recording, or of a series, into one track for each camera, screen and microphone.
 ///
-/// A file goes on in the track of the file from which its RTP stream went on. Else, as when a sender's source or
-/// connection changed, after a restart, or when somebody comes back, it goes on in a track of the same participant,
+/// A file continues the track of the file from which its RTP stream came. Else, as when a sender's source or
+/// connection changed, after a restart, or when a participant comes back, it continues a track of the same participant,
 /// codec and media section that is over by then. Files that need another set-up of decoders begin another track.
 struct JoinedLanes {
     /// A peer connection as the media of one kind on it see it.
@@ -106,14 +106,14 @@ struct JoinedLanes {
 
     /// Whether two tracks of a participant are of one camera, screen or microphone, as far as descriptions tell.
     ///
-    /// They are of one media section, or each is the only one of its kind on a connection of its own.
+    /// They are of one media section, or each is the only one of its kind on its connection.
     private func isOneSender(_ left: TrackOpened, _ right: TrackOpened) -> Bool {
         guard left.mid != right.mid else { return true }
         let connections = [left, right].map { Self.connection($0, self.parts[$0.track] ?? 0) }
         return connections[0] != connections[1] && connections.allSatisfy { self.sections[$0]?.count == 1 }
     }
 
-    /// The session time of a file's last unit: as the journal says, or as the file does that nobody closed.
+    /// The session time of a file's last unit: as the journal says, or the file itself where it was not closed.
     private mutating func end(of source: TrackSource) -> Int64? {
         if let known = self.ends[source.file] { return known }
         guard let number = source.number else { return nil }

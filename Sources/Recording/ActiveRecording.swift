@@ -31,7 +31,7 @@ struct ActiveRecording: Sendable {
     private var nextNumber: Int
     /// Participants that the journal says are here.
     private(set) var joined: Set<String>
-    /// Everybody whom the journal names.
+    /// All participants that the journal names.
     private(set) var people: ParticipantRoster
     /// Whether it has as many tracks as one has at most.
     var isFull: Bool { self.nextNumber > Self.maximumTracks }

@@ -2,13 +2,13 @@
 
 public import Basics
 
-/// Everybody who took part in a recording, in the order in which they joined, by the newest name that each told.
+/// The participants of a recording, in the order in which they joined, with the newest name of each.
 public struct ParticipantRoster: Sendable, Hashable {
     /// The participants.
     public private(set) var participants: [Manifest.Participant]
     private var index: [String: Int] = [:]
 
-    /// Those of a manifest; nobody, if none are given.
+    /// Those of a manifest; empty, if none are given.
     public init(_ participants: [Manifest.Participant] = []) {
         self.participants = participants
         for (place, participant) in participants.enumerated() where self.index[participant.id] == nil {
@@ -16,7 +16,7 @@ public struct ParticipantRoster: Sendable, Hashable {
         }
     }
 
-    /// The name that a participant told, if it is one of them and told any.
+    /// The name of a participant, if it is one of them and has one.
     public func name(of id: String) -> String? { self.index[id].flatMap { self.participants[$0].name } }
 
     /// Takes a participant, or the newer name of one that is known; without a name the older one stays.

@@ -6,7 +6,7 @@ extension RecordingFolder {
     /// What the kernel shows there are no files (`hier(7)`).
     private static let kernelDirectories = ["/proc", "/sys"]
 
-    /// Throws what keeps a path from being a storage directory, in words for whoever chose it; makes nothing.
+    /// Throws what keeps a path from being a storage directory, in words for the operator; makes nothing.
     ///
     /// Directories that are missing can be made. Throws `system` for a link to nothing: its disk may be mounted later.
     public static func checkStorage(_ path: String) throws(StorageError) {
@@ -26,14 +26,14 @@ extension RecordingFolder {
         }
     }
 
-    /// Throws unless a path is a directory, in words for whoever chose it as the storage.
+    /// Throws unless a path is a directory, in words for the operator.
     public static func requireStorage(_ path: String) throws(StorageError) {
         guard try Self.isDirectory(path) else {
             throw StorageError(.notFound, "there is no directory \(path): name the storage directory", path: path)
         }
     }
 
-    /// Whether there is a directory, or nothing; throws if something else is there, or if nobody can tell.
+    /// Whether there is a directory, or nothing; throws if something else is there, or if it cannot be found out.
     private static func isDirectory(_ path: String) throws(StorageError) -> Bool {
         var status = stat()
         guard stat(path, &status) != 0 else {

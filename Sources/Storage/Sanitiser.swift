@@ -35,7 +35,7 @@ public enum Sanitiser {
     /// has no likeness there, or nothing is left.
     ///
     /// Latin letters lose their marks: `Zoë` is `Zoe`. Nothing keeps names apart that look alike afterwards: something else
-    /// in the path has to.
+    /// in the path must.
     public static func readableComponent(_ untrusted: String) -> String? {
         var stem: [UInt8] = []
         for scalar in untrusted.unicodeScalars.prefix(Self.maximumLength * 4) where stem.count < Self.maximumLength {

@@ -106,7 +106,7 @@ struct RecordResult: Encodable {
 struct RecordJob: Sendable {
     var stay: RoomStay
     var output: String?
-    /// Whether each stream has a track of its own in the export.
+    /// Whether each stream has its own track in the export.
     var separatesTracks = false
     var directory: String
     /// Where tracks are sent on.

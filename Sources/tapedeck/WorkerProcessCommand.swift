@@ -47,7 +47,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "Whether frames that cannot be decoded stay in.")
     var keepDamaged = false
 
-    @Option(help: "Whether each stream has a track of its own.")
+    @Option(help: "Whether each stream has its own track.")
     var separateTracks = false
 
     @Option(help: "Whether a project of OpenTimelineIO is written as well.")

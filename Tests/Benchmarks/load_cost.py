@@ -12,7 +12,6 @@ the others on top.
 """
 
 import argparse
-import json
 import pathlib
 import resource
 import subprocess

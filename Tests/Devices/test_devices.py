@@ -6,7 +6,6 @@ that a slow machine changes nothing.
 """
 
 import contextlib
-import json
 import re
 import shlex
 import signal

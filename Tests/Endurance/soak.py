@@ -13,7 +13,6 @@ Exit codes: 0 if nothing grows and everything is there, else 1, also if too litt
 """
 
 import argparse
-import json
 import os
 import pathlib
 import random

@@ -28,17 +28,6 @@ import Testing
         return try EncodedMedia.opus("aevalsrc='\(left)|0.2*sin(2*PI*400*t)':s=48000", seconds: 4)
     }
 
-    private func render(_ recording: SimulatedRecording, _ settings: RenderSettings) throws -> String {
-        try Renderer.run(
-            folder: recording.folder,
-            settings: settings,
-            selection: ExportSelection(),
-            output: nil,
-            isStuck: { Issue.record("stuck; \($0) would be removed") },
-            progress: { _ in }
-        ).output
-    }
-
     /// The samples of both channels, from the file's time 0.
     private func samples(_ path: String) throws -> [[Float]] {
         let raw = try Command.run(
@@ -93,7 +82,7 @@ import Testing
     /// The delay of Opus is 6.5 ms: an offset of that size shows.
     @Test func mixedAudioHasEachSampleWhenItWasCapturedAndInItsChannel() throws {
         let recording = try SimulatedRecording([.audio("alice", self.audio(), capture: 0)])
-        let channels = try self.samples(self.render(recording, RenderSettings(layout: .audio, format: .wav)))
+        let channels = try self.samples(recording.render(RenderSettings(layout: .audio, format: .wav)).output)
         try #require(channels.allSatisfy { $0.count > 3 * 48_000 })
         let beeps = self.onsets(channels[0].map(abs), above: 0.3, rate: 48_000)
         self.expect(beeps, Self.times, within: 0.003, "beeps")
@@ -117,7 +106,7 @@ import Testing
             framesPerSecond: 30,
             codec: codec
         )
-        let grid = try self.render(recording, settings)
+        let grid = try recording.render(settings).output
         let flashes = self.onsets(try self.brightness(grid, framesPerSecond: 30), above: 120, rate: 30)
         self.expect(flashes, Self.times, within: 0.034, "flashes")
         let beeps = self.onsets(try self.samples(grid)[0].map(abs), above: 0.3, rate: 48_000)
@@ -138,7 +127,7 @@ import Testing
         let raw = try Command.run(
             "ffmpeg",
             [
-                "-nostdin", "-v", "error", "-ss", "2", "-i", try self.render(recording, settings), "-frames:v", "1",
+                "-nostdin", "-v", "error", "-ss", "2", "-i", try recording.render(settings).output, "-frames:v", "1",
                 "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
             ]
         )

@@ -41,23 +41,6 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         ])
     }
 
-    private func render(
-        _ recording: SimulatedRecording,
-        _ settings: RenderSettings,
-        _ selection: ExportSelection = ExportSelection(),
-        output: String? = nil,
-        progress: (ExportProgress) throws -> Void = { _ in }
-    ) throws -> ExportReport {
-        try Renderer.run(
-            folder: recording.folder,
-            settings: settings,
-            selection: selection,
-            output: output,
-            isStuck: { Issue.record("stuck; \($0) would be removed") },
-            progress: progress
-        )
-    }
-
     @Test(arguments: [("call.mp4", "h264", "aac"), ("call.mkv", "h264", "aac"), ("call.webm", "vp8", "opus")])
     func rendersAGridOfConstantSizeAndRate(_ wanted: (file: String, video: String, audio: String)) throws {
         let recording = try self.twoPeople()
@@ -69,7 +52,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             output: output
         )
         var fractions: [Double] = []
-        let report = try self.render(recording, settings, output: output) {
+        let report = try recording.render(settings, output: output) {
             fractions.append($0.fraction)
         }
         // From the first packet at 0.1 s to the last picture at 5 s, and what the last is shown for.
@@ -133,7 +116,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             size: PictureSize(width: 640, height: 360),
             framesPerSecond: 20
         )
-        let grid = try self.render(recording, settings).output
+        let grid = try recording.render(settings).output
         for (second, expected) in [(1, VideoRotation.upright), (3, rotation)] {
             let input = ["-ss", "\(second)", "-i", grid]
             let found = try self.turn(input, upright: "crop=480:360:80:0,", sideways: "crop=270:360:185:0,")
@@ -170,7 +153,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             size: PictureSize(width: 640, height: 360),
             framesPerSecond: 20
         )
-        let report = try self.render(recording, settings)
+        let report = try recording.render(settings)
         // Two tiles of 314 side by side; the frame is drawn along their inner edge.
         for (milliseconds, expected) in [(1_000, [true, false]), (3_600, [false, false])] {
             let raw = try Command.run(
@@ -203,7 +186,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             size: PictureSize(width: 320, height: 240),
             framesPerSecond: 10
         )
-        let report = try self.render(recording, settings)
+        let report = try recording.render(settings)
         let raw = try Command.run(
             "ffmpeg",
             ["-nostdin", "-v", "error", "-i", report.output, "-f", "rawvideo", "-pix_fmt", "gray", "-"]
@@ -223,7 +206,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         let recording = try self.twoPeople()
         for format in RenderSettings.SoundFormat.allCases {
             let settings = try RenderSettings(layout: .audio, format: format)
-            let report = try self.render(recording, settings)
+            let report = try recording.render(settings)
             #expect(report.output == recording.folder.path + "/call-audio.\(format.rawValue)")
             let raw = try Command.run(
                 "ffmpeg",
@@ -237,8 +220,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
     @Test func aRangeHasTheLengthThatWasAskedFor() throws {
         let recording = try self.twoPeople()
         let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180))
-        let report = try self.render(
-            recording,
+        let report = try recording.render(
             settings,
             // Between two keyframes, and between two pictures.
             ExportSelection(participant: "Alice", from: .milliseconds(1513), to: .milliseconds(2713))
@@ -276,7 +258,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .audio("alice", media.opus),
         ])
         let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180), codec: .vp8)
-        let report = try self.render(recording, settings)
+        let report = try recording.render(settings)
         #expect(try probe(report.output).count == 2)
         #expect(report.tracks[0].units > 90)
         #expect(report.warnings.contains { $0.contains("Mallory") || $0.contains("Trudy") })
@@ -290,7 +272,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             try RenderSettings(layout: .audio, format: .wav),
         ] {
             #expect(throws: Interrupted.self) {
-                try self.render(recording, settings) { _ in throw Interrupted() }
+                try recording.render(settings) { _ in throw Interrupted() }
             }
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path)
@@ -305,7 +287,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             ExportSelection(from: .seconds(1), to: .seconds(1)),
         ] {
             #expect(throws: ExportError.self) {
-                try self.render(recording, settings, selection)
+                try recording.render(settings, selection)
             }
         }
     }

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <nice.h>
 
-// What is not in the list has the place behind its end, which has to be allowed too.
+// What is not in the list has the place behind its end, which must be allowed too.
 enum { MOST_ADDRESSES = NICE_CANDIDATE_MAX_LOCAL_ADDRESSES - 1 };
 
 // As in libnice's interfaces.h. libnice finds the executable's before its own (ld.so(8)), since Package.swift has it

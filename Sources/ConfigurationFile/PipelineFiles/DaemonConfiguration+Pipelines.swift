@@ -8,7 +8,7 @@ internal import Rooms
 extension DaemonConfiguration {
     /// The pipeline files that the configuration names, and whether its rooms can use them.
     ///
-    /// For a configuration that comes from no text: `loadWithPipelines` tells where problems are. Blocks on the disk.
+    /// For a configuration that comes from no text: `loadWithPipelines` names the places of problems. Blocks on the disk.
     ///
     /// - Throws: `ConfigurationError` with every problem of every file, else of every room.
     @discardableResult

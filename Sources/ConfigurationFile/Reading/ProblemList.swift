@@ -5,7 +5,7 @@ final class ProblemList {
     private let file: String?
     private var problems: [ConfigurationProblem] = []
     private var count = 0
-    /// The text's tree, once it is read: tells where the keys are of problems that are found without it.
+    /// The text's tree, once it is read: it has the places of keys for problems that are found without it.
     var tree: SourceNode?
     private lazy var places: [String: SourceNode.Place] = self.tree?.places ?? [:]
 
@@ -56,7 +56,7 @@ final class ProblemList {
 
     /// Fails with every problem, in the order of the text, if there is one.
     ///
-    /// - Parameter other: problems elsewhere, which are told behind them.
+    /// - Parameter other: problems elsewhere, which follow them.
     func check(
         _ code: ConfigurationError.Code = .invalid,
         followedBy other: ConfigurationError? = nil

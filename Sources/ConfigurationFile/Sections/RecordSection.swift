@@ -31,7 +31,7 @@ public struct ExportConfiguration: Sendable, Hashable {
     public var container = Container.mkv
     /// Whether the layout `tracks` keeps pictures that cannot be decoded.
     public var keepsDamaged = false
-    /// Whether the layout `tracks` gives each stream a track of its own.
+    /// Whether the layout `tracks` gives each stream its own track.
     public var separatesTracks = false
     /// Whether the layout `tracks` comes with a project of OpenTimelineIO.
     public var writesProject = false

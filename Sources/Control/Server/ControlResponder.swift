@@ -97,7 +97,7 @@ final class ControlResponder: HTTPResponder {
         )
         if let scope = endpoint.scope { try Gatekeeper.require(scope, of: client) }
         try self.checkOrigin(of: request, client)
-        // Nothing has the tag that it names; whoever sends it does not want anything to happen then.
+        // Nothing has the tag that it names; its sender does not want anything to happen then.
         if !endpoint.hasEntityTag, let tags = request.headers[.ifMatch], tags[...].trimmingSpaces != "*" {
             throw Problem(.preconditionFailed, "What is at this path has no entity tag.")
         }

@@ -31,7 +31,7 @@ final class RequestHeadGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
         // It counts, whatever the field says (RFC 9112 section 3.2.2).
         if let authority = Self.authority(of: head.uri) { head.headers.replaceOrAdd(name: "Host", value: authority) }
-        // Whoever speaks HTTP/1.0 knows the end of an answer by the end of the connection.
+        // A client of HTTP/1.0 knows the end of an answer by the end of the connection.
         if isOld { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         context.fireChannelRead(self.wrapInboundOut(.head(head)))
     }

@@ -20,7 +20,7 @@ struct WebhookSender {
         case delivered
         /// The receiver wants it no more (410).
         case gone
-        /// It has to be tried again; why, one sentence without anything secret, and the least wait that the receiver asked for.
+        /// It must be tried again; why, one sentence without anything secret, and the least wait that the receiver asked for.
         case failed(String, wait: Duration = .zero)
         /// The task was cancelled; nothing is known.
         case cancelled

@@ -129,7 +129,7 @@ struct TrackSource {
     /// Whether one track of a file can hold both, whatever streams they are of.
     ///
     /// Of H.264, the parameter sets may differ: `FrameSets` puts them in front of the keyframes that need them. But what
-    /// the head of a track says of all its frames has to be true of both.
+    /// the head of a track says of all its frames must be true of both.
     func fits(_ other: TrackSource) -> Bool {
         guard self.canGoOn(in: other) else { return false }
         guard self.track.codec == .h264 else { return self.track.codecPrivate == other.track.codecPrivate }

@@ -22,7 +22,7 @@ extension Pipeline {
         )
     }
 
-    /// Gives the playlists of an `hlssink2` to `write` instead of a file, and has it name its segments anew.
+    /// Gives the playlists of an `hlssink2` to `write` instead of a file, and lets it name its segments.
     ///
     /// - Parameters:
     ///   - location: the path of a segment, with `%05d` or the like for its number.

@@ -160,7 +160,7 @@ final class PipelineOutput: Sendable {
         }
     }
 
-    /// Lets HLS playlists go on where the pipeline before left them.
+    /// Continues HLS playlists where the pipeline before left them.
     private func continuePlaylists(of pipeline: Pipeline, _ plan: PipelinePlan) throws(GStreamerError) {
         for (name, parameter) in plan.file.parameters where parameter.form == .folder {
             guard let folder = plan.text(of: name), let playlist = parameter.files["playlist-location"],

@@ -5,9 +5,9 @@ internal import Glibc
 internal import Storage
 internal import Synchronization
 
-/// Lets the HLS playlist of a folder go on from one pipeline to the next, and from one life of this program to the next.
+/// Continues the HLS playlist of a folder from one pipeline to the next, and from one run of this program to the next.
 ///
-/// What was there is read from the folder: a playlist in it is continued, whoever began it. Segments have names that none had
+/// What was there is read from the folder: a playlist in it is continued, whichever program began it. Segments have names that none had
 /// before, because players and caches remember them. Any thread.
 final class PlaylistKeeper: Sendable {
     /// Of a playlist that is read; ours are smaller.
@@ -55,7 +55,7 @@ final class PlaylistKeeper: Sendable {
         self.state.withLock { state in
             (state.segments, state.files) = (segments, files)
             state.earlier = state.written ?? self.found
-            // What somebody removed is named no more.
+            // A segment that is gone is named no more.
             if let gone = state.earlier.segments.lastIndex(where: { access(self.path($0.name), F_OK) != 0 }) {
                 state.earlier.dropFirst(gone + 1)
             }

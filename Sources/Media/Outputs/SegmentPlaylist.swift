@@ -8,7 +8,7 @@ struct SegmentPlaylist: Sendable, Hashable {
         var name: String
         /// Seconds and title, as behind `#EXTINF:`.
         var information: String
-        /// Whether what is in it does not go on where the one before ended: `#EXT-X-DISCONTINUITY`.
+        /// Whether its media do not continue where the one before ended: `#EXT-X-DISCONTINUITY`.
         var isDiscontinuous = false
 
         fileprivate var seconds: Double { Double(self.information.prefix { $0 != "," }) ?? 0 }

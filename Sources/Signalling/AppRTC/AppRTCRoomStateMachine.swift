@@ -83,7 +83,7 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
 
     /// A machine before its first attempt.
     ///
-    /// - Parameter displayName: The name that the other member is told; nil tells none.
+    /// - Parameter displayName: The name for the other member; nil for none.
     public init(_ room: RoomURL.AppRTC, policy: JoinPolicy, displayName: String? = nil) {
         self.room = room
         self.policy = policy

@@ -67,7 +67,7 @@ public struct LANRoomStateMachine: SignallingMachine {
 
     /// A machine before its first attempt.
     ///
-    /// - Parameter displayName: The name that the peer is told; nil tells none.
+    /// - Parameter displayName: The name for the peer; nil for none.
     public init(_ address: RoomURL.LAN, isPatient: Bool, displayName: String? = nil) {
         self.address = address
         self.isPatient = isPatient

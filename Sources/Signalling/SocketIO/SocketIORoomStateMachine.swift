@@ -132,7 +132,7 @@ public struct SocketIORoomStateMachine: Sendable {
     /// A membership not yet begun.
     ///
     /// - Parameters:
-    ///   - displayName: The name that others are told; nil tells none.
+    ///   - displayName: The name for others; nil for none.
     ///   - waitsWhenFull: `JoinPolicy.waitsWhenFull`.
     ///   - fullWait: `JoinPolicy.fullWait`.
     public init(

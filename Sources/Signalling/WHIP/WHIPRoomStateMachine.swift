@@ -318,7 +318,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
     /// Whether the endpoint may send us to a host: its own, or another one that shows a certificate which is checked.
     ///
     /// Clusters hand clients on to one of their hosts (RFC 9725 section 4.5). They are known by name and certificate, and
-    /// services of a private network, which nobody meant to open to the endpoint, as a rule have none.
+    /// services of a private network, which were never meant to be open to the endpoint, as a rule have none.
     func mayGo(to url: WebURL) -> Bool {
         url.host == self.endpoint.host || url.isSecure && self.verifiesCertificate
     }

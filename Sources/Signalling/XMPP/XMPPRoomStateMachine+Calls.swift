@@ -148,7 +148,7 @@ extension XMPPRoomStateMachine {
         return room + self.say(.offer(sdp: sdp), to: peer)
     }
 
-    /// Our side of the negotiation, with the name that others are told.
+    /// Our side of the negotiation, with Tapedeck's name.
     func say(_ content: PeerMessage, to peer: PeerID) -> [SignallingAction] {
         self.say(.peer(content, name: self.displayName), to: peer)
     }

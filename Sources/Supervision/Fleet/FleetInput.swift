@@ -37,7 +37,7 @@ public enum FleetAction: Sendable, Hashable {
     case send(WorkerID, WorkerCommand)
     /// End the process at once (SIGKILL), because something is wrong with it; `.exited` follows.
     case kill(WorkerID, reason: String)
-    /// End a process that is still starting, because nobody needs it any more; `.exited` follows.
+    /// End a process that is still starting, because no room needs it any more; `.exited` follows.
     case cancel(WorkerID, reason: String)
     /// Something to be told.
     case report(FleetEvent)

@@ -91,7 +91,7 @@ extension RoomStatus {
 }
 
 extension RoomStatus {
-    /// How people see those who send, as the recorder has it, and everybody else who is there.
+    /// How people see those who send, as the recorder has it, and all others who are present.
     private static func shownNames(_ recorded: RecordingStatus, _ session: RoomSessionStatus) -> ShownNames {
         // A track that ended may have the name of before.
         let tracks = recorded.tracks.filter(\.isOpen) + recorded.tracks.filter { !$0.isOpen }
