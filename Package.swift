@@ -13,6 +13,17 @@ let settings: [SwiftSetting] = [
 ]
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 let package = Package(
     name: "tapedeck",
@@ -77,387 +88,214 @@ let package = Package(
         ),
 
         // Pure: value types, no I/O, no clocks, no C
-        .target(name: "Basics", swiftSettings: settings),
-        .target(name: "Codecs", swiftSettings: settings),
-        .target(name: "DataChannels", swiftSettings: settings),
-        .target(name: "SDP", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
-        .target(name: "Matroska", dependencies: ["Codecs"], swiftSettings: settings),
-        .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
-        .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"], swiftSettings: settings),
-        .target(name: "Timeline", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
-        .target(name: "Rooms", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
-        .target(name: "API", dependencies: ["Rooms"], swiftSettings: settings),
-        .target(name: "Supervision", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
-        .target(name: "PipelineCatalogue", dependencies: ["Codecs"], swiftSettings: settings),
-        .target(name: "Probing", swiftSettings: settings),
+        .target(name: "Basics"),
+        .target(name: "DataChannels"),
+        .target(name: "SDP", dependencies: ["Basics"]),
+        .target(name: "Matroska", dependencies: ["Basics"]),
+        .target(name: "Signalling", dependencies: ["Basics"]),
+        .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"]),
+        .target(name: "Timeline", dependencies: ["Basics"]),
+        .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
+        .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue"]),
+        .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+
+        // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for
+        .target(name: "Observability", dependencies: ["Basics", logging]),
+        .target(name: "CEmbeddedFiles"),
+        .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"]),
+        .target(name: "Platform", dependencies: ["Basics", "COpenSSL"]),
         .target(
             name: "ConfigurationFile",
-            dependencies: [
-                "API", "Basics", "Codecs", "EmbeddedFiles", "PipelineCatalogue", "Rooms", "Signalling",
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: settings
+            dependencies: ["Basics", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
         ),
-        .target(
-            name: "Observability",
-            dependencies: ["Basics", logging],
-            swiftSettings: settings
-        ),
-
-        .target(name: "CEmbeddedFiles"),
-        .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: settings),
-
-        .target(name: "Digests", dependencies: ["Basics", "COpenSSL"], swiftSettings: settings),
-        .target(name: "NameResolution", swiftSettings: settings),
 
         // Files
-        .target(
-            name: "Storage",
-            dependencies: ["Basics", "Codecs", "Digests", "Matroska", "Timeline"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Recording",
-            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Export",
-            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
-            swiftSettings: settings
-        ),
+        .target(name: "Storage", dependencies: ["Basics", "Matroska", "Platform", "Timeline"]),
+        .target(name: "Recording", dependencies: ["Basics", "Matroska", "Storage", "Timeline"]),
+        .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"]),
+        .target(name: "Catalogue", dependencies: ["Basics", "Storage", "Timeline", grdb]),
 
-        // Media: the only importers of C
-        .target(
-            name: "GStreamer",
-            dependencies: ["Basics", "CGStreamer", "Codecs", "CTapedeck", "PipelineCatalogue"],
-            swiftSettings: settings
-        ),
+        // Media: the only importers of C that handle media
+        .target(name: "GStreamer", dependencies: ["Basics", "CGStreamer", "CTapedeck", "PipelineCatalogue"]),
         .target(
             name: "Media",
             dependencies: [
-                "Basics", "Codecs", "DataChannels", "GStreamer", "Matroska", "NameResolution", "Observability",
-                "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Supervision",
-                "Timeline", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: settings
+                "Basics", "DataChannels", "GStreamer", "Matroska", "Model", "Observability", "PipelineCatalogue",
+                "Platform", "Recording", "SDP", "Session", "Signalling", "Storage", "Timeline", logging, nioCore,
+                nioPosix, nioSSL,
+            ]
         ),
-
-        // Exports that decode and encode
         .target(
             name: "Rendering",
-            dependencies: ["Codecs", "Export", "GStreamer", "Matroska", "Storage", "Supervision", "Timeline"],
-            swiftSettings: settings
+            dependencies: [
+                "Basics", "Export", "GStreamer", "Matroska", "Model", "Storage", "Timeline", subprocess, systemPackage,
+            ]
         ),
 
         // Network
-        .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"], swiftSettings: settings),
-        .target(
-            name: "XMPPStream",
-            dependencies: ["Basics", "CStrophe", "NameResolution", "Signalling"],
-            swiftSettings: settings
-        ),
+        .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"]),
         .target(
             name: "SignallingClients",
             dependencies: [
-                "Basics", "HTTPRequests", "Observability", "Signalling", "Storage", "XMPPStream", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "Basics", "CStrophe", "HTTPRequests", "Observability", "Platform", "Signalling", "Storage", logging,
+                nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
+            ]
         ),
         .target(
             name: "RoomServer",
             dependencies: [
-                "Basics", "EmbeddedFiles", "Observability", "Signalling", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
+                "Basics", "EmbeddedFiles", "Observability", "Signalling", logging, nioCore, nioHTTP1, nioPosix,
+                nioWebSocket,
             ],
-            exclude: ["Page"],
-            swiftSettings: settings
+            exclude: ["Page"]
         ),
+        .target(name: "RTSPServer", dependencies: ["CTapedeckRTSP", "Model", "Observability", logging]),
 
-        .target(
-            name: "RTSPServer",
-            dependencies: ["CTapedeckRTSP", "Observability", "Rooms", "Supervision", logging],
-            swiftSettings: settings
-        ),
-
-        // The daemon: the worker process, and the supervisor with its catalogue and HTTP interface
+        // The daemon: the worker process, and the supervisor with its HTTP API
         .target(
             name: "Worker",
             dependencies: [
-                "Basics", "Codecs", "ConfigurationFile", "Export", "GStreamer", "Matroska", "Media", "Observability",
-                "PipelineCatalogue", "Recording", "Rendering", "Rooms", "Session", "Signalling", "SignallingClients",
-                "Storage",
-                "Supervision", "Timeline", logging,
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Catalogue",
-            dependencies: ["Basics", "Codecs", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift")],
-            swiftSettings: settings
+                "Basics", "ConfigurationFile", "GStreamer", "Matroska", "Media", "Model", "Observability",
+                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "SignallingClients", "Storage",
+                "Timeline", logging,
+            ]
         ),
         .target(
             name: "Control",
             dependencies: [
-                "API", "Basics", "Digests", "EmbeddedFiles", "Observability", "PipelineCatalogue", "Rooms",
-                "Supervision", logging,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Basics", "EmbeddedFiles", "Model", "Observability", "PipelineCatalogue", "Platform", logging, nioCore,
+                nioHTTP1, nioPosix, nioSSL, serviceLifecycle, .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            exclude: ["OpenAPI", "Page"],
-            swiftSettings: settings
+            exclude: ["OpenAPI", "Page"]
         ),
         .target(
             name: "Daemon",
             dependencies: [
-                "API", "Basics", "Catalogue", "ConfigurationFile", "Control", "Digests", "HTTPRequests",
-                "Observability", "Rooms", "Storage", "Supervision", "Timeline", logging,
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: settings
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Fleet", "HTTPRequests", "Model",
+                "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix, serviceLifecycle,
+                subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]
         ),
 
-        // What `tapedeck doctor` finds out about this host
+        // `tapedeck doctor` and `tapedeck probe`
         .target(
             name: "Diagnosis",
             dependencies: [
-                "Basics", "Codecs", "Digests", "GStreamer", "NameResolution", "PipelineCatalogue", "Signalling",
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings
-        ),
-
-        // What `tapedeck verify --decode` has other programs say of our files
-        .target(
-            name: "Decoding",
-            dependencies: [
-                "Codecs", "Timeline", .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings
+                "Basics", "GStreamer", "PipelineCatalogue", "Platform", "Signalling", nioCore, nioPosix, nioSSL,
+                subprocess, systemPackage,
+            ]
         ),
 
         // Commands and composition
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "API", "Basics", "Catalogue", "Codecs", "ConfigurationFile", "Control", "Daemon", "Decoding",
-                "Diagnosis",
-                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Observability", "PipelineCatalogue",
-                "Probing", "Recording", "Rendering", "RoomServer", "Rooms", "RTSPServer", "Session", "Signalling",
-                "SignallingClients", "Storage", "Supervision", "Timeline", "Worker",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            swiftSettings: settings
+                "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Diagnosis", "Export", "GStreamer",
+                "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Recording",
+                "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
+                "Timeline", "Worker", logging, systemPackage,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
 
         // Tests
-        .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
-        .testTarget(
-            name: "SDPTests",
-            dependencies: ["Codecs", "SDP"],
-            resources: [.copy("Fixtures")],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "DigestsTests", dependencies: ["Basics", "Digests"], swiftSettings: settings),
-        .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"], swiftSettings: settings),
-        .testTarget(name: "MatroskaTests", dependencies: ["Codecs", "Matroska"], swiftSettings: settings),
-        .testTarget(
-            name: "SignallingTests",
-            dependencies: ["Basics", "SDP", "Session", "Signalling"],
-            swiftSettings: settings
-        ),
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
+        .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"]),
+        .testTarget(name: "SDPTests", dependencies: ["Basics", "SDP"], resources: [.copy("Fixtures")]),
+        .testTarget(name: "MatroskaTests", dependencies: ["Basics", "Matroska"]),
+        .testTarget(name: "SignallingTests", dependencies: ["Basics", "SDP", "Session", "Signalling"]),
         .testTarget(
             name: "SessionTests",
             dependencies: ["SDP", "Session", "Signalling"],
-            resources: [.copy("Fixtures")],
-            swiftSettings: settings
+            resources: [.copy("Fixtures")]
         ),
-        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Codecs", "Timeline"], swiftSettings: settings),
-        .testTarget(name: "RoomsTests", dependencies: ["Basics", "Rooms"], swiftSettings: settings),
-        .testTarget(
-            name: "SupervisionTests",
-            dependencies: ["Basics", "Rooms", "Supervision"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "PipelineCatalogueTests",
-            dependencies: ["Codecs", "PipelineCatalogue"],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "ProbingTests", dependencies: ["Probing"], swiftSettings: settings),
-        .testTarget(
-            name: "ObservabilityTests",
-            dependencies: [
-                "Basics", "Observability", logging,
-                .product(name: "InMemoryLogging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "DocumentationTests", exclude: ["words.json"], swiftSettings: settings),
+        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
+        .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
+        .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
+        .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
+        .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform"]),
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "API", "Basics", "Codecs", "ConfigurationFile", "EmbeddedFiles", "PipelineCatalogue", "Rooms",
-                "Signalling",
-                .product(name: "Yams", package: "Yams"),
+                "Basics", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams,
             ],
-            resources: [.copy("Fixtures")],
-            swiftSettings: settings
+            resources: [.copy("Fixtures")]
         ),
-        .testTarget(
-            name: "CatalogueTests",
-            dependencies: [
-                "Basics", "Catalogue", "Codecs", "Storage", "Timeline", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "ControlTests",
-            dependencies: [
-                "API", "Control", "EmbeddedFiles", "Observability", "Rooms", "Supervision", logging,
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "WorkerTests",
-            dependencies: [
-                "Codecs", "Export", "GStreamer", "Matroska", "Media", "PipelineCatalogue", "Recording", "Rooms",
-                "Signalling", "Storage", "Supervision", "Timeline", "Worker", logging,
-                .product(name: "InMemoryLogging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "DaemonTests",
-            dependencies: [
-                "API", "Basics", "Catalogue", "Codecs", "ConfigurationFile", "Control", "Daemon", "Digests",
-                "Observability", "Rooms", "Storage", "Supervision", "Timeline", logging,
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-            ],
-            exclude: ["job.sh"],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "DecodingTests", dependencies: ["Codecs", "Decoding", "Timeline"], swiftSettings: settings),
-        .testTarget(
-            name: "DiagnosisTests",
-            dependencies: [
-                "Codecs", "ConfigurationFile", "Diagnosis", "Digests", "GStreamer", "PipelineCatalogue", "Signalling",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "StorageTests",
-            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "RecordingTests",
-            dependencies: ["Basics", "Codecs", "Matroska", "Recording", "Storage", "Timeline"],
-            swiftSettings: settings
-        ),
+        .testTarget(name: "StorageTests", dependencies: ["Basics", "Storage", "Timeline"]),
+        .testTarget(name: "RecordingTests", dependencies: ["Basics", "Matroska", "Recording", "Storage", "Timeline"]),
         .testTarget(
             name: "ExportTests",
             dependencies: [
-                "Basics", "Codecs", "Export", "Matroska", "Recording", "Rendering", "Storage", "Supervision",
-                "Timeline", "Worker",
-            ],
-            swiftSettings: settings
+                "Basics", "Export", "Matroska", "Model", "Recording", "Rendering", "Storage", "Timeline", "Worker",
+            ]
         ),
-        .testTarget(name: "RenderingTests", dependencies: ["Rendering"], swiftSettings: settings),
+        .testTarget(name: "CatalogueTests", dependencies: ["Basics", "Catalogue", "Storage", "Timeline", grdb]),
         .testTarget(
             name: "GStreamerTests",
-            dependencies: ["CGStreamer", "Codecs", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"],
-            swiftSettings: settings
+            dependencies: ["Basics", "CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"]
         ),
         .testTarget(
             name: "MediaTests",
             dependencies: [
-                "CGStreamer", "Codecs", "CTapedeck", "ConfigurationFile", "DataChannels", "GStreamer", "Matroska",
-                "Media",
-                "PipelineCatalogue", "Recording", "Rooms", "SDP", "Session", "Signalling", "Storage", "Timeline",
-                logging,
-                .product(name: "InMemoryLogging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: settings
+                "Basics", "CGStreamer", "ConfigurationFile", "CTapedeck", "DataChannels", "GStreamer", "Matroska",
+                "Media", "Model", "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "Storage",
+                "Timeline", inMemoryLogging, logging, nioCore, nioPosix, nioSSL,
+            ]
         ),
+        .testTarget(
+            name: "RenderingTests",
+            dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Rendering", "Timeline"]
+        ),
+        .testTarget(name: "HTTPRequestsTests", dependencies: ["HTTPRequests", nioCore, nioPosix]),
         .testTarget(
             name: "SignallingClientsTests",
             dependencies: [
-                "Signalling", "SignallingClients", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "CStrophe", "Signalling", "SignallingClients", logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+                nioWebSocket,
+            ]
         ),
+        .testTarget(name: "RoomServerTests", dependencies: ["Basics", "RoomServer", "Signalling", logging, nioHTTP1]),
         .testTarget(
-            name: "HTTPRequestsTests",
+            name: "WorkerTests",
             dependencies: [
-                "HTTPRequests", .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "Basics", "GStreamer", "Media", "Model", "PipelineCatalogue", "Recording", "Signalling", "Worker",
+                inMemoryLogging, logging,
+            ]
         ),
         .testTarget(
-            name: "XMPPStreamTests",
-            dependencies: ["CStrophe", "Signalling", "XMPPStream"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "RoomServerTests",
+            name: "ControlTests",
             dependencies: [
-                "Basics", "Observability", "RoomServer", "Signalling", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "Control", "EmbeddedFiles", "Model", "Observability", logging, nioCore, nioPosix, serviceLifecycle,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ]
         ),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model", "Observability",
+                "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                systemPackage,
+            ],
+            exclude: ["job.sh"]
+        ),
+        .testTarget(
+            name: "DiagnosisTests",
+            dependencies: [
+                "Basics", "ConfigurationFile", "Diagnosis", "GStreamer", "PipelineCatalogue", "Platform", "Signalling",
+            ]
+        ),
+        .testTarget(name: "DocumentationTests", exclude: ["words.json"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = settings
+}

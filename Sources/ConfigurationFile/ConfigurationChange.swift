@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Rooms
+public import Model
 
 /// What is different between the configuration in force and a new one.
 ///

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 public import ConfigurationFile
 import Control
 import Foundation
 public import Logging
+import Model
 public import Observability
-import Rooms
 import ServiceLifecycle
 import Storage
 public import SystemPackage

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Basics
-public import Codecs
+public import Basics
 import Matroska
 public import Storage
 import Timeline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// One file of `Pipelines/`: a branch of elements, what it takes and gives, and what may be set on it.
 ///

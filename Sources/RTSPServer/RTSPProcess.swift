@@ -3,9 +3,8 @@
 internal import FoundationEssentials
 internal import Glibc
 public import Logging
+internal import Model
 internal import Observability
-internal import Rooms
-internal import Supervision
 
 /// The process in which the RTSP server runs: commands as JSON lines come in, events go out, until the input ends.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CTapedeckRTSP
-public import Supervision
+public import Model
 
 /// Why a server or a mount cannot be had.
 public struct RTSPServerError: Error, Sendable, Hashable {

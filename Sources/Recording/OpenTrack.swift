@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import Matroska
 internal import Storage
 internal import Timeline

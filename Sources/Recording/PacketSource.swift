@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 internal import Timeline
 
 /// What the packets of a received track have come to so far.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 public import Matroska
 
 /// Keeps the newest units of a room that is not recorded, so that a recording can begin in the past.

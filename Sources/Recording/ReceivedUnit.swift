@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 internal import Matroska
 
 /// One unit that came, a frame, an access unit, or an audio packet; its bytes are handed over beside it.

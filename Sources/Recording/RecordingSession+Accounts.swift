@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
-public import Codecs
+public import Basics
 internal import Storage
 internal import Timeline
 

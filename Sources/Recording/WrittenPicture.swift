@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// A picture that is in its file.
 public struct WrittenPicture: Sendable, Hashable {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 public import Export
 internal import FoundationEssentials
 internal import GStreamer
 internal import Matroska
+public import Model
 public import Storage
-public import Supervision
 internal import Timeline
 
 /// Makes one picture and one sound of a recording, or the sound alone: decoded, put together, and coded anew.

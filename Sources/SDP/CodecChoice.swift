@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 extension NegotiationPolicy {
     /// The one codec that we answer an m-line with; nil if it has none that we take.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 extension NegotiationState {
     /// The peer's side as webrtcbin is told it: one codec per m-line, directions pinned, one transport.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// One m-line and the lines that belong to it (RFC 8866 section 5.14).
 public struct MediaDescription: Sendable, Hashable, AttributeHolder {

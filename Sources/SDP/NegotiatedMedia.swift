@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Basics
-public import Codecs
+public import Basics
 
 /// The one codec that was settled for an m-line.
 public struct NegotiatedCodec: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 /// What to do with a peer's offer.
 public enum OnOffer: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 extension NegotiationState {
     /// Takes the offer that webrtcbin made for the driver's transceivers, one m-line per kind.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 extension NegotiationState {
     /// Decides on every m-line of an offer; adds inner m-lines for what is new and remembers the BUNDLE transport.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 extension NegotiationState {
     /// Plans an offer; where its payload types contradict those in use, with the ones in use.

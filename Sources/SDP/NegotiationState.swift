@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
 /// which sees inner ones.

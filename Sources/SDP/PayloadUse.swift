@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 extension NegotiationState {
     /// The payload types that webrtcbin is told, or has been: packets of no others can be received.

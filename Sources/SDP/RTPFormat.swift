@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Basics
-public import Codecs
+public import Basics
 
 /// One payload type of an m-line with what the description says about it.
 public struct RTPFormat: Sendable, Hashable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Digests
 public import Matroska
+internal import Platform
 
 /// A file that is hashed while it is read: whoever walks over it from beginning to end has its SHA-256 for nothing.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Digests
 import FoundationEssentials
 import Matroska
+internal import Platform
 public import Timeline
 
 /// What a recording's journal is worth as a file; its records are handed over while it is read.

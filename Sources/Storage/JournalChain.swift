@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Digests
+internal import Platform
 
 /// How the lines of a journal hang together.
 ///

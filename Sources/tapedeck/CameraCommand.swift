@@ -2,13 +2,12 @@
 
 import ArgumentParser
 import Basics
-internal import Codecs
 import Foundation
 import GStreamer
 import Logging
 import Media
+import Model
 import Observability
-import Rooms
 import Session
 import Signalling
 import SignallingClients

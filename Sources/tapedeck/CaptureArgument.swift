@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
-internal import Codecs
+internal import Basics
 import ConfigurationFile
 import GStreamer
 import Logging
 import Media
+public import Model
 import PipelineCatalogue
-public import Rooms
 
 /// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
 struct SourceArgument: ExpressibleByArgument, Sendable {

@@ -7,9 +7,9 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Model
 import Observability
 import PipelineCatalogue
-import Rooms
 import Session
 import Signalling
 import SignallingClients

@@ -8,8 +8,8 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Model
 import PipelineCatalogue
-import Rooms
 import Signalling
 
 /// `tapedeck doctor`.

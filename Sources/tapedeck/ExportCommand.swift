@@ -3,9 +3,9 @@
 import ArgumentParser
 import ConfigurationFile
 import Export
+import Model
 import Rendering
 import Storage
-import Supervision
 import Worker
 
 /// `tapedeck export`.

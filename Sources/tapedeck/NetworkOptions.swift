@@ -4,7 +4,7 @@ import ArgumentParser
 import Basics
 import Foundation
 import Media
-import Rooms
+import Model
 import Signalling
 import Worker
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-internal import Codecs
+internal import Basics
 import ConfigurationFile
 import GStreamer
 import PipelineCatalogue

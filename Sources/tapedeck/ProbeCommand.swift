@@ -2,13 +2,13 @@
 
 import ArgumentParser
 import Basics
+import Diagnosis
 import Foundation
 import Logging
 import Media
+import Model
 import Observability
 import PipelineCatalogue
-import Probing
-import Rooms
 import Signalling
 import Storage
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
+import Diagnosis
 import Foundation
 import GStreamer
 import Matroska
 import Media
-import Probing
+import Model
 import Recording
 import Rendering
-import Rooms
 import Session
 import Signalling
 import Storage

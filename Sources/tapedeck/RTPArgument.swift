@@ -3,7 +3,7 @@
 import ArgumentParser
 import GStreamer
 import Media
-import Rooms
+import Model
 
 /// An RTP output on the command line: `HOST:PORT`, then options behind commas.
 struct RTPArgument: ExpressibleByArgument, Sendable {

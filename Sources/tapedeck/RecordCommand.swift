@@ -4,9 +4,10 @@ import ArgumentParser
 import Basics
 import Export
 import Media
+import Model
 import Observability
 import PipelineCatalogue
-import Rooms
+import Rendering
 import Signalling
 import SignallingClients
 import Storage

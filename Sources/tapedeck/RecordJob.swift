@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import Export
 import Foundation
 import GStreamer
@@ -9,6 +8,7 @@ import Logging
 import Media
 import PipelineCatalogue
 import Recording
+import Rendering
 import Session
 import Signalling
 import SignallingClients

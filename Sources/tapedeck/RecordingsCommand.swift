@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Basics
-import Codecs
 import Foundation
 import Storage
 import Timeline

@@ -3,7 +3,7 @@
 public import ArgumentParser
 import Basics
 import Foundation
-public import Supervision
+public import Model
 
 /// What the layouts that decode and encode take.
 struct RenderOptions: ParsableArguments {

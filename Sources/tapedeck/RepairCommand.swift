@@ -5,10 +5,9 @@ import Catalogue
 import ConfigurationFile
 import Export
 import Foundation
+import Model
 import Rendering
-import Rooms
 import Storage
-import Supervision
 import Synchronization
 import Timeline
 import Worker

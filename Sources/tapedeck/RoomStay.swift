@@ -3,8 +3,8 @@
 import GStreamer
 import Logging
 import Media
+import Model
 import PipelineCatalogue
-import Rooms
 import Session
 import Signalling
 import SignallingClients

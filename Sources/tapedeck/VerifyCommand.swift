@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Decoding
 import Export
 import Foundation
+import Rendering
 import Storage
 import Timeline
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Codecs
+import Basics
 import Export
 import Foundation
-import Rooms
+import Model
+import Rendering
 import Storage
-import Supervision
 import Synchronization
 import Worker
 

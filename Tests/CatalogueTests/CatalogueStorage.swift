@@ -2,7 +2,6 @@
 
 import Basics
 import Catalogue
-import Codecs
 import FoundationEssentials
 import GRDB
 import Storage

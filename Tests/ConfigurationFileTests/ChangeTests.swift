@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
-import Rooms
+import Model
 import Testing
 
 @Suite struct ChangeTests {

@@ -2,7 +2,7 @@
 
 import Basics
 import Foundation
-import Rooms
+import Model
 import Testing
 import Yams
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import ConfigurationFile
 import Foundation
-import Rooms
+import Model
 import Signalling
 import Testing
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import EmbeddedFiles
 import Foundation
+import Model
 import PipelineCatalogue
-import Rooms
 import Testing
 
 @testable import ConfigurationFile

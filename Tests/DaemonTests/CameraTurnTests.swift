@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ConfigurationFile
 import Control
+import Fleet
 import Foundation
-import Rooms
-import Supervision
+import Model
 import Testing
 
 @testable import Daemon

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
 import Foundation
 import Logging
+import Model
 import Observability
 import Storage
 import SystemPackage

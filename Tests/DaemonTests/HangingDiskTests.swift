@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Control
 import Dispatch
 import Foundation
+import Model
 import Observability
-import Rooms
 import Storage
-import Supervision
 import Synchronization
 import Testing
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
+import Fleet
 import Foundation
+import Model
 import Observability
-import Rooms
 import Storage
-import Supervision
 import Testing
 
 @testable import Daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Rooms
-import Supervision
+import Fleet
+import Model
 import Testing
 
 @testable import Daemon

@@ -2,7 +2,7 @@
 
 import ConfigurationFile
 import Foundation
-import Rooms
+import Model
 import Testing
 
 @testable import Daemon

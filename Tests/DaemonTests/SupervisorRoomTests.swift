@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ConfigurationFile
 import Control
+import Fleet
 import Foundation
+import Model
 import Observability
-import Rooms
-import Supervision
 import Testing
 
 @testable import Daemon

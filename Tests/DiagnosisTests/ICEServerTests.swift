@@ -4,7 +4,7 @@ import Signalling
 import Testing
 
 @testable import Diagnosis
-@testable import Digests
+@testable import Platform
 
 @Suite struct STUNMessageTests {
     private static func bytes(_ text: String) -> [UInt8] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import Foundation
 import Matroska
 import Storage
@@ -9,7 +8,7 @@ import Testing
 import Timeline
 
 @testable import Export
-@testable import Worker
+@testable import Rendering
 
 @Suite(.timeLimit(.minutes(5))) struct ExporterTests {
     private typealias Plan = SimulatedRecording.TrackPlan

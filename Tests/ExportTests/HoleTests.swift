@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import Export
 import Foundation
 import Matroska
 import Storage
 import Testing
 import Timeline
-import Worker
+import Rendering
 
 /// Track files of which the disk lost a page in the middle.
 @Suite(.timeLimit(.minutes(5))) struct HoleTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import Foundation
 import Matroska
 import Storage
@@ -8,7 +8,7 @@ import Testing
 import Timeline
 
 @testable import Export
-@testable import Worker
+@testable import Rendering
 
 /// Track files of one sender that follow each other become one track of an export.
 @Suite(.timeLimit(.minutes(5))) struct JoinedTracksTests {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import Foundation
 import Matroska
 import Storage
 import Testing
 
 @testable import Export
-@testable import Worker
+@testable import Rendering
 
 /// Exports that ffmpeg puts into MP4, looked at box by box and decoded.
 @Suite(.timeLimit(.minutes(5))) struct MP4Tests {

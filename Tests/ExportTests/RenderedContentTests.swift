@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import Export
 import Foundation
+import Model
 import Rendering
-import Supervision
 import Testing
 
 /// Grids and mixed audio show and play the right thing at the right time.

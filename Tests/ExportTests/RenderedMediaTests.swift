@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import Export
 import Foundation
 import Matroska
+import Model
 import Rendering
 import Storage
-import Supervision
 import Testing
 
 /// What ffprobe says of a stream.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Export
+import Model
 import Rendering
-import Supervision
 import Testing
 
 extension SimulatedRecording {

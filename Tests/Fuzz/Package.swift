@@ -18,26 +18,25 @@ let package = Package(
     name: "fuzz",
     targets: [
         .target(name: "Basics", swiftSettings: settings),
-        .target(name: "Codecs", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
-        .target(name: "Matroska", dependencies: ["Codecs"], swiftSettings: settings),
-        .target(name: "SDP", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
-        .target(name: "Timeline", dependencies: ["Basics", "Codecs"], swiftSettings: settings),
+        .target(name: "Matroska", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
         // In the place of swift-crypto.
-        .target(name: "Digests", swiftSettings: settings),
+        .target(name: "Platform", swiftSettings: settings),
         .target(
             name: "Storage",
-            dependencies: ["Basics", "Codecs", "Digests", "Matroska", "Timeline"],
+            dependencies: ["Basics", "Platform", "Matroska", "Timeline"],
             swiftSettings: settings
         ),
         .target(
             name: "Recording",
-            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .target(
             name: "Export",
-            dependencies: ["Basics", "Codecs", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),
@@ -45,7 +44,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Basics", "Codecs", "DataChannels", "Export", "Matroska", "Recording", "SDP", "Session", "Signalling",
+                "Basics", "DataChannels", "Export", "Matroska", "Recording", "SDP", "Session", "Signalling",
                 "Storage",
                 "Timeline",
             ],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import CGStreamer
-import Codecs
 import Testing
 import Timeline
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import Foundation
 import SDP
 import Testing

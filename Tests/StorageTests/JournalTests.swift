@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Codecs
 import FoundationEssentials
 import Storage
 import Testing

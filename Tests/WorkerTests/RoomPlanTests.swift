@@ -2,9 +2,9 @@
 
 import Basics
 import Media
+import Model
 import PipelineCatalogue
 import Recording
-import Rooms
 import Signalling
 import Testing
 

@@ -2,7 +2,7 @@
 
 import Foundation
 import Logging
-import Rooms
+import Model
 import Signalling
 import Synchronization
 import Testing

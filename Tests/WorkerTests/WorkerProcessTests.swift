@@ -2,7 +2,7 @@
 
 import Basics
 import Foundation
-import Rooms
+import Model
 import Signalling
 import Testing
 

@@ -6,8 +6,8 @@ import GStreamer
 import Glibc
 import Logging
 import Media
+import Model
 import Recording
-import Rooms
 import Synchronization
 import Testing
 

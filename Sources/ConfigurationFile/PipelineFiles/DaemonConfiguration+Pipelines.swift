@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
+internal import Model
 public import PipelineCatalogue
-internal import Rooms
 
 extension DaemonConfiguration {
     /// The pipeline files that the configuration names, and whether its rooms can use them.

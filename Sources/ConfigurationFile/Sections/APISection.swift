@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import API
 public import Basics
+public import Model
 
 /// Somebody who may use the HTTP interface.
 public struct APIToken: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Rooms
+public import Model
 internal import Signalling
 
 /// Everything that the daemon's configuration file says, checked, with defaults filled in.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Rooms
+internal import Model
 
 /// The keys of `ice`.
 enum ICEKeys {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Model
 internal import PipelineCatalogue
-internal import Rooms
 
 /// The keys of one of a room's `outputs`.
 enum OutputKeys {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Rooms
+internal import Model
 
 /// What becomes of a room's recordings when they are finished: the keys of `record` that no worker is told.
 public struct ExportConfiguration: Sendable, Hashable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
-public import Rooms
+public import Model
 public import Signalling
 
 /// One room of the configuration: what its workers are told, and when there are any.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import API
 public import Basics
+internal import Model
 
 /// One receiver of events.
 public struct WebhookConfiguration: Sendable, Hashable {

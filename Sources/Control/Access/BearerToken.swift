@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import API
-internal import Digests
+public import Model
+internal import Platform
 
 /// A bearer token (RFC 6750), of which only the hash is kept.
 public struct BearerToken: Sendable, Hashable {

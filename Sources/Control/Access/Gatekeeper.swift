@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import HTTPTypes
+import Model
 import Synchronization
 
 /// Who asks, how often, and what for: every decision to refuse a request before it is looked at.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import API
-public import Rooms
+public import Model
 
 /// What the HTTP interface asks of the daemon.
 ///

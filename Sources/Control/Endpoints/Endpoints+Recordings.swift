@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import HTTPTypes
 import Hummingbird
+import Model
 import NIOPosix
 
 extension Endpoints {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import HTTPTypes
 import Hummingbird
+import Model
 
 extension Endpoints {
     private struct SessionState: Encodable {

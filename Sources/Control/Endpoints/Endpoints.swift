@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 internal import EmbeddedFiles
 import HTTPTypes
 import Hummingbird
+import Model
 import NIOCore
 import Observability
 

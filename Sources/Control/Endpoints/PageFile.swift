@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import API
-internal import Digests
 internal import EmbeddedFiles
 import HTTPTypes
 import Hummingbird
+internal import Model
 import NIOCore
+internal import Platform
 
 /// A file of the dashboard, which is part of the program.
 struct PageFile: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
+import Model
 
 /// Which events a stream wants: `types=room.joined,recording.*`.
 struct EventFilter: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import API
+public import Model
 import Synchronization
 
 /// Where events are published, and from where event streams read them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
+import Model
 
 /// The last events, for streams that read at their own speed and for clients that come back.
 ///

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import Model
 import NIOCore
 
 /// Server-sent events (HTML, section 9.2) of a hub, piece by piece, as the body of a response.

@@ -3,9 +3,9 @@
 import Basics
 import HTTPTypes
 import Hummingbird
+import Model
 import NIOCore
 import NIOPosix
-import Supervision
 
 /// Answers requests for a file: conditions (RFC 9110 section 13), a range, a body in bounded pieces.
 struct FileResponder: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Digests
 import HTTPTypes
+internal import Platform
 
 /// Answers to requests with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent
 /// again, because its answer was lost, is answered as before and does nothing twice.

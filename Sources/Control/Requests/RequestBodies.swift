@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
+import Model
 import PipelineCatalogue
-import Rooms
-import Supervision
 
 /// The bodies of requests, as values; every initialiser throws `invalid` with everything that is wrong.
 enum RequestBodies {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
+import Model
 import Observability
 
 /// Everything that can be asked, with the names that the path held.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import HTTPTypes
 import Hummingbird
+import Model
 
 /// A problem document (RFC 9457): the body of every answer that is an error.
 struct Problem: Error, Sendable, Hashable {

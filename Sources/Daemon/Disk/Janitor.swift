@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
 import FoundationEssentials
 import Glibc
 import Logging
+import Model
 import Observability
-import Rooms
 import ServiceLifecycle
 import Storage
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import Logging
+import Model
 import Observability
 import Storage
 import Synchronization

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Rooms
+import Model
 import Synchronization
 
 /// What an export job has told so far.

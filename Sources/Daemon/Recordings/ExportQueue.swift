@@ -2,8 +2,8 @@
 
 import Basics
 import Catalogue
+import Model
 import Storage
-import Supervision
 
 /// Which exports of the queue run, and what the others wait for.
 ///

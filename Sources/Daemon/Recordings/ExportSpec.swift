@@ -2,7 +2,7 @@
 
 import Catalogue
 import ConfigurationFile
-import Rooms
+import Model
 
 /// An export that a finished recording gets by itself.
 struct ExportSpec: Sendable, Hashable {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
 import Control
 import Foundation
 import Logging
+import Model
 import Observability
-import Rooms
 import ServiceLifecycle
 import Storage
-import Supervision
 import Synchronization
 import Timeline
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Rooms
+import Model
 
 /// What rooms send since somebody changed it over the interface.
 ///

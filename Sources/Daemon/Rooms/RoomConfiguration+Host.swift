@@ -2,7 +2,7 @@
 
 import Basics
 import ConfigurationFile
-import Rooms
+import Model
 
 extension RoomConfiguration {
     /// What a worker is told: the room's spec with what the host has for all rooms.

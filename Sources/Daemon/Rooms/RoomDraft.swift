@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
-import Rooms
+import Model
 
 /// What somebody wants a room to be, before its pipeline files were looked for: that may wait for the disk.
 struct RoomDraft: Sendable {

@@ -2,7 +2,7 @@
 
 import ConfigurationFile
 import Foundation
-import Rooms
+import Model
 
 /// The rooms that we know of and whether we should be in them: the configuration's and those that came by the
 /// interface.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ConfigurationFile
 import Control
 import FoundationEssentials
 import Glibc
 import Logging
+import Model
 import Observability
 import ServiceLifecycle
 import UnixSignals

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
 import Control
 import Foundation
+import Model
 import NIOPosix
 import Storage
-import Supervision
 
 /// What the HTTP interface asks of the daemon, answered by those who know.
 struct DaemonBackend: ControlBackend {

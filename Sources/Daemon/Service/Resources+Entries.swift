@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
-internal import Codecs
 import Control
+import Model
 import Storage
 import Timeline
 

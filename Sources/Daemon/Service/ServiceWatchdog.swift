@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Control
+import Model
 import Observability
 import ServiceLifecycle
 

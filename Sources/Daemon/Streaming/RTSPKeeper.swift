@@ -3,10 +3,9 @@
 import Basics
 import ConfigurationFile
 import Logging
+import Model
 import Observability
-import Rooms
 import ServiceLifecycle
-import Supervision
 import Synchronization
 
 /// Keeps the RTSP server's process running while the configuration wants one, and tells it what the rooms send.

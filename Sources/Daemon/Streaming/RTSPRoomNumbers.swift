@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Supervision
+internal import Model
 
 /// The number of each room that is served: it has its loopback address by that.
 ///

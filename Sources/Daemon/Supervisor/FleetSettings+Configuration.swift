@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
-import Rooms
-import Supervision
+import Fleet
+import Model
 
 extension FleetSettings {
     /// What the section `workers` says.

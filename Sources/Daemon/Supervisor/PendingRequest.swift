@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fleet
 import Foundation
-import Rooms
-import Supervision
+import Model
 
 /// Somebody who waits for a worker's answer about a room.
 struct PendingRequest {

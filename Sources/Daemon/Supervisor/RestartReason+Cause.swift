@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Fleet
 import Observability
-import Supervision
 
 extension RestartReason {
     /// What metrics call the end of a worker.

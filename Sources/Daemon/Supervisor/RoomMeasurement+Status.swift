@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Model
 import Observability
-import Rooms
 import Timeline
 
 extension RoomMeasurement {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ConfigurationFile
 import Logging
+import Model
 import Observability
-import Rooms
 
 extension Supervisor {
     /// Takes a new configuration: rooms that did not change are not touched.

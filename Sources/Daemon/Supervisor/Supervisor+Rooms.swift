@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
 import Control
+import Fleet
 import Foundation
+import Model
 import Observability
-import Rooms
 import Storage
-import Supervision
 
 /// The part of the interface that is about rooms.
 extension Supervisor {

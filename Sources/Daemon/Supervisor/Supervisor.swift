@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Catalogue
 import ConfigurationFile
 import Control
+import Fleet
 import Foundation
 import Logging
+import Model
 import Observability
-import Rooms
 import ServiceLifecycle
-import Supervision
 
 /// Keeps a worker in every room that is wanted: the fleet's decisions, the rooms' definitions, and the processes.
 ///

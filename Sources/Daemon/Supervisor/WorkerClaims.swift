@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Rooms
+import Fleet
+import Model
 import Storage
-import Supervision
 
 /// What workers may say, and of which recordings.
 ///

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
 import ConfigurationFile
-import Digests
 import FoundationEssentials
 import Logging
+import Model
 import NIOCore
 import NIOPosix
 import Observability
+import Platform
 import Storage
 import Synchronization
 

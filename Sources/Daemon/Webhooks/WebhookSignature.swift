@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Digests
 import FoundationEssentials
+import Platform
 
 /// Says that a delivery is ours and unaltered: `v1=` and the HMAC-SHA-256 (RFC 2104) in hexadecimal digits.
 ///

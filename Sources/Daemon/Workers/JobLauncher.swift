@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Rooms
+import Model
 import Subprocess
 import Synchronization
 import SystemPackage

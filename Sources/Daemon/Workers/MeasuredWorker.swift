@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ConfigurationFile
-public import Rooms
+public import Model
 internal import Synchronization
 public import SystemPackage
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Rooms
+import Model
 
 /// What one worker process is to be told, until it takes it.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GStreamer
-internal import NameResolution
+internal import Platform
 
 /// Whether the name of a server can be turned into an address.
 enum HostLookup {

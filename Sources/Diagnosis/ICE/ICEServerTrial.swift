@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Digests
+internal import Platform
 
 /// What is asked of a STUN or TURN server, and what its answers mean: its words only, no network.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Digests
+internal import Platform
 
 /// A message of STUN and TURN (RFC 8489 section 5), as far as asking a server once needs it.
 struct STUNMessage: Sendable, Hashable {

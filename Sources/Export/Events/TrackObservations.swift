@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 import Matroska
 
 /// What the units of one track tell of the call, without being decoded.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 import Matroska
 
 /// Puts parameter sets of H.264 in front of each keyframe that needs others than those in the head of the export.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
 internal import Timeline
 
 /// How the frames of a track are turned, and from when on, as its journal says.

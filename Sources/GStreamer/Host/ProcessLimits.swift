@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CTapedeck
+internal import Glibc
 
 /// What this process may use of the host, as it has set it for itself: the process of a job, before it decodes anything.
 ///
 /// A limit cannot be raised afterwards, whatever a decoder does.
 public enum ProcessLimits {
-    /// The kernel ends this process before others when the host is short of memory (`oom_score_adj` 900).
-    public static func beEndedFirst() { _ = CTapedeck_be_ended_first() }
+    /// Has recordings go first: at the processor (nice 19), at the disk (the idle class), and when the host is short of
+    /// memory (`oom_score_adj` 900).
+    public static func yieldToRecordings() {
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        Runtime.useIdleDiskTime()
+        _ = CTapedeck_be_ended_first()
+    }
 
     /// Limits the address space (`RLIMIT_AS`); malloc keeps to two heaps.
     public static func limitMemory(bytes: UInt64) { _ = CTapedeck_limit_memory(bytes) }

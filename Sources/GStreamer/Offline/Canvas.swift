@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 internal import CTapedeck
-public import Codecs
 
 /// A colour in BT.601, limited range.
 public struct CanvasColour: Sendable, Hashable {

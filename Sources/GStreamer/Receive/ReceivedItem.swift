@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// What came out of a received track, or beside it.
 public enum ReceivedItem: Sendable, Hashable {

@@ -2,7 +2,6 @@
 
 internal import Basics
 internal import CTapedeck
-internal import Codecs
 
 /// The bounded queue between the streaming threads of all tracks of a session and its recorder thread.
 public final class UnitQueue: @unchecked Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// What one coded unit (a frame, an access unit, a packet) tells about itself.
 public struct UnitInspection: Sendable, Hashable {

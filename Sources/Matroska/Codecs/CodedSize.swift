@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// How large the frames in a coded unit are, by its headers: what is looked at before a decoder gets the unit.
 public enum CodedSize: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// G.711 in Matroska: `A_MS/ACM` with a WAVEFORMATEX structure as CodecPrivate.
 public enum G711 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 extension MediaCodec {
     /// Whether there are senders of which pictures come in another order than they are shown.

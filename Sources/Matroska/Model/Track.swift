@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 /// One track entry (RFC 9559 section 5.1.4).
 public struct Track: Sendable, Hashable {

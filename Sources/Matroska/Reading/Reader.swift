@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 /// Reads a Matroska or WebM file block by block, also one that is cut off or still being written.
 ///

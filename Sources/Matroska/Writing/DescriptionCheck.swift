@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 /// Checks what a writer is given before any byte is written.
 enum DescriptionCheck {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 /// Encodes everything before the first cluster, with room for what is known only at the end.
 enum HeaderEncoding {

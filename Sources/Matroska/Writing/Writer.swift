@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 
 /// Writes a Matroska file (RFC 9559) that is playable at every moment, as bytes; the caller does the I/O.
 ///

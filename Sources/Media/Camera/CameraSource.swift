@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 public import GStreamer
 public import Logging
+public import Model
 internal import Observability
 public import PipelineCatalogue
-public import Rooms
 internal import Session
 internal import Synchronization
 

@@ -3,8 +3,8 @@
 internal import Dispatch
 internal import GStreamer
 internal import Logging
+internal import Model
 internal import Observability
-internal import Rooms
 internal import Synchronization
 
 /// Keeps one source running: a file over and over, a device again when it comes back, and a slate until then.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GStreamer
-internal import Rooms
+internal import Model
 internal import Synchronization
 
 /// What everything that a camera captures passes before it is coded; thread-safe.

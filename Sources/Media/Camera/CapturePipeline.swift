@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import GStreamer
+internal import Model
 internal import PipelineCatalogue
-internal import Rooms
 
 /// The pipeline of a capture file, with what makes its media into what encoders take.
 ///

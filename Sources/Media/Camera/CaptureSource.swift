@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import GStreamer
+public import Model
 internal import Observability
 internal import PipelineCatalogue
-public import Rooms
 
 /// One thing that is opened once: its pictures, its sound, or both.
 struct CaptureSource: Sendable, Hashable, CustomStringConvertible {

@@ -3,8 +3,8 @@
 internal import Dispatch
 internal import FoundationEssentials
 internal import GStreamer
+internal import Model
 internal import PipelineCatalogue
-internal import Rooms
 internal import Synchronization
 
 /// Tries what a person named.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Rooms
+internal import Model
 
 /// What a camera captures and codes, and what is muted while that changes.
 ///

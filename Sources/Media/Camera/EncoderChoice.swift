@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import Dispatch
 internal import GStreamer
+internal import Model
 public import PipelineCatalogue
-internal import Rooms
 internal import Session
 internal import Synchronization
 

@@ -2,9 +2,9 @@
 
 internal import GStreamer
 public import Logging
+public import Model
 internal import Observability
 public import PipelineCatalogue
-public import Rooms
 
 extension SendSpec {
     /// Whether there is a picture.

@@ -3,7 +3,7 @@
 internal import Basics
 internal import Dispatch
 internal import Foundation
-internal import NameResolution
+internal import Platform
 internal import Synchronization
 
 /// Asks the host's resolver for addresses, on threads of its own, which it blocks: a few at a time.

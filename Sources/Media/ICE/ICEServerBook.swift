@@ -3,8 +3,8 @@
 internal import Basics
 internal import GStreamer
 public import Logging
+public import Model
 internal import Observability
-public import Rooms
 internal import Signalling
 internal import Synchronization
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-public import Rooms
+public import Model
 public import Signalling
 
 /// A STUN or TURN server with what it takes to use it.

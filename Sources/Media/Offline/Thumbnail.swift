@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 internal import GStreamer
 internal import Matroska
-internal import Rooms
+internal import Model
 
 /// A small JPEG image of a keyframe.
 public enum Thumbnail {

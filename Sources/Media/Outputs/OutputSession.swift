@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
 internal import GStreamer
 internal import Matroska
-internal import Rooms
+internal import Model
 
 /// The streams of one participant at its place of an output.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Supervision
+internal import Basics
+internal import Model
 
 /// When the pipeline of an output is made, ended and made anew.
 ///

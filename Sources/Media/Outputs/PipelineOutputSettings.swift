@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 public import PipelineCatalogue
 
 /// The pipeline of this process that takes an output's packets.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
 internal import GStreamer
 internal import Matroska
+internal import Model
 internal import PipelineCatalogue
 internal import Recording
-internal import Rooms
 internal import Storage
 
 /// One output of a room: its places, and the participants that have them.

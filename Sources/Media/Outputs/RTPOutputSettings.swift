@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Rooms
+public import Model
 
 /// An output of a room, with the pipeline that its spec names looked up.
 public struct RTPOutputSettings: Sendable, Hashable {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import GStreamer
 public import Logging
 internal import Matroska
+internal import Model
 internal import Observability
 internal import Recording
-internal import Rooms
 internal import Synchronization
 
 /// The RTP outputs of a room: received tracks sent on to other software, packet by packet as they come.

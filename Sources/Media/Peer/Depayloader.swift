@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import GStreamer
 
 /// What turns RTP packets of one codec into units, and what the file says about them.

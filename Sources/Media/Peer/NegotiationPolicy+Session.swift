@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
-public import Rooms
+internal import Basics
+public import Model
 public import SDP
 
 extension NegotiationPolicy {

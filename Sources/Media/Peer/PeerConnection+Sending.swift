@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import GStreamer
 internal import Logging
+internal import Model
 internal import Observability
-internal import Rooms
 internal import SDP
 internal import Session
 internal import Synchronization

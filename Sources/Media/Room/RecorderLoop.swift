@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
 internal import Dispatch
 internal import GStreamer
 internal import Logging

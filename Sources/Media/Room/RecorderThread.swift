@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 internal import Foundation
 public import GStreamer
 public import Logging

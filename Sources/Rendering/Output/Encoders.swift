@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GStreamer
-internal import Supervision
+internal import Model
 
 /// The elements that code and pack, and the packages of Debian 12 that bring them.
 enum Encoders {

@@ -2,7 +2,7 @@
 
 internal import Export
 internal import GStreamer
-internal import Supervision
+internal import Model
 
 /// Codes and packs pictures and sound, and reads back what came of it.
 final class MediaWriter {

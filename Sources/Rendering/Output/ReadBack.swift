@@ -2,7 +2,7 @@
 
 internal import Export
 internal import GStreamer
-internal import Supervision
+internal import Model
 
 /// Reads a rendered file before anybody else sees it.
 enum ReadBack {

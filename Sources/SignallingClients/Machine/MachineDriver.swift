@@ -8,7 +8,6 @@ internal import NIOPosix
 internal import NIOSSL
 internal import Observability
 internal import Signalling
-internal import XMPPStream
 
 /// Runs one machine: takes an input, performs all its actions, takes the next.
 ///

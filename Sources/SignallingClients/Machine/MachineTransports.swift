@@ -3,7 +3,6 @@
 internal import HTTPRequests
 internal import NIOSSL
 internal import Signalling
-internal import XMPPStream
 
 /// What is open during one attempt: one WebSocket, one stream, one XMPP stream, any number of requests.
 ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-internal import Codecs
 
 extension Certificate.Verdict {
     /// The verdict as people say it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Codecs
+public import Basics
 
 extension Certificate {
     /// A stretch of time; from the recording's first unit, unless somebody says from where.

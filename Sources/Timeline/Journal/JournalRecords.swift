@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
-public import Codecs
 
 /// The first record of a journal: which recording this is, and both clocks at one instant.
 public struct RecordingStarted: Sendable, Hashable, Codable {

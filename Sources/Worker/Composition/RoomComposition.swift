@@ -5,8 +5,8 @@ internal import Foundation
 public import GStreamer
 public import Logging
 public import Media
+public import Model
 internal import Observability
-public import Rooms
 internal import SDP
 internal import Session
 public import Signalling

@@ -2,7 +2,7 @@
 
 internal import Foundation
 internal import Glibc
-internal import Rooms
+internal import Model
 internal import Synchronization
 
 /// Reads command lines from the supervisor's pipe as they come, on a thread of its own.

@@ -3,8 +3,8 @@
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Model
 internal import Observability
-internal import Rooms
 internal import Synchronization
 
 /// Writes events to the supervisor's pipe, in order, from one thread: whoever sends never waits.

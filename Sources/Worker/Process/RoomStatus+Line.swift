@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import Rooms
+internal import Model
 
 extension RoomStatus {
     /// The counter that says how many tracks a status leaves out.

@@ -3,8 +3,8 @@
 internal import Foundation
 internal import GStreamer
 public import Logging
+public import Model
 internal import Observability
-public import Rooms
 public import Signalling
 public import SignallingClients
 internal import Synchronization

@@ -2,7 +2,7 @@
 
 internal import Foundation
 internal import GStreamer
-internal import Rooms
+internal import Model
 
 extension WorkerVitals {
     /// How this process is, now; zero for what the system does not tell.

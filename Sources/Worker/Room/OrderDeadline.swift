@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Rooms
+internal import Model
 
 /// Until when an order is to be performed: whoever waits for it gives it up then, and what was given up is not performed.
 struct OrderDeadline: Sendable {

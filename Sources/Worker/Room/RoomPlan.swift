@@ -3,9 +3,9 @@
 internal import Basics
 internal import ConfigurationFile
 internal import Media
+internal import Model
 internal import PipelineCatalogue
 internal import Recording
-internal import Rooms
 internal import Session
 internal import Signalling
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-internal import Codecs
 internal import GStreamer
 internal import Matroska
 internal import Media
+internal import Model
 internal import Recording
-internal import Rooms
 internal import Session
 internal import Signalling
 internal import Storage

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import Foundation
 internal import GStreamer
 internal import Matroska
 internal import Media
+internal import Model
 internal import Recording
-internal import Rooms
 
 /// Commands that are answered with something.
 extension WorkerRoom {

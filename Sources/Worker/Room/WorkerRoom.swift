@@ -5,10 +5,10 @@ internal import ConfigurationFile
 internal import GStreamer
 internal import Logging
 internal import Media
+internal import Model
 internal import Observability
 internal import PipelineCatalogue
 internal import Recording
-internal import Rooms
 internal import Session
 internal import Signalling
 internal import SignallingClients

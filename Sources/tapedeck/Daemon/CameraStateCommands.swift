@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Basics
-import Rooms
+import Model
 
 /// The room whose camera is changed, and how the daemon is found.
 struct RoomCameraOptions: ParsableArguments {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ArgumentParser
 import Basics
 import ConfigurationFile
 import Foundation
 import HTTPRequests
+import Model
 
 /// How a command finds the running daemon.
 struct DaemonOptions: ParsableArguments {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ArgumentParser
-import Rooms
+import Model
 
 /// `tapedeck rooms`.
 struct RoomsCommand: AsyncParsableCommand {

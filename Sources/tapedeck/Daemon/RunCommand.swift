@@ -7,9 +7,10 @@ import Daemon
 import Export
 import Foundation
 import GStreamer
+import Model
 import Observability
 import PipelineCatalogue
-import Rooms
+import Rendering
 import Storage
 import SystemPackage
 import Worker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import ArgumentParser
+import Model
 
 /// `tapedeck status`.
 struct StatusCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import HTTPTypes
 import HummingbirdTesting
+import Model
 import Testing
 
 @testable import Control

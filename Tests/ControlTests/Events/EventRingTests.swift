@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
+import Model
 import Testing
 
 @testable import Control

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import EmbeddedFiles
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import Model
 import NIOCore
-import Rooms
 import Testing
 
 @testable import Control

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Logging
+import Model
 import ServiceLifecycle
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Control
+import Model
 import Synchronization
 
 /// A daemon that is only a table: one room, one recording, and a note of everything that was asked.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import Model
 import NIOCore
 import Observability
 import Synchronization

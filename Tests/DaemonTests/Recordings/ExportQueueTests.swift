@@ -3,7 +3,6 @@
 import Basics
 import Catalogue
 import Storage
-import Supervision
 import Testing
 
 @testable import Daemon

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
-import Codecs
 import Control
 import Foundation
 import Logging
+import Model
 import Observability
-import Rooms
 import ServiceLifecycle
 import Storage
 import Synchronization

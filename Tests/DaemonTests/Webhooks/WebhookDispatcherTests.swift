@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import API
 import Basics
 import Catalogue
-import Digests
 import Dispatch
 import FoundationEssentials
+import Model
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Observability
+import Platform
 import Storage
 import Synchronization
 import Testing

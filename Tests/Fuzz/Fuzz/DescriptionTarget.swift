@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 internal import SDP
 
 /// Descriptions as a peer's first offer, as a later one, and as its answer.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import ConfigurationFile
 import Foundation
 import GStreamer
 import Logging
+import Model
 import PipelineCatalogue
-import Rooms
 import Synchronization
 import Testing
 

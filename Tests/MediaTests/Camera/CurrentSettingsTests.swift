@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Rooms
+import Model
 import Testing
 
 @testable import Media

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 import ConfigurationFile
 import Logging
+import Model
 import PipelineCatalogue
-import Rooms
 import Session
 import Testing
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 import ConfigurationFile
 import Dispatch
 import Foundation
 import GStreamer
 import Logging
+import Model
 import PipelineCatalogue
 import Recording
-import Rooms
 import SDP
 import Session
 import Signalling

@@ -3,7 +3,7 @@
 import Foundation
 import InMemoryLogging
 import Logging
-import Rooms
+import Model
 import Signalling
 import Synchronization
 import Testing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Codecs
+internal import Basics
 import Foundation
 import Logging
 import Matroska
+import Model
 import Recording
-import Rooms
 import Synchronization
 import Testing
 

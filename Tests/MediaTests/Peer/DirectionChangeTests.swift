@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Codecs
+import Basics
 import Foundation
 import GStreamer
+import Model
 import Recording
-import Rooms
 import SDP
 import Session
 import Signalling

@@ -3,8 +3,8 @@
 import Foundation
 import GStreamer
 import Media
+import Model
 import Recording
-import Rooms
 import SDP
 import Session
 import Signalling

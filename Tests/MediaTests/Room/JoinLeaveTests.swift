@@ -2,8 +2,8 @@
 
 import Foundation
 import GStreamer
+import Model
 import Recording
-import Rooms
 import Session
 import Signalling
 import Storage

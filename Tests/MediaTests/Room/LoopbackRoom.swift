@@ -3,9 +3,9 @@
 import ConfigurationFile
 import Logging
 import Media
+import Model
 import PipelineCatalogue
 import Recording
-import Rooms
 import SDP
 import Session
 import Signalling

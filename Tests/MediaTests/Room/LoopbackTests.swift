@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 import CGStreamer
 import CTapedeck
-internal import Codecs
 import Foundation
 import Matroska
+import Model
 import Recording
-import Rooms
 import SDP
 import Session
 import Storage

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 import CGStreamer
 import CTapedeck
-internal import Codecs
 import Foundation
 import Logging
 import Matroska

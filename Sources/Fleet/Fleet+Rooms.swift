@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Model
+
+extension Fleet {
+    mutating func define(_ order: RoomSpec, _ now: Duration) {
+        guard var room = self.rooms[order.name] else {
+            self.rooms[order.name] = FleetRoom(order: order, settings: self.settings.restart, now: now)
+            return
+        }
+        guard room.order != order || room.isRemoved else { return }
+        let before = room.order
+        room.order = order
+        room.isRemoved = false
+        if order.record == nil, before.record != nil {
+            switch room.ordered {
+            // Whoever says now that nothing is recorded says it of the next worker, too.
+            case .record, nil: room.ordered = nil
+            // But what somebody paused is not recorded again by itself.
+            case .pause: room.ordered = .hold
+            case .stop, .hold: break
+            }
+        }
+        room.restart.reset()
+        room.refusal = nil
+        self.rooms[order.name] = room
+        let changes = order.changes(from: before)
+        // Waits are the fleet's; but who stands before a full room has a worker that knows the old one.
+        let hasItsWait = room.phase == .joined || before.whenFullSeconds == order.whenFullSeconds
+        let staysCalled = hasItsWait && changes.isSubset(of: [.send, .record, .outputs, .priority, .rejoin])
+        let staysKicked = staysCalled && before.afterKickSeconds == order.afterKickSeconds
+        if staysCalled, let worker = self.commandable(order.name) {
+            // Only what we send, record or send on changed: the call goes on.
+            if changes.contains(.record) {
+                self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
+                // Else it would record as soon as it may.
+                if order.record == nil, room.ordered == .hold {
+                    self.actions.append(.send(worker, .stopRecording(room: order.name)))
+                }
+            }
+            if changes.contains(.send) {
+                self.actions.append(.send(worker, .camera(room: order.name, order.send)))
+            }
+            if changes.contains(.outputs) {
+                self.actions.append(.send(worker, .outputs(room: order.name, order.outputs)))
+            }
+        } else if room.phase == .starting {
+            // Its worker has not heard of it yet, and will hear of the new order.
+        } else if room.worker != nil {
+            self.leave(order.name, reason: "the room's definition changed", now)
+        } else if room.isWanted, !(room.isKicked && staysKicked) {
+            self.assign(order.name, now)
+        }
+    }
+
+    /// Notes what somebody ordered for the recording; its worker is told by whoever took the order.
+    mutating func order(_ name: String, _ order: RecordingOrder?) {
+        guard let room = self.rooms[name] else { return }
+        // Nothing may be recorded any more since the worker was told to pause.
+        let isTooLate = order == .pause && room.order.record == nil
+        self.rooms[name]?.ordered = isTooLate ? .hold : order
+        guard isTooLate, let worker = self.commandable(name) else { return }
+        self.actions.append(.send(worker, .stopRecording(room: name)))
+    }
+
+    mutating func remove(_ name: String, _ now: Duration) {
+        guard var room = self.rooms[name] else { return }
+        room.isRemoved = true
+        room.isWanted = false
+        room.ordered = nil
+        self.rooms[name] = room
+        if room.worker != nil { self.leave(name, reason: "the room was removed", now) } else { self.forget(name) }
+    }
+
+    mutating func want(_ name: String, _ isWanted: Bool, _ now: Duration) {
+        guard var room = self.rooms[name], room.isWanted != isWanted, !room.isRemoved else { return }
+        room.isWanted = isWanted
+        if !isWanted { room.ordered = nil }
+        self.rooms[name] = room
+        if isWanted {
+            if room.worker == nil { self.assign(name, now) }
+        } else if room.worker != nil {
+            self.leave(name, reason: "nobody wants it", now)
+        } else {
+            self.rooms[name]?.unfinished = nil
+            self.rooms[name]?.enter(.idle, now: now)
+        }
+    }
+
+    mutating func retry(_ name: String, _ now: Duration) {
+        guard let room = self.rooms[name], !room.isRemoved else { return }
+        self.rooms[name]?.restart.reset()
+        self.rooms[name]?.refusal = nil
+        switch room.phase {
+        case .backingOff, .failed:
+            if room.isWanted { self.assign(name, now) }
+        case .idle, .queued, .starting, .joining, .joined, .leaving:
+            break
+        }
+    }
+
+    /// Gives a room without a worker one.
+    mutating func assign(_ name: String, _ now: Duration) {
+        guard !self.isStopping, let room = self.rooms[name], room.worker == nil else { return }
+        guard self.hasPlace(for: room) else {
+            self.queue(name, now)
+            return
+        }
+        let wantsIsolation = room.restart.wantsIsolation
+        let id = self.workerWithPlace(for: room, wantsIsolation) ?? self.newWorker(now)
+        self.workers[id]?.rooms.insert(name)
+        if wantsIsolation { self.workers[id]?.isExclusive = true }
+        self.rooms[name]?.worker = id
+        self.rooms[name]?.isKicked = false
+        self.rooms[name]?.enter(.starting, now: now)
+        if case .ready = self.workers[id]?.phase { self.sendJoin(name, to: id, now) }
+    }
+
+    private func workerWithPlace(for room: FleetRoom, _ wantsIsolation: Bool) -> WorkerID? {
+        guard self.settings.roomsPerWorker > 1, !wantsIsolation else { return nil }
+        return self.workers.filter { _, worker in
+            switch worker.phase {
+            // Nobody comes to a worker that has a room to leave and does not: so it ends some day.
+            case .starting, .ready:
+                !worker.isExclusive && worker.rooms.count < self.settings.roomsPerWorker
+                    && !worker.rooms.contains { self.rooms[$0]?.isOverdue == true }
+            case .ending, .killed: false
+            }
+        }.keys.min()
+    }
+
+    mutating func sendJoin(_ name: String, to id: WorkerID, _ now: Duration) {
+        guard var room = self.rooms[name] else { return }
+        var order = room.order
+        order.ordered = room.ordered
+        // One that was to be finished and is not, is left to a repair.
+        switch room.ordered {
+        case .stop, .hold: room.unfinished = nil
+        case nil: if order.record == nil { room.unfinished = nil }
+        case .record, .pause: break
+        }
+        order.continues = room.unfinished?.folder
+        room.isContinuing = order.continues != nil
+        room.enter(.joining, now: now)
+        self.rooms[name] = room
+        self.actions.append(.send(id, .join(order)))
+    }
+
+    mutating func leave(_ name: String, reason: String, _ now: Duration) {
+        guard let room = self.rooms[name], let id = room.worker else { return }
+        switch room.phase {
+        case .joining, .joined:
+            self.rooms[name]?.enter(.leaving(deadline: now + self.settings.stop.process), reason: reason, now: now)
+            self.actions.append(.send(id, .leave(room: name)))
+        case .starting:
+            // Its worker has not heard of it yet.
+            self.detach(name, now)
+            self.settle(name, reason: reason, now)
+        case .idle, .queued, .leaving, .backingOff, .failed:
+            break
+        }
+    }
+
+    /// Takes a room from its worker, and ends the worker if it has no other.
+    mutating func detach(_ name: String, _ now: Duration) {
+        guard let id = self.rooms[name]?.worker else { return }
+        self.rooms[name]?.worker = nil
+        self.rooms[name]?.status = RoomStatus()
+        self.workers[id]?.rooms.remove(name)
+        guard let worker = self.workers[id], worker.rooms.isEmpty else { return }
+        switch worker.phase {
+        case .starting: self.cancel(id, reason: "no room needs it")
+        case .ready: self.shutDown(id, now)
+        case .ending, .killed: break
+        }
+    }
+
+    /// A room that was left in order: forgotten, joined anew, or idle.
+    mutating func settle(_ name: String, reason: String, _ now: Duration) {
+        guard let room = self.rooms[name] else { return }
+        if room.isRemoved {
+            self.forget(name)
+        } else if room.isWanted, !self.isStopping {
+            self.assign(name, now)
+        } else {
+            // Nobody goes on with what a worker that died left there.
+            if !room.isWanted { self.rooms[name]?.unfinished = nil }
+            self.rooms[name]?.enter(.idle, reason: reason, now: now)
+        }
+    }
+
+    private mutating func forget(_ name: String) {
+        self.rooms[name] = nil
+        self.report(.removed(room: name))
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A room as the interface shows it.
+public struct RoomResource: Sendable, Hashable, Codable {
+    /// Where the room's life is.
+    public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Nobody asked for it, or its schedule has not come.
+        case idle
+        /// It waits for the place of another room.
+        case queued
+        /// A worker is being started.
+        case starting
+        /// We try to become a member.
+        case joining
+        /// We are a member.
+        case joined
+        /// We wait before the next try.
+        case backingOff = "backing-off"
+        /// We are on the way out.
+        case leaving
+        /// It cannot work, and is tried again when its definition changes or somebody asks; about every 15 minutes by itself, if
+        /// the server did not put us out.
+        case failed
+    }
+
+    /// The process that is in the room.
+    public struct Worker: Sendable, Hashable, Codable {
+        /// Its process id.
+        public var processID: Int32
+        /// CPU of one core in percent, over the last seconds.
+        public var cpuPercent: Double
+        /// Resident memory in bytes.
+        public var residentBytes: Int64
+
+        /// A worker with each part given.
+        public init(processID: Int32, cpuPercent: Double, residentBytes: Int64) {
+            self.processID = processID
+            self.cpuPercent = cpuPercent
+            self.residentBytes = residentBytes
+        }
+    }
+
+    /// The room's name in the configuration.
+    public var name: String
+    /// The room URL, without secrets.
+    public var url: String
+    /// `always`, `on-demand` or the schedule.
+    public var join: String
+    /// `configuration` or `api`: where the definition comes from.
+    public var origin: String
+    /// Where the room's life is.
+    public var phase: Phase
+    /// Why it is in that phase, for people.
+    public var reason: String?
+    /// Since when: RFC 3339, UTC.
+    public var since: String
+    /// The process that is in the room.
+    public var worker: Worker?
+    /// Workers that ended unexpectedly since the daemon started.
+    public var restarts: Int
+    /// The room from inside.
+    public var status: RoomStatus
+
+    /// A room with each part given.
+    public init(
+        name: String,
+        url: String,
+        join: String,
+        origin: String,
+        phase: Phase,
+        reason: String? = nil,
+        since: String,
+        worker: Worker? = nil,
+        restarts: Int = 0,
+        status: RoomStatus = RoomStatus()
+    ) {
+        self.name = name
+        self.url = url
+        self.join = join
+        self.origin = origin
+        self.phase = phase
+        self.reason = reason
+        self.since = since
+        self.worker = worker
+        self.restarts = restarts
+        self.status = status
+    }
+}
+
+/// Every room, by name: what `GET /v1/rooms` answers.
+public struct RoomList: Sendable, Hashable, Codable {
+    /// The rooms.
+    public var rooms: [RoomResource]
+
+    /// A list of these rooms.
+    public init(_ rooms: [RoomResource]) {
+        self.rooms = rooms
+    }
+}
