@@ -53,6 +53,26 @@ import Timeline
         #expect(text.contains("Ann (2): hi"), "\(text)")
     }
 
+    /// Chromium's Media Source Extensions take no file whose track entries have other letters than ASCII.
+    @Test(arguments: [TrackLayout.tracks, .browser])
+    func titlesOfWebMAreASCIIAndItsTagsHaveTheWhole(layout: TrackLayout) throws {
+        let recording = try Self.call()
+        let report = try Exporter.run(
+            .recording(recording.folder),
+            layout: layout,
+            selection: ExportSelection(participant: layout == .browser ? "z" : nil),
+            options: ExportOptions(container: .webm)
+        )
+        let titles = try Reader(File(report.output, .read)).tracks.map(\.name)
+        let shown = try Probe(report.output).streams.compactMap { $0.tags?["title"] }
+        guard layout == .tracks else {
+            #expect(titles == ["Zoe - audio"] && shown == titles)
+            return
+        }
+        #expect(titles == ["Ann - audio", "Ann - video", "Ann (2) - audio", "Zoe - audio", "zz - audio"])
+        #expect(shown == ["Ann – audio", "Ann – video", "Ann (2) – audio", "Zoë – audio", "zz – audio"])
+    }
+
     @Test func tilesHaveThem() throws {
         let recording = try Self.call()
         let input = try RenderInput(folder: recording.folder)
