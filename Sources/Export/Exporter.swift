@@ -121,9 +121,7 @@ public enum Exporter {
             )
             head.addChat(Self.chat(contents, selection, merge, end), to: container, &warnings)
         }
-        if layout == .browser || container == .webm {
-            head.useASCIITitles(lanes.map(\.first.name), tagging: layout == .tracks)
-        }
+        if layout == .browser || container == .webm { head.useASCIITitles(lanes.map(\.first.name)) }
         let file = try OutputFile(path: output ?? subject.path(selection, suffix: container.rawValue))
         var events: CallEvents?
         // A program that puts the file into another container finds out about each track from its first frame.
@@ -169,16 +167,14 @@ public enum Exporter {
             self.chat = chat
         }
 
-        /// Has titles in ASCII, and the whole ones in tags: Media Source Extensions of Chromium refuse a file with other
-        /// letters in a track entry (`WebMTracksParser`).
-        mutating func useASCIITitles(_ names: [String], tagging: Bool) {
+        /// Media Source Extensions of Chromium refuse a file with other letters in a title (`WebMTracksParser`).
+        ///
+        /// The tags have the whole names.
+        mutating func useASCIITitles(_ names: [String]) {
             for (index, name) in names.enumerated() {
-                let entry = self.tracks[index]
-                if tagging, let title = entry.name {
-                    self.tags.append(Tag(trackUID: entry.uid, name: "TITLE", value: title))
-                }
                 let shown = name.allSatisfy(\.isASCII) ? name : Sanitiser.readableComponent(name)
-                self.tracks[index].name = [shown, entry.codec.kind.rawValue].compactMap(\.self).joined(separator: " - ")
+                let parts = [shown, self.tracks[index].codec.kind.rawValue]
+                self.tracks[index].name = parts.compactMap(\.self).joined(separator: " - ")
             }
         }
     }

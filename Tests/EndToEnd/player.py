@@ -9,7 +9,8 @@ import numpy as np
 import pattern
 from dashboard import chromium
 
-PAGE = "<input type=file><video></video>"
+# Unless it may load everything, Chromium suspends a file that does not play, and at times a seek never ends then.
+PAGE = "<input type=file><video preload=auto></video>"
 OPEN = """() => new Promise((done, fail) => {
     const video = document.querySelector("video");
     video.onloadeddata = () => done(video.duration);
