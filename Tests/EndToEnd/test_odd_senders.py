@@ -238,6 +238,19 @@ def test_a_sender_on_another_connection_goes_on_in_its_track(stage, codec):
     assert sum(len(media.frames(apart, index)) for index in (0, 1)) == len(media.frames(exported))
 
 
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_another_source_of_a_connection_continues_its_track(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "new-source", "--codec", codec, until=("framesSent", 105))
+    assert_whole(exported, recorder, sent)
+    files = [track["file"] for track in certificate(stage)["tracks"] if track["media"] == "video"]
+    assert len(files) == 2, certificate(stage)["tracks"]
+    video, = media.streams(exported, "video")
+    assert video["tags"]["SOURCE_FILE"] == ", ".join(files), video
+    # Its clock is another one, and its sender reports say which.
+    times = [packet.time for packet in media.packets(exported, video["index"])]
+    assert max(after - before for before, after in zip(times, times[1:])) < 0.2, times
+
+
 def test_an_m_line_that_is_refused_is_named(stage):
     exported, recorder, _ = recorded_from(stage, "strange-codec", "--codec", "vp8", until=("audioPacketsSent", 150))
     assert [stream["codec_type"] for stream in media.streams(exported)] == ["audio"]

@@ -25,6 +25,7 @@
   bye                RTCP BYE for audio and video, then nothing for a second of frames, then the same sources again
   old-certificate    a certificate with an RSA key of 1024 bits
   long-packets       audio in packets of 120 ms (RFC 7587 section 4.2)
+  new-source         video from another source, with another clock, when some frames are sent; nobody describes it
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -53,7 +54,8 @@ from OpenSSL import SSL
 import aiortc_peer
 
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
-         "huge", "strange-codec", "new-connection", "sideways", "layers", "lesser-layer", "fir-only", "wraps", "terse",
+         "huge", "strange-codec", "new-connection", "new-source",
+         "sideways", "layers", "lesser-layer", "fir-only", "wraps", "terse",
          "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
@@ -215,10 +217,14 @@ class Packets:
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
         # Of "wraps": what is added to the times of each source. Of "bye": frames so far, and what was left out of each source.
         self.moved, self.frames, self.left_out = {}, 0, {}
+        # Of "new-source": the sources that began anew.
+        self.renewed = set()
         send = RTCDtlsTransport._send_rtp
 
         async def changed(transport, data):
             is_control = 64 <= data[1] & 0x7F <= 95
+            if data[1] == SENDER_REPORT:
+                data = self.on_its_clock(data, 4, 16)
             for packet in [self.reported(data)] if is_control else self.made_of(data):
                 await send(transport, packet)
 
@@ -246,6 +252,8 @@ class Packets:
             return [self.turned(packet)]
         if kind == "video" and self.kind == "layers":
             return [of_layer(packet, name, 7919 * offset) for offset, name in zip((2, 1, 0), LAYERS)]
+        if self.kind == "new-source":
+            return [self.on_its_clock(packet, 8, 4)]
         if kind == "video" and self.kind == "lesser-layer":
             return [of_layer(packet, LAYERS[0])]
         if kind == "video" and self.kind == "fir-only":
@@ -313,6 +321,20 @@ class Packets:
             return packets
         sequence, = struct.unpack("!H", packet[2:4])
         return [renumbered(packet, sequence - self.left_out.get(source, 0))]
+
+    def move(self, sender):
+        """Has a sender go on as another source, which begins with a keyframe."""
+        sender._ssrc, sender._rtx_ssrc = random.getrandbits(32), random.getrandbits(32)
+        self.renewed |= {sender._ssrc, sender._rtx_ssrc}
+        sender.transport._rtp_router.register_sender(sender, sender._ssrc)
+        sender._send_keyframe()
+
+    def on_its_clock(self, packet, source, time):
+        """Of a source that moved, with a time far from that of the one before; where both are in a packet or report."""
+        if struct.unpack("!I", packet[source:source + 4])[0] not in self.renewed:
+            return packet
+        later, = struct.unpack("!I", packet[time:time + 4])
+        return packet[:time] + struct.pack("!I", later + (1 << 31) & 0xFFFFFFFF) + packet[time + 4:]
 
     def turned(self, packet):
         size = header_size(packet)
@@ -444,20 +466,32 @@ class OddPeer(aiortc_peer.Peer):
         tasks = [asyncio.create_task(tell())]
         if self.options.odd == "new-connection":
             tasks.append(asyncio.create_task(self.connect_anew()))
+        if self.options.odd == "new-source":
+            tasks.append(asyncio.create_task(self.change_source()))
         try:
             return await super().run()
         finally:
             for task in tasks:
                 task.cancel()
 
-    async def connect_anew(self):
-        """As an app does whose network changed."""
+    async def after_some_frames(self):
         while not (found := [member for member, connection in self.connections.items()
                              if connection.figures["framesSent"] >= aiortc_peer.SOME_FRAMES]):
             await asyncio.sleep(0.05)
+        return found[0]
+
+    async def change_source(self):
+        """As an app does that begins to capture anew, or a server between two of a participant's sources."""
+        for sender in self.connections[await self.after_some_frames()].pc.getSenders():
+            if sender.kind == "video":
+                self.packets.move(sender)
+
+    async def connect_anew(self):
+        """As an app does whose network changed."""
+        member = await self.after_some_frames()
         async with self.lock:
-            connection = await self.replace_connection(found[0])
-            await self.send(found[0], await connection.offer())
+            connection = await self.replace_connection(member)
+            await self.send(member, await connection.offer())
         while connection.figures["framesSent"] < aiortc_peer.SOME_FRAMES:
             await asyncio.sleep(0.05)
         aiortc_peer.report(event="connected-anew")
