@@ -6,7 +6,6 @@ import Export
 import Model
 import Rendering
 import Storage
-import Worker
 
 /// `tapedeck export`.
 struct ExportCommand: AsyncParsableCommand {

@@ -10,7 +10,6 @@ import Rendering
 import Storage
 import Synchronization
 import Timeline
-import Worker
 
 /// `tapedeck repair`.
 struct RepairCommand: AsyncParsableCommand {

@@ -4,10 +4,10 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Rendering
 import Storage
 import Testing
 import Timeline
-import Rendering
 
 /// Track files of which the disk lost a page in the middle.
 @Suite(.timeLimit(.minutes(5))) struct HoleTests {
