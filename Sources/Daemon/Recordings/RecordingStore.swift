@@ -6,10 +6,10 @@ import Observability
 import ServiceLifecycle
 import Storage
 
-/// Knows every recording: tells the catalogue what begins and ends, repairs what a crash left, deletes what is too old, and
+/// Knows every recording: notes in the catalogue what begins and ends, repairs what a crash left, deletes what is too old, and
 /// runs exports.
 ///
-/// Its parts work on one thread of their own, which may wait for the disk. Each has its own state; the ledger has what more
+/// Its parts work on one separate thread, which may wait for the disk. Each has its own state; the ledger has what more
 /// than one of them goes by.
 struct RecordingStore: Service {
     let catalogue: Catalogue

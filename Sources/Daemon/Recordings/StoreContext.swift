@@ -44,11 +44,11 @@ struct StoreContext: Sendable {
         } ?? false
     }
 
-    /// Takes what the folder of a recording tells, whether it goes on or not; also of one that ends meanwhile.
+    /// Takes what the folder of a recording says, whether it is in progress or not; also of one that ends during that.
     func refresh(_ id: RecordingID, in path: String) async {
         let isActive = self.ledger.isActive(id)
         await self.refresh(path, as: isActive ? .recording : .finished)
-        // The keeper may have noted its end before this noted that it goes on.
+        // The keeper may have noted its end before this noted that it is in progress.
         guard isActive, !self.ledger.isActive(id) else { return }
         // Its exports were ordered then: it is not to be found as one that ended without them.
         await self.attempt("note a recording") {
@@ -58,7 +58,7 @@ struct StoreContext: Sendable {
         await self.refresh(path, as: .finished)
     }
 
-    /// Takes what a recording's folder tells; false if that could not be read or noted.
+    /// Takes what a recording's folder says; false if that could not be read or noted.
     @discardableResult
     func refresh(_ path: String, as state: RecordingEntry.State) async -> Bool {
         await self.attempt("note a recording") {

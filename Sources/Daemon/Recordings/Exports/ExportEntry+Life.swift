@@ -48,7 +48,7 @@ extension ExportEntry {
     ///
     /// - Parameters:
     ///   - bytes: those of the tracks that it is made of.
-    ///   - times: when each of its recordings began and ended, as far as is known; of one of the whole nobody asks.
+    ///   - times: when each of its recordings began and ended, as far as is known; an export of the whole needs none.
     func mostBytes(ofBytes bytes: Int64, recorded times: [(start: UTCTime, end: UTCTime?)]) -> Int64 {
         let whole = Double(min(max(0, bytes), Self.mostBytes))
         var share = 1.0

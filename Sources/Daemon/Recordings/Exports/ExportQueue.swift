@@ -81,11 +81,11 @@ struct ExportQueue: Sendable {
     /// Whether an export may begin, where there is space.
     func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
         guard !self.isFull, self.due(export, at: now) == nil, !self.cancelled.contains(export.id) else { return false }
-        // Each writes down its file in the manifest of the recording, and would lose what another one wrote meanwhile.
+        // Each writes down its file in the manifest of the recording, and would lose what another one wrote at the time.
         return self.exportsRunning(of: export.recording).isEmpty
     }
 
-    /// Begins an export if it may, and if there is space beside those that run.
+    /// Begins an export if it may, and if there is space next to those that run.
     ///
     /// - Parameters:
     ///   - bytes: how many it may write; nil if that is not known, which keeps it from nothing.

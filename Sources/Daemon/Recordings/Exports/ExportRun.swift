@@ -53,7 +53,7 @@ struct ExportRun: Sendable {
                 export.succeeds(at: .now())
             }
             try await catalogue.save(export)
-            // A deletion may have begun meanwhile.
+            // A deletion may have begun since.
             if !self.context.ledger.isDeleting(export.recording) {
                 await self.context.refresh(export.recording, in: folder)
             }

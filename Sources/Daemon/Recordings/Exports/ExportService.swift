@@ -114,7 +114,7 @@ actor ExportService {
         guard !self.queue.runs(id) else { throw ControlError(.conflict, "the export \(id) runs") }
         // Before the catalogue answers: a turn that has read the queue already must not begin it.
         self.queue.cancel(id)
-        // A turn may have left it out meanwhile.
+        // A turn may have left it out since.
         defer { self.wake.yield() }
         do {
             let state = try await self.context.catalogue.removeQueuedExport(id, of: recording)

@@ -34,7 +34,7 @@ actor RecordingKeeper {
     /// A worker ended a recording.
     ///
     /// - Parameters:
-    ///   - reason: why it ended, for people.
+    ///   - reason: why it ended, in words.
     ///   - exports: those that it gets; `nil` for those that were ordered when it began.
     func finished(
         room: String,
@@ -44,29 +44,29 @@ actor RecordingKeeper {
     ) async {
         guard let id = RecordingID(rawValue: reference.id) else { return }
         let exports = self.context.ledger.ended(id, in: reference.folder, exports: exports)
-        // In this order: after a crash behind the report the next life finds a recording that goes on, and orders what it has
+        // In this order: after a crash behind the report the next life finds a recording in progress, and orders what it has
         // not.
         await self.report(.finished(reason: reason), of: id, room: room)
         let isQueued = await self.exports.queue(exports, of: id)
         let isNoted = await self.context.refresh(reference.folder, as: .finished)
         let isTold = isNoted && isQueued ? await self.exports.noteOrdered(id) : false
-        self.context.ledger.told(id, isDone: isTold || RecordingFolder.isGone(reference.folder))
+        self.context.ledger.noted(id, isDone: isTold || RecordingFolder.isGone(reference.folder))
     }
 
-    /// Brings size, length and people of the recordings that go on up to date, and tells the catalogue again what it did not
+    /// Brings size, length and people of the recordings in progress up to date, and notes again what the catalogue did not
     /// take of those that ended.
     func refreshActive() async {
         // The ledger is asked for each: one may end while another one is noted.
         for (id, path) in self.context.ledger.active where self.context.ledger.isActive(id) {
             await self.context.refresh(id, in: path)
         }
-        for (id, folder, exports) in self.context.ledger.takeUntold() {
+        for (id, folder, exports) in self.context.ledger.takeIncomplete() {
             var isDone = RecordingFolder.isGone(folder)
             // The catalogue takes no export of a recording that it does not know.
             if !isDone, await self.context.refresh(folder, as: .finished) {
                 isDone = await self.exports.order(exports, of: id)
             }
-            self.context.ledger.told(id, isDone: isDone)
+            self.context.ledger.noted(id, isDone: isDone)
         }
         await self.reportFoundEnds()
     }
@@ -96,7 +96,7 @@ actor RecordingKeeper {
         let found = await self.context.attempt("look for ends that were not reported") {
             try await self.context.catalogue.unreportedEnds()
         }
-        // The ledger is asked for each: one may go on meanwhile.
+        // The ledger is asked for each: one may be continued while another one is reported.
         for entry in found ?? [] where !self.context.ledger.isActive(entry.id) {
             let folder = try? self.context.folder(of: entry)
             await self.report(RecordingEnd(found: folder?.endReason), of: entry.id, room: entry.room)

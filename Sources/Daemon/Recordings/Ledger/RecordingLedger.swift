@@ -5,22 +5,22 @@ import Synchronization
 
 /// Which recordings this life of the daemon has seen, and how far each is.
 ///
-///     (unknown) ── began ──▶ goes on ── ended ──▶ ending ── everything told ──▶ (forgotten)
-///                             │   ▲                │   ▲
-///                    abandoned│   │taken back      ▼   │told again
-///                             ▼   │              untold
+///     (unknown) ── began ──▶ in progress ── ended ──▶ ending ── everything noted ──▶ (forgotten)
+///                             │   ▲                    │   ▲
+///                    abandoned│   │taken back          ▼   │noted again
+///                             ▼   │                 incomplete
 ///                            closing ── closed ──▶ (forgotten)
 ///
 /// A recording may begin or end in each of them, as its worker says. Any thread; it never waits, and may change between two calls.
 final class RecordingLedger: Sendable {
     private enum Phase {
-        case goesOn
-        /// No room goes on with it; a repair closes it, or has left it for the next one.
+        case inProgress
+        /// No worker continues it; a repair closes it, or has left it for the next one.
         case closing
-        /// The keeper tells the catalogue of its end.
+        /// The keeper notes its end in the catalogue.
         case ending
         /// The catalogue did not take everything of its end.
-        case untold
+        case incomplete
     }
 
     private struct Entry {
@@ -33,15 +33,15 @@ final class RecordingLedger: Sendable {
     private let entries = Mutex<[RecordingID: Entry]>([:])
     private let deleting = Mutex<Set<RecordingID>>([])
 
-    /// The folders of the recordings that go on.
+    /// The folders of the recordings in progress.
     var active: [RecordingID: String] {
-        self.entries.withLock { $0.filter { $0.value.phase == .goesOn }.mapValues(\.folder) }
+        self.entries.withLock { $0.filter { $0.value.phase == .inProgress }.mapValues(\.folder) }
     }
 
-    /// Whether a recording goes on.
-    func isActive(_ id: RecordingID) -> Bool { self.entries.withLock { $0[id]?.phase == .goesOn } }
+    /// Whether a recording is in progress.
+    func isActive(_ id: RecordingID) -> Bool { self.entries.withLock { $0[id]?.phase == .inProgress } }
 
-    /// Whether a recording goes on, or its end is told: its exports are ordered then.
+    /// Whether a recording is in progress, or its end is noted: its exports are ordered then.
     func isInHand(_ id: RecordingID) -> Bool {
         self.entries.withLock { entries in entries[id].map { $0.phase != .closing } ?? false }
     }
@@ -49,12 +49,12 @@ final class RecordingLedger: Sendable {
     /// The exports that a recording gets; nil if its beginning was not seen.
     func exports(of id: RecordingID) -> [ExportSpec]? { self.entries.withLock { $0[id]?.exports } }
 
-    /// Takes that a recording goes on.
+    /// Takes that a recording is in progress.
     func began(_ id: RecordingID, in folder: String, exports: [ExportSpec]) {
-        self.entries.withLock { $0[id] = Entry(folder: folder, exports: exports, phase: .goesOn) }
+        self.entries.withLock { $0[id] = Entry(folder: folder, exports: exports, phase: .inProgress) }
     }
 
-    /// Takes that a recording ended, which is told now; returns the exports that it gets.
+    /// Takes that a recording ended, which is noted now; returns the exports that it gets.
     ///
     /// - Parameter exports: nil for those that it began with.
     func ended(_ id: RecordingID, in folder: String, exports: [ExportSpec]?) -> [ExportSpec] {
@@ -66,23 +66,23 @@ final class RecordingLedger: Sendable {
     }
 
     /// Takes whether the catalogue took everything of an end.
-    func told(_ id: RecordingID, isDone: Bool) { self.move(id, from: .ending, to: isDone ? nil : .untold) }
+    func noted(_ id: RecordingID, isDone: Bool) { self.move(id, from: .ending, to: isDone ? nil : .incomplete) }
 
-    /// The recordings whose ends are to be told again, which is done now.
-    func takeUntold() -> [(id: RecordingID, folder: String, exports: [ExportSpec])] {
+    /// The recordings whose ends are to be noted again, which is done now.
+    func takeIncomplete() -> [(id: RecordingID, folder: String, exports: [ExportSpec])] {
         self.entries.withLock { entries in
-            entries.filter { $0.value.phase == .untold }.map { id, entry in
+            entries.filter { $0.value.phase == .incomplete }.map { id, entry in
                 entries[id]?.phase = .ending
                 return (id, entry.folder, entry.exports)
             }
         }
     }
 
-    /// Takes that a recording that goes on is being closed; false for any other.
-    func closes(_ id: RecordingID) -> Bool { self.move(id, from: .goesOn, to: .closing) }
+    /// Takes that a recording in progress is being closed; false for any other.
+    func closes(_ id: RecordingID) -> Bool { self.move(id, from: .inProgress, to: .closing) }
 
-    /// Takes that a recording could not be closed: it goes on as far as is known; false if it began or ended meanwhile.
-    func takeBack(_ id: RecordingID) -> Bool { self.move(id, from: .closing, to: .goesOn) }
+    /// Takes that a recording could not be closed: it is in progress as far as is known; false if it began or ended since.
+    func takeBack(_ id: RecordingID) -> Bool { self.move(id, from: .closing, to: .inProgress) }
 
     /// Takes that a recording was closed.
     func closed(_ id: RecordingID) { self.move(id, from: .closing, to: nil) }

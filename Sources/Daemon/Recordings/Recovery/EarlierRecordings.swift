@@ -5,11 +5,11 @@ import Storage
 
 /// Recordings that an earlier life of the daemon left: which of them are read, and which are waited for.
 ///
-///     left ── read ──▶ finished, or nobody holds it ──▶ (settled)
+///     left ── read ──▶ finished, or no process holds it ──▶ (settled)
 ///      ▲          └──▶ a worker of then holds it ── released: it is repaired ──┐
 ///      └───────────────────────────────────────────────────────────────────────┘
 ///
-/// Pure. Of a settled one that is finished the keeper reports the end and orders the exports; with any other a room goes on, or
+/// Pure. The keeper reports the ends of settled ones that are finished, and orders their exports; a room continues any other, or
 /// `AbandonedRecordings` has it closed.
 struct EarlierRecordings: Sendable, Hashable {
     /// The search for recordings that the catalogue does not know goes back from the newest to this many known ones.
@@ -38,7 +38,7 @@ struct EarlierRecordings: Sendable, Hashable {
         if !isKnown { self.left[folder.id] = folder }
     }
 
-    /// Takes what the folder of one told.
+    /// Takes what the folder of one says.
     ///
     /// - Parameters:
     ///   - state: nil if it could not be read, or if this life has it in hand.
@@ -47,7 +47,7 @@ struct EarlierRecordings: Sendable, Hashable {
         if state == nil || state == .finished || !isHeld { self.left[id] = nil }
     }
 
-    /// Takes which of those that are waited for this life goes on with; returns which of the others nobody holds any more.
+    /// Takes which of those that are waited for this life continues; returns which of the others no process holds any more.
     mutating func look(ours: Set<RecordingID>, isHeld: (RecordingFolder) -> Bool) -> Set<RecordingID> {
         self.left = self.left.filter { !ours.contains($0.key) }
         return Set(self.left.values.filter { !isHeld($0) }.map(\.id))

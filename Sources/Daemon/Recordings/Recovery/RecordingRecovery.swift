@@ -7,7 +7,7 @@ import Observability
 import ServiceLifecycle
 import Storage
 
-/// Closes recordings with which nobody goes on: what an earlier life left, and what died in this one.
+/// Closes recordings that no worker continues: those that an earlier life left, and those whose worker died in this one.
 ///
 /// `EarlierRecordings` and `AbandonedRecordings` decide which; jobs of `tapedeck repair` close them.
 actor RecordingRecovery {
@@ -46,11 +46,11 @@ actor RecordingRecovery {
     /// Takes over what workers that outlived their supervisor are still closing, when they are done or dead.
     func waitForEarlierWorkers() async {
         while !self.earlier.isEmpty, (try? await Task.sleep(for: .seconds(1))) != nil {
-            // A worker of this life tells of its own.
+            // A worker of this life reports its own recordings.
             let ours = Set(self.context.ledger.active.keys)
             let released = self.earlier.look(ours: ours) { $0.isHeld }
             guard !released.isEmpty else { continue }
-            // For one that died before it was done; others that nobody holds may have a room that goes on with them.
+            // For one whose worker died before it was done; a room may continue others that no process holds.
             await self.repair(only: released)
             await self.readEarlier()
             await self.keeper.takeFinished()
@@ -78,7 +78,7 @@ actor RecordingRecovery {
     private func readEarlier() async {
         for folder in self.earlier.folders {
             var state: RecordingEntry.State?
-            // The ledger is asked for each: a worker of this life may have begun to go on with it.
+            // The ledger is asked for each: a worker of this life may have continued it.
             if !self.context.ledger.isInHand(folder.id) {
                 state = await self.context.attempt("note a recording of before") {
                     try await self.context.catalogue.refresh(folder).state
@@ -90,7 +90,7 @@ actor RecordingRecovery {
 
     // MARK: This life
 
-    /// Closes recordings whose worker died and with which no other goes on: their room was left or removed meanwhile.
+    /// Closes recordings whose worker died and that no other continues: their room was left or removed.
     ///
     /// One whose room was left may still be completed by its worker: its journal is held until then. A recording that a failed
     /// repair was to close is left alone for a while.
@@ -112,7 +112,7 @@ actor RecordingRecovery {
         ) { id in active[id].flatMap { try? RecordingFolder.open(path: $0) }?.isHeld ?? false }
         guard !due.isEmpty else { return }
         let closing = due.filter { ledger.closes($0) }
-        // Others that nobody writes may be waiting for a worker that goes on with them.
+        // A worker may yet continue others that no process writes.
         if await self.repair(only: due) {
             self.abandoned.repaired(due)
         } else {
@@ -122,7 +122,7 @@ actor RecordingRecovery {
         for id in due where !self.abandoned.isLeft(id) { ledger.closed(id) }
     }
 
-    /// Recordings that are not closed, that nobody writes, and with which nobody goes on.
+    /// Recordings that are not closed, that no process writes, and that no worker continues.
     private func unfinished(except goingOn: Set<String>) async -> Set<RecordingID> {
         var found: Set<RecordingID> = []
         let isRead = await self.context.attempt("look for recordings that are not closed") {
@@ -155,7 +155,7 @@ actor RecordingRecovery {
 
     // MARK: Repair
 
-    /// `tapedeck repair` tells this of each recording.
+    /// `tapedeck repair` reports this of each recording.
     private struct Repaired: Decodable {
         var id: String
         var folder: String
@@ -164,7 +164,7 @@ actor RecordingRecovery {
         var unreadable: [String: String]
     }
 
-    /// Closes what an earlier life left unfinished, in a process of its own, and brings the catalogue in line.
+    /// Closes what an earlier life left unfinished, in a separate process, and brings the catalogue in line.
     ///
     /// Exports go through the queue.
     ///

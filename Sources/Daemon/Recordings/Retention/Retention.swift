@@ -8,7 +8,7 @@ import Model
 import Observability
 import Storage
 
-/// Deletes recordings: those that a policy does not keep, as a `RetentionRound` decides, and those that somebody names.
+/// Deletes recordings: those that a policy does not keep, as a `RetentionRound` decides, and those that a client names.
 actor Retention {
     private let context: StoreContext
     private let exports: ExportService
@@ -106,7 +106,7 @@ actor Retention {
     }
 
     /// The recordings of which an export that was wanted was not made: where it is one of a series, all of its segments that
-    /// somebody sent something in.
+    /// a participant sent media in.
     private func unexportedRecordings() async throws -> Set<RecordingID> {
         let catalogue = self.context.catalogue
         var found = try await catalogue.unexportedRecordings()

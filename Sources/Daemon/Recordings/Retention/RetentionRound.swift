@@ -4,7 +4,7 @@ import Basics
 import Catalogue
 import Storage
 
-/// One round of retention: a policy decides on what the catalogue knows, and again when a folder tells otherwise.
+/// One round of retention: a policy decides on what the catalogue knows, and again when a folder says otherwise.
 ///
 ///     decide ──▶ each folder is looked at ── all are free ──▶ settled
 ///        ▲                                └─ one is held or unreadable ─┐
@@ -20,7 +20,7 @@ struct RetentionRound: Sendable, Hashable {
         ///
         /// Recordings in progress are the governor's business: what one participant sends deletes nothing of others.
         var totalBytes: Int64 = 0
-        /// Recordings that go on.
+        /// Recordings in progress.
         var active: Set<RecordingID> = []
         /// Recordings that exports read which run or are to run.
         var exported: Set<RecordingID> = []

@@ -10,19 +10,19 @@ import Testing
     private static let id = RecordingID.random()
     private static let orders = [ExportSpec(layout: "tracks")]
 
-    enum Phase: CaseIterable, Sendable { case unknown, goesOn, closing, ending, untold }
+    enum Phase: CaseIterable, Sendable { case unknown, inProgress, closing, ending, incomplete }
 
     enum Event: CaseIterable, Sendable {
-        case began, ended, told, notTold, takeUntold, closes, takeBack, closed
+        case began, ended, noted, notNoted, takeIncomplete, closes, takeBack, closed
     }
 
     private static func perform(_ event: Event, on ledger: RecordingLedger) {
         switch event {
         case .began: ledger.began(self.id, in: "folder", exports: self.orders)
         case .ended: _ = ledger.ended(self.id, in: "folder", exports: nil)
-        case .told: ledger.told(self.id, isDone: true)
-        case .notTold: ledger.told(self.id, isDone: false)
-        case .takeUntold: _ = ledger.takeUntold()
+        case .noted: ledger.noted(self.id, isDone: true)
+        case .notNoted: ledger.noted(self.id, isDone: false)
+        case .takeIncomplete: _ = ledger.takeIncomplete()
         case .closes: _ = ledger.closes(self.id)
         case .takeBack: _ = ledger.takeBack(self.id)
         case .closed: ledger.closed(self.id)
@@ -34,10 +34,10 @@ import Testing
         let way: [Event] =
             switch phase {
             case .unknown: []
-            case .goesOn: [.began]
+            case .inProgress: [.began]
             case .closing: [.began, .closes]
             case .ending: [.began, .ended]
-            case .untold: [.began, .ended, .notTold]
+            case .incomplete: [.began, .ended, .notNoted]
             }
         for event in way { self.perform(event, on: ledger) }
         return ledger
@@ -46,16 +46,16 @@ import Testing
     private static func phase(in ledger: RecordingLedger) -> Phase {
         guard ledger.exports(of: self.id) != nil else { return .unknown }
         guard ledger.isInHand(self.id) else { return .closing }
-        if ledger.isActive(self.id) { return .goesOn }
-        return ledger.takeUntold().isEmpty ? .ending : .untold
+        if ledger.isActive(self.id) { return .inProgress }
+        return ledger.takeIncomplete().isEmpty ? .ending : .incomplete
     }
 
     /// The phases that each event leads to; any other event leaves a recording where it is.
     private static let moves: [Event: [Phase: Phase]] = [
-        .began: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, .goesOn) }),
+        .began: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, .inProgress) }),
         .ended: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, .ending) }),
-        .told: [.ending: .unknown], .notTold: [.ending: .untold], .takeUntold: [.untold: .ending],
-        .closes: [.goesOn: .closing], .takeBack: [.closing: .goesOn], .closed: [.closing: .unknown],
+        .noted: [.ending: .unknown], .notNoted: [.ending: .incomplete], .takeIncomplete: [.incomplete: .ending],
+        .closes: [.inProgress: .closing], .takeBack: [.closing: .inProgress], .closed: [.closing: .unknown],
     ]
 
     @Test(arguments: Phase.allCases, Event.allCases)
@@ -74,9 +74,9 @@ import Testing
         #expect(ledger.closes(Self.id) && ledger.exports(of: Self.id) == Self.orders)
         #expect(ledger.ended(Self.id, in: "folder", exports: nil) == Self.orders)
         #expect(ledger.ended(Self.id, in: "folder", exports: []).isEmpty)
-        ledger.told(Self.id, isDone: false)
-        let untold = ledger.takeUntold()
-        #expect(untold.map(\.id) == [Self.id] && untold.allSatisfy { $0.folder == "folder" && $0.exports.isEmpty })
+        ledger.noted(Self.id, isDone: false)
+        let incomplete = ledger.takeIncomplete()
+        #expect(incomplete.map(\.id) == [Self.id] && incomplete.allSatisfy { $0.folder == "folder" && $0.exports.isEmpty })
     }
 
     @Test func aDeletionBeginsAndEnds() {
