@@ -52,8 +52,8 @@ import Testing
 
     /// The phases that each event leads to; any other event leaves a recording where it is.
     private static let moves: [Event: [Phase: Phase]] = [
-        .began: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, .inProgress) }),
-        .ended: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, .ending) }),
+        .began: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, Phase.inProgress) }),
+        .ended: Dictionary(uniqueKeysWithValues: Phase.allCases.map { ($0, Phase.ending) }),
         .noted: [.ending: .unknown], .notNoted: [.ending: .incomplete], .takeIncomplete: [.incomplete: .ending],
         .closes: [.inProgress: .closing], .takeBack: [.closing: .inProgress], .closed: [.closing: .unknown],
     ]
@@ -88,9 +88,11 @@ import Testing
         #expect(!ledger.isDeleting(Self.id))
     }
 
-    @Test(arguments: [
-        ("stopped", RecordingEnd.finished(reason: "stopped")), ("repaired", .repaired), (nil, .repaired),
-    ])
+    @Test(
+        arguments: [
+            ("stopped", .finished(reason: "stopped")), ("repaired", .repaired), (nil, .repaired),
+        ] as [(String?, RecordingEnd)]
+    )
     func theLastRecordTellsHowARecordingEnded(reason: String?, end: RecordingEnd) {
         #expect(RecordingEnd(found: reason) == end)
         #expect(end.kind == (end == .repaired ? .recordingRepaired : .recordingFinished))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
-import Foundation
 import Storage
 import Testing
 
