@@ -115,7 +115,7 @@ public struct Daemon: Sendable {
                     + self.workerArguments,
                 environment: environment
             ),
-            store: store,
+            recordings: store.keeper,
             rtsp: rtsp,
             bus: bus,
             metrics: metrics,

@@ -92,7 +92,7 @@ final class DaemonBench: Sendable {
         return Supervisor(
             configuration: configuration,
             launcher: launcher,
-            store: store,
+            recordings: store.keeper,
             rtsp: RTSPKeeper(configuration: nil, launcher: launcher, logger: self.logger),
             bus: self.bus,
             metrics: self.metrics,
@@ -168,7 +168,7 @@ final class DaemonBench: Sendable {
 
 extension RecordingStore {
     /// Runs the store for as long as the body takes.
-    nonisolated func running<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+    func running<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.run() }
             defer { group.cancelAll() }

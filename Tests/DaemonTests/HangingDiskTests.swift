@@ -28,7 +28,7 @@ import Testing
         let disk = DispatchSemaphore(value: 0)
         let (hangs, feed) = AsyncStream.makeStream(of: Void.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            for store in stores { group.addTask { await store.hang(on: disk) { feed.yield() } } }
+            for store in stores { group.addTask { await store.exports.hang(on: disk) { feed.yield() } } }
             defer { for _ in stores { disk.signal() } }
             var left = stores.count
             for await _ in hangs {
@@ -42,7 +42,7 @@ import Testing
     @Test func theOverviewIsAnswered() async throws {
         let store = try self.bench.store()
         let backend = self.bench.backend(self.bench.supervisor(store: store), store)
-        store.note(DiskUsage(freeBytes: 17, minimumFreeBytes: 1))
+        store.exports.note(DiskUsage(freeBytes: 17, minimumFreeBytes: 1))
         let others = try (0..<64).map { _ in try self.bench.store() }
         let overview = try await self.hanging([store] + others) { await backend.overview() }
         #expect(overview.freeBytes == 17 && overview.activeRecordings == 0 && overview.pendingExports == 0)
@@ -128,14 +128,14 @@ import Testing
         let store = try self.bench.store()
         let folder = try self.bench.makeRecording(isFinished: false)
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
-        await store.started(room: "standup", reference, exports: [])
+        await store.keeper.started(room: "standup", reference, exports: [])
         #expect(store.figures.activeRecordings == 1)
-        await store.finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
+        await store.keeper.finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
         #expect(store.figures.activeRecordings == 0 && store.figures.pendingExports == 1)
     }
 }
 
-extension RecordingStore {
+extension ExportService {
     /// Stands for a read that does not come back.
     fileprivate func hang(on disk: DispatchSemaphore, _ hangs: @Sendable () -> Void) {
         hangs()

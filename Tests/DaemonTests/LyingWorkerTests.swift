@@ -126,7 +126,7 @@ import Testing
         ) { supervisor in
             let room = try #require(await supervisor.fleet.rooms["victim"])
             #expect(room.phase == .joined && room.unfinished == reference && room.status == RoomStatus())
-            #expect(await store.active[folder.id] == folder.path)
+            #expect(store.ledger.active[folder.id] == folder.path)
         }
         let kinds = events.filter { $0.room == "victim" }.map(\.kind)
         #expect(kinds == [.roomJoined, .recordingStarted], "\(kinds)")
@@ -143,7 +143,7 @@ import Testing
         let ids = (0..<500).map { _ in RecordingID.random().rawValue }
         let begun = ids.map { WorkerEvent.recordingStarted(room: "evil", .init(id: $0, folder: room + $0)) }
         let events = try await self.published(saying: [], begun, store: store) { _ in
-            #expect(await store.active.isEmpty, "their folders are not there")
+            #expect(store.ledger.active.isEmpty, "their folders are not there")
         }
         #expect(events.filter { $0.kind == .recordingStarted }.count == WorkerClaims.maximumInProgress)
         #expect(self.refused == "\(500 - WorkerClaims.maximumInProgress)")

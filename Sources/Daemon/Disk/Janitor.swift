@@ -111,7 +111,7 @@ actor Janitor: Service {
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
-        self.store.note(
+        self.store.exports.note(
             DiskUsage(
                 freeBytes: freeBytes,
                 minimumFreeBytes: self.governor.minimumFree,
@@ -144,13 +144,13 @@ actor Janitor: Service {
         repeat {
             if ContinuousClock.now >= nextRemoval {
                 nextRemoval = ContinuousClock.now + Self.leftoverInterval
-                await self.store.removeLeftovers()
+                await self.store.retention.removeLeftovers()
             }
             let settings = await self.supervisor.configuration.storage
             let keep = await self.believesClock() ? settings.keep : nil
-            await self.store.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))
-            await self.store.refreshActive()
-            await self.store.closeAbandoned(except: self.supervisor.recordingsGoingOn)
+            await self.store.retention.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))
+            await self.store.keeper.refreshActive()
+            await self.store.recovery.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil
     }
 

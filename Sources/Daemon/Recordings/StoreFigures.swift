@@ -2,7 +2,7 @@
 
 /// What the store of the recordings knows, in figures.
 struct StoreFigures: Sendable {
-    /// Recordings that go on.
+    /// Recordings in progress.
     var activeRecordings = 0
     /// Exports that wait or run.
     var pendingExports = 0

@@ -112,10 +112,10 @@ struct DaemonBackend: ControlBackend {
     func deleteRecording(_ id: String) async throws(ControlError) {
         // Also one whose folder somebody removed by hand: it is forgotten.
         let entry = try await self.entry(id)
-        guard await self.store.active[entry.id] == nil else {
+        guard !self.store.ledger.isActive(entry.id) else {
             throw ControlError(.conflict, "the recording \(id) goes on")
         }
-        try await Self.translated { try await self.store.delete(entry, because: "somebody asked for it") }
+        try await Self.translated { try await self.store.retention.delete(entry, because: "somebody asked for it") }
     }
 
     func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
@@ -139,7 +139,7 @@ struct DaemonBackend: ControlBackend {
             created: .now()
         )
         export.options = options
-        guard await self.store.enqueue(export) else {
+        guard await self.store.exports.enqueue(export) else {
             throw ControlError(.failed, "the export could not be queued")
         }
         return ExportResource(export)
@@ -154,7 +154,7 @@ struct DaemonBackend: ControlBackend {
 
     func cancelExport(_ export: String, of recording: String) async throws(ControlError) {
         let entry = try await self.entry(recording)
-        try await Self.translated { try await self.store.cancelExport(export, of: entry.id) }
+        try await Self.translated { try await self.store.exports.cancel(export, of: entry.id) }
     }
 
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String {

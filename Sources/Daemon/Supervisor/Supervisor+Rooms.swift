@@ -229,7 +229,7 @@ extension Supervisor {
         if let recording = resource.status.recording {
             resource.status.recording?.folder = RecordingEntry.relative(
                 recording.folder,
-                to: self.store.catalogue.storage
+                to: self.recordings.storage
             )
         }
         if let id = room.worker, let worker = self.fleet.workers[id], let processID = worker.processID {

@@ -31,7 +31,7 @@ actor Supervisor: Service {
     private static let longestDetail = 200
 
     let bus: EventBus
-    let store: RecordingStore
+    let recordings: RecordingKeeper
     let rtsp: RTSPKeeper
     let logger: Logger
     var configuration: DaemonConfiguration
@@ -81,7 +81,7 @@ actor Supervisor: Service {
     init(
         configuration: DaemonConfiguration,
         launcher: WorkerLauncher,
-        store: RecordingStore,
+        recordings: RecordingKeeper,
         rtsp: RTSPKeeper,
         bus: EventBus,
         metrics: DaemonMetrics,
@@ -92,7 +92,7 @@ actor Supervisor: Service {
         self.stills = StillMaker(
             jobs: JobLauncher(executable: launcher.executable, environment: launcher.environment)
         )
-        self.store = store
+        self.recordings = recordings
         self.rtsp = rtsp
         self.bus = bus
         self.metrics = metrics
@@ -142,10 +142,10 @@ actor Supervisor: Service {
         for await note in self.storeNotes {
             switch note {
             case .started(let room, let reference, let exports):
-                await self.store.started(room: room, reference, exports: exports)
+                await self.recordings.started(room: room, reference, exports: exports)
                 self.heard(room)
             case .finished(let room, let reference, let reason, let exports):
-                await self.store.finished(room: room, reference, reason: reason, exports: exports)
+                await self.recordings.finished(room: room, reference, reason: reason, exports: exports)
                 self.heard(room)
             }
         }
@@ -366,7 +366,7 @@ actor Supervisor: Service {
         if keepsByHand, room.spec.record == nil { room.spec.record = self.recordedByHand(room.name) }
         var order = room.spec(in: self.configuration)
         // Another directory counts from the next start on: the catalogue is in this one.
-        order.storage = self.store.catalogue.storage
+        order.storage = self.recordings.storage
         order.record = self.recordingLimit.limited(order.record)
         // What somebody told it to send may be of another URL.
         order.send = room.takesMedia ? self.cameras.order(of: room.name, defined: order.send) : nil

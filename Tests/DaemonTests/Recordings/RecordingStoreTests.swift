@@ -38,7 +38,7 @@ import Timeline
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
         let store = try self.bench.store(exports: script)
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         return try await store.running {
             let event = try #require(await self.bench.next(kind))
             return (event, try await self.bench.catalogue.export(export.id))
@@ -69,7 +69,7 @@ import Timeline
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
         let store = try self.bench.store()
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         try self.bench.refuseExports(where: refused)
         let tries = try await store.running {
             let event = try #require(await self.bench.next(.exportFailed))
@@ -78,7 +78,7 @@ import Timeline
             try await Task.sleep(for: .seconds(1))
             try self.bench.takeExports()
             while try await !self.bench.catalogue.pendingExports().isEmpty {
-                store.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
+                store.exports.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
                 try await Task.sleep(for: .milliseconds(50))
             }
             var tries = 0
@@ -102,7 +102,7 @@ import Timeline
             export.due = UTCTime.now().adding(.seconds(seconds))
             return export
         }
-        for export in exports { #expect(await store.enqueue(export)) }
+        for export in exports { #expect(await store.exports.enqueue(export)) }
         try await store.running {
             #expect(await self.bench.next(.exportFinished)?.details["export"] != nil)
         }
@@ -124,7 +124,7 @@ import Timeline
         for _ in 0..<2 {
             let folder = try self.bench.makeRecording()
             try await self.bench.catalogue.refresh(folder)
-            try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")) != nil)
+            try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")) != nil)
         }
         try await store.running {
             for _ in 0..<2 {
@@ -161,11 +161,11 @@ import Timeline
         let second = try await self.large(segment: 2, ofSeriesFrom: first)
         try await self.bench.catalogue.exportsOrdered(of: second.id)
         let store = try self.bench.store()
-        store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
+        store.exports.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
         var export = ExportEntry(recording: first.id, layout: "tracks", created: .now())
         export.options = plan.options
         export.to = plan.to
-        #expect(await store.enqueue(export))
+        #expect(await store.exports.enqueue(export))
         let found = try await store.running { [export] in
             guard plan.waits else {
                 _ = try #require(await self.bench.next(.exportFinished))
@@ -178,7 +178,7 @@ import Timeline
         #expect(found.error == (plan.waits ? "it waits for free space: 500000 bytes more are needed" : nil))
         guard plan.waits else { return }
         // What is to be deleted for the space is deleted.
-        await store.apply(RetentionPolicy(keepBytes: 0))
+        await store.retention.apply(RetentionPolicy(keepBytes: 0))
         #expect(try RecordingFolder.list(storage: self.bench.storage).map(\.id) == [first.id])
     }
 
@@ -186,14 +186,14 @@ import Timeline
     @Test func anExportThatWaitsForSpaceIsCancelled() async throws {
         let folder = try await self.large()
         let store = try self.bench.store()
-        store.note(DiskUsage(freeBytes: 1000, minimumFreeBytes: 0))
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        store.exports.note(DiskUsage(freeBytes: 1000, minimumFreeBytes: 0))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         try await store.running {
             while try await self.bench.catalogue.export(export.id).error == nil { await Task.yield() }
             var isCancelled = false
             while !isCancelled {
                 do {
-                    try await store.cancelExport(export.id, of: folder.id)
+                    try await store.exports.cancel(export.id, of: folder.id)
                     isCancelled = true
                 } catch let error as ControlError where error.code == .conflict {
                     // It is being put off just now.
@@ -201,12 +201,12 @@ import Timeline
                 }
             }
             let error = await #expect(throws: CatalogueError.self) {
-                try await store.cancelExport(export.id, of: folder.id)
+                try await store.exports.cancel(export.id, of: folder.id)
             }
             #expect(error?.code == .notFound)
             // With space there is one to run, and not the other.
-            store.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
-            let next = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+            store.exports.note(DiskUsage(freeBytes: 1 << 40, minimumFreeBytes: 0))
+            let next = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
             #expect(await self.bench.next(.exportFinished)?.details["export"] == next.id)
             #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.id) == [next.id])
         }
@@ -216,11 +216,11 @@ import Timeline
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
         let store = try self.bench.store(exports: "exec sleep 3600")
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         try await store.running {
             _ = try #require(await self.bench.next(.exportStarted))
             let error = await #expect(throws: ControlError.self) {
-                try await store.cancelExport(export.id, of: folder.id)
+                try await store.exports.cancel(export.id, of: folder.id)
             }
             #expect(error?.code == .conflict)
         }
@@ -231,7 +231,7 @@ import Timeline
         let folder = try self.bench.makeRecording()
         try await self.bench.catalogue.refresh(folder)
         let store = try self.bench.store(exports: "exec sleep 3600")
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         try await store.running { _ = try #require(await self.bench.next(.exportStarted)) }
         let left = try await self.bench.catalogue.export(export.id)
         #expect(left.attempts == 0 && [.queued, .running].contains(left.state))
@@ -250,8 +250,8 @@ import Timeline
         let recordings = try await [self.large(), self.large()]
         let script = #"while [ ! -e "$storage/go" ]; do sleep 0.05; done"#
         let store = try self.bench.store(exports: script, exportJobs: 2)
-        store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
-        for recording in recordings { _ = await store.enqueue(recording.id, ExportSpec(layout: "tracks")) }
+        store.exports.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
+        for recording in recordings { _ = await store.exports.enqueue(recording.id, ExportSpec(layout: "tracks")) }
         try await store.running {
             let catalogue = self.bench.catalogue
             var pending: [ExportEntry] = []
@@ -262,7 +262,7 @@ import Timeline
             // The one that waited begins when the other one is done, and the disk is looked at again.
             try Data().write(to: URL(filePath: self.bench.storage + "/go"))
             while try await !catalogue.pendingExports().isEmpty {
-                store.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
+                store.exports.note(DiskUsage(freeBytes: 1_500_000, minimumFreeBytes: 0))
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
@@ -273,7 +273,7 @@ import Timeline
         try await self.bench.catalogue.refresh(folder)
         let script = [50, 99, 100].map { #"echo '{"progress":{"bytesDone":\#($0),"bytesTotal":100}}'"# }
         let store = try self.bench.store(exports: script.joined(separator: "\n"))
-        _ = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        _ = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         let told = try await store.running {
             var told: [String] = []
             for await event in self.bench.events {
@@ -296,7 +296,7 @@ import Timeline
             let known = self.bench.catalogue
             while try await known.recordings(in: .unfinished).count < 2 { await Task.yield() }
             let reference = RecordingReference(id: ours.id.rawValue, folder: ours.path)
-            await store.started(room: "standup", reference, exports: [])
+            await store.keeper.started(room: "standup", reference, exports: [])
             try holder.withLock { journal in
                 if let journal { try DaemonBench.finish(journal) }
                 journal = nil
@@ -313,13 +313,13 @@ import Timeline
         let store = try self.bench.store()
         var journal: JournalWriter? = try Self.holding(folder)
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
-        await store.started(room: "standup", reference, exports: [])
-        for _ in 0..<3 { await store.closeAbandoned(except: []) }
-        #expect(await store.active.count == 1 && self.repairs().isEmpty)
+        await store.keeper.started(room: "standup", reference, exports: [])
+        for _ in 0..<3 { await store.recovery.closeAbandoned(except: []) }
+        #expect(store.ledger.active.count == 1 && self.repairs().isEmpty)
         if let journal { try DaemonBench.finish(journal) }
         journal = nil
-        await store.closeAbandoned(except: [])
-        #expect(await store.active.isEmpty)
+        await store.recovery.closeAbandoned(except: [])
+        #expect(store.ledger.active.isEmpty)
         #expect(self.repairs().map { $0.hasSuffix("--only \(folder.id)") } == [true])
     }
 
@@ -339,9 +339,9 @@ import Timeline
         try await store.running {
             // They are known after the repair of the start.
             while try await self.bench.catalogue.recordings(in: .unfinished).count < 2 { await Task.yield() }
-            await store.closeAbandoned(except: [other.id.rawValue])
+            await store.recovery.closeAbandoned(except: [other.id.rawValue])
             _ = try #require(await self.bench.next(.exportFinished))
-            await store.closeAbandoned(except: [other.id.rawValue])
+            await store.recovery.closeAbandoned(except: [other.id.rawValue])
         }
         let repairs = self.repairs()
         #expect(repairs.count == 2 && repairs[1].hasSuffix("--only \(folder.id)"), "\(repairs)")
@@ -355,11 +355,11 @@ import Timeline
             repairs: Self.repairs(atTheSecondTry: folder),
             repairInterval: isDue ? .zero : .seconds(600)
         )
-        await store.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
-        for _ in 0..<2 { await store.closeAbandoned(except: []) }
+        await store.keeper.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        for _ in 0..<2 { await store.recovery.closeAbandoned(except: []) }
         // Nobody goes on with it: it may be deleted.
-        #expect(await store.active.isEmpty && self.repairs().count == 1)
-        await store.closeAbandoned(except: [])
+        #expect(store.ledger.active.isEmpty && self.repairs().count == 1)
+        await store.recovery.closeAbandoned(except: [])
         #expect(self.repairs().count == (isDue ? 2 : 1))
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == (isDue ? ["audio"] : []))
     }
@@ -372,10 +372,10 @@ import Timeline
             repairs: Self.repairs(atTheSecondTry: good),
             repairInterval: .seconds(600)
         )
-        await store.started(room: "standup", Self.reference(bad), exports: [])
-        for _ in 0..<2 { await store.closeAbandoned(except: []) }
-        await store.started(room: "standup", Self.reference(good), exports: [])
-        for _ in 0..<2 { await store.closeAbandoned(except: []) }
+        await store.keeper.started(room: "standup", Self.reference(bad), exports: [])
+        for _ in 0..<2 { await store.recovery.closeAbandoned(except: []) }
+        await store.keeper.started(room: "standup", Self.reference(good), exports: [])
+        for _ in 0..<2 { await store.recovery.closeAbandoned(except: []) }
         #expect(self.repairs().map { $0.hasSuffix("--only \(bad.id)") } == [true, false])
         #expect(try await self.bench.catalogue.recording(good.id).state == .finished)
     }
@@ -397,7 +397,8 @@ import Timeline
         let folder = try self.bench.makeRecording()
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
         // The catalogue does not know the recording yet, and takes no export of it.
-        try await self.bench.store().finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
+        let exports = [ExportSpec(layout: "tracks")]
+        try await self.bench.store().keeper.finished(room: "standup", reference, exports: exports)
         #expect(try await self.bench.catalogue.recording(folder.id).state == .finished)
         #expect(try await self.bench.catalogue.exports(of: folder.id).isEmpty)
         try await self.bench.store().running { _ = try #require(await self.bench.next(.exportFinished)) }
@@ -412,9 +413,9 @@ import Timeline
         let folder = try self.bench.makeRecording()
         let store = try self.bench.store()
         // The catalogue does not know the recording yet, and takes no export of it.
-        await store.finished(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        await store.keeper.finished(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
         #expect(try await self.bench.catalogue.exports(of: folder.id).isEmpty)
-        for _ in 0..<2 { await store.refreshActive() }
+        for _ in 0..<2 { await store.keeper.refreshActive() }
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio"])
         #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
     }
@@ -424,15 +425,15 @@ import Timeline
         let store = try self.bench.store(logger: log.logger)
         let folders = try [self.bench.makeRecording(1), self.bench.makeRecording(2)]
         for folder in folders {
-            await store.started(room: "standup", Self.reference(folder), exports: [])
+            await store.keeper.started(room: "standup", Self.reference(folder), exports: [])
             try Data("{".utf8).write(to: URL(filePath: folder.manifestPath))
-            await store.finished(room: "standup", Self.reference(folder), exports: [])
+            await store.keeper.finished(room: "standup", Self.reference(folder), exports: [])
             #expect(try await self.bench.catalogue.recording(folder.id).state == .recording)
         }
         try FileManager.default.removeItem(atPath: folders[0].manifestPath)
         try FileManager.default.removeItem(atPath: folders[1].path)
         let told = log.all.count
-        await store.refreshActive()
+        await store.keeper.refreshActive()
         #expect(try await self.bench.catalogue.recording(folders[0].id).state == .finished)
         #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
         #expect(log.all.count == told, "of what has no folder any more there is nothing to note: \(log.all)")
@@ -441,9 +442,9 @@ import Timeline
     @Test func whatEndsWhileOthersAreNotedIsFinished() async throws {
         let folders = try (0..<40).map { try self.bench.makeRecording($0) }
         let store = try self.bench.store()
-        for folder in folders { await store.started(room: "standup", Self.reference(folder), exports: []) }
-        async let refreshed: Void = store.refreshActive()
-        for folder in folders { await store.finished(room: "standup", Self.reference(folder), exports: []) }
+        for folder in folders { await store.keeper.started(room: "standup", Self.reference(folder), exports: []) }
+        async let refreshed: Void = store.keeper.refreshActive()
+        for folder in folders { await store.keeper.finished(room: "standup", Self.reference(folder), exports: []) }
         await refreshed
         #expect(try await self.bench.catalogue.recordings(in: .recording).isEmpty)
         #expect(try await self.bench.catalogue.recordings(in: .finished).count == folders.count)
@@ -452,8 +453,8 @@ import Timeline
     @Test func whatIsExportedMeanwhileStillGoesOn() async throws {
         let folder = try self.bench.makeRecording(isFinished: false)
         let store = try self.bench.store()
-        await store.started(room: "standup", Self.reference(folder), exports: [])
-        _ = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        await store.keeper.started(room: "standup", Self.reference(folder), exports: [])
+        _ = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
         try await store.running { _ = try #require(await self.bench.next(.exportFinished)) }
         let entry = try await self.bench.catalogue.recording(folder.id)
         #expect(entry.state == .recording)
@@ -464,8 +465,8 @@ import Timeline
     @Test func whatWasExportedMeanwhileIsExportedInTheEnd() async throws {
         let folder = try self.bench.makeRecording()
         let early = try self.bench.store()
-        await early.started(room: "standup", Self.reference(folder), exports: [])
-        _ = try #require(await early.enqueue(folder.id, ExportSpec(layout: "audio")))
+        await early.keeper.started(room: "standup", Self.reference(folder), exports: [])
+        _ = try #require(await early.exports.enqueue(folder.id, ExportSpec(layout: "audio")))
         try await early.running { _ = try #require(await self.bench.next(.exportFinished)) }
         try await self.bench.store().running { _ = try #require(await self.bench.next(.exportFinished)) }
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio", "tracks"])
@@ -475,8 +476,8 @@ import Timeline
     @Test func whatARecordingWasBegunWithIsExported() async throws {
         let folder = try self.bench.makeRecording()
         let store = try self.bench.store()
-        await store.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
-        await store.finished(room: "standup", Self.reference(folder), exports: nil)
+        await store.keeper.started(room: "standup", Self.reference(folder), exports: [ExportSpec(layout: "audio")])
+        await store.keeper.finished(room: "standup", Self.reference(folder), exports: nil)
         #expect(try await self.bench.catalogue.exports(of: folder.id).map(\.layout) == ["audio"])
     }
 
@@ -487,7 +488,7 @@ import Timeline
         let script = #"mkdir "$storage/alone" || exit 2; sleep 1; rmdir "$storage/alone""#
         let store = try self.bench.store(exports: script, exportJobs: 2)
         for layout in ["tracks", "audio"] {
-            try #require(await store.enqueue(folder.id, ExportSpec(layout: layout)) != nil)
+            try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: layout)) != nil)
         }
         try await store.running {
             while try await !self.bench.catalogue.pendingExports().isEmpty {
@@ -503,13 +504,13 @@ import Timeline
         let script = #"if [ ! -e "$storage/began" ]; then touch "$storage/began"; exec sleep 30; fi"#
         let log = LogLines()
         let store = try self.bench.store(exports: script, logger: log.logger)
-        let export = try #require(await store.enqueue(folder.id, ExportSpec(layout: "tracks")))
-        let next = try #require(await store.enqueue(other.id, ExportSpec(layout: "tracks")))
+        let export = try #require(await store.exports.enqueue(folder.id, ExportSpec(layout: "tracks")))
+        let next = try #require(await store.exports.enqueue(other.id, ExportSpec(layout: "tracks")))
         try await store.running {
             while !FileManager.default.fileExists(atPath: self.bench.storage + "/began") {
                 try await Task.sleep(for: .milliseconds(20))
             }
-            try await store.delete(try await self.bench.catalogue.recording(folder.id), because: "a test")
+            try await store.retention.delete(try await self.bench.catalogue.recording(folder.id), because: "a test")
             var failed: [String] = []
             for await event in self.bench.events {
                 if event.kind == .exportFailed { failed.append(event.details["reason"] ?? "") }
@@ -541,10 +542,10 @@ import Timeline
         let folder = try self.bench.makeRecording()
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
         let store = try self.bench.store()
-        await store.started(room: "standup", reference, exports: [])
-        await store.finished(room: "standup", reference, exports: [])
+        await store.keeper.started(room: "standup", reference, exports: [])
+        await store.keeper.finished(room: "standup", reference, exports: [])
         #expect(try await self.bench.catalogue.recordingsToExport().isEmpty)
-        await store.apply(RetentionPolicy(keepBytes: 0))
+        await store.retention.apply(RetentionPolicy(keepBytes: 0))
         #expect(try RecordingFolder.list(storage: self.bench.storage).isEmpty)
     }
 }
@@ -607,7 +608,7 @@ import Timeline
         try Data("{".utf8).write(to: URL(filePath: unreadable.manifestPath))
         let goesOn = try self.bench.makeRecording(6, isFinished: false)
         let reference = RecordingReference(id: goesOn.id.rawValue, folder: goesOn.path)
-        await self.store.started(room: "standup", reference, exports: [])
+        await self.store.keeper.started(room: "standup", reference, exports: [])
         let kept = [failed, queued, running, unordered, unreadable, goesOn].map(\.id)
 
         let partly = try await self.recording(10, .done)
@@ -619,7 +620,7 @@ import Timeline
             try await self.recording(9, .failed, .done),
         ]
 
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left == Set(kept))
         for folder in deletable {
             await #expect(throws: CatalogueError.self) { try await self.bench.catalogue.recording(folder.id) }
@@ -631,11 +632,11 @@ import Timeline
     @Test func whatBeganBeforeTheClockWasSetIsKept() async throws {
         let folder = try await self.recording(1, .done)
         let policy = RetentionPolicy(keep: .seconds(3600))
-        await self.store.apply(policy)
+        await self.store.retention.apply(policy)
         #expect(try self.left == [folder.id])
         let date = Date(timeIntervalSinceNow: -7200)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: folder.journalPath)
-        await self.store.apply(policy)
+        await self.store.retention.apply(policy)
         #expect(try self.left.isEmpty)
     }
 
@@ -646,11 +647,11 @@ import Timeline
         var series = ExportEntry(recording: first.id, layout: "tracks", created: .now())
         series.options["series"] = "true"
         try await self.bench.catalogue.save(series)
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left == [first.id, second.id])
         series.state = .done
         try await self.bench.catalogue.save(series)
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left.isEmpty)
     }
 
@@ -666,14 +667,14 @@ import Timeline
         series.options["series"] = "true"
         series.state = .failed
         try await self.bench.catalogue.save(series)
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left == [first.id, second.id])
         #expect(self.told.count == 2 && self.told.contains { $0.contains("\(second.id)") }, "\(self.told)")
         var again = ExportEntry(recording: first.id, layout: "tracks", created: .now())
         again.options["series"] = "true"
         again.state = .done
         try await self.bench.catalogue.save(again)
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left.isEmpty)
     }
 
@@ -682,7 +683,7 @@ import Timeline
         let unreadable = try await self.recording(2, .done)
         try Data("{".utf8).write(to: URL(filePath: unreadable.manifestPath))
         _ = try await self.recording(3, .queued)
-        for _ in 0..<3 { await self.store.apply(Self.everything) }
+        for _ in 0..<3 { await self.store.retention.apply(Self.everything) }
         #expect(self.told.count == 2, "\(self.told)")
         #expect(self.told.contains { $0.contains("\(failed.id)") && $0.contains("export") })
         #expect(self.told.contains { $0.contains("\(unreadable.id)") && $0.contains("cannot be read") })
@@ -691,15 +692,15 @@ import Timeline
         // Mended by a person, both are like any other.
         try await self.note(.done, of: failed)
         try FileManager.default.removeItem(atPath: unreadable.manifestPath)
-        await self.store.apply(Self.everything)
+        await self.store.retention.apply(Self.everything)
         #expect(try self.left.count == 1 && self.told.count == 2)
         #expect(self.bench.metrics.registry.text().contains("\(figure) 0\n"))
     }
 
     @Test func whatIsNotDueIsNotToldOf() async throws {
         _ = try await self.recording(1, .failed)
-        await self.store.apply(RetentionPolicy(keepBytes: 1 << 40))
-        await self.store.apply(RetentionPolicy())
+        await self.store.retention.apply(RetentionPolicy(keepBytes: 1 << 40))
+        await self.store.retention.apply(RetentionPolicy())
         #expect(try self.left.count == 1 && self.told.isEmpty)
     }
 
@@ -710,7 +711,7 @@ import Timeline
         let old = try await self.recording(2, .done)
         let new = try await self.recording(3, .done)
         let bytes = try await self.bench.catalogue.totals().bytes
-        await self.store.apply(RetentionPolicy(keepBytes: bytes - 1))
+        await self.store.retention.apply(RetentionPolicy(keepBytes: bytes - 1))
         #expect(try self.left == Set([unreadable.id, new.id]), "\(old.id) is the oldest that may go")
     }
 
@@ -721,8 +722,8 @@ import Timeline
         let entry = try await self.bench.catalogue.recording(held.id)
         var journal: JournalWriter? = try JournalWriter(folder: held)
         try #require(try journal?.lock() == true)
-        await self.store.apply(Self.everything)
-        await self.store.apply(RetentionPolicy(keep: .zero))
+        await self.store.retention.apply(Self.everything)
+        await self.store.retention.apply(RetentionPolicy(keep: .zero))
         #expect(try self.left == [held.id], "and not \(other.id)")
         #expect(self.told.isEmpty, "there is nothing for a person to do")
         let backend = self.bench.backend(self.bench.supervisor(store: self.store), self.store)
@@ -741,11 +742,11 @@ import Timeline
         let goesOn = try self.bench.makeRecording(2, isFinished: false)
         try Data(count: 1_000_000).write(to: URL(filePath: goesOn.tracksPath + "/001-alice-audio.mka"))
         let reference = RecordingReference(id: goesOn.id.rawValue, folder: goesOn.path)
-        await self.store.started(room: "standup", reference, exports: [])
+        await self.store.keeper.started(room: "standup", reference, exports: [])
         #expect(try await self.bench.catalogue.totals().bytes > 1_000_000)
-        await self.store.apply(RetentionPolicy(keepBytes: bytes))
+        await self.store.retention.apply(RetentionPolicy(keepBytes: bytes))
         #expect(try self.left == [old.id, goesOn.id])
-        await self.store.apply(RetentionPolicy(keepBytes: bytes - 1))
+        await self.store.retention.apply(RetentionPolicy(keepBytes: bytes - 1))
         #expect(try self.left == [goesOn.id])
     }
 }
@@ -777,14 +778,14 @@ import Timeline
 
     /// The start of a life.
     private func life(_ store: RecordingStore) async throws -> [String] {
-        try await self.ends({ _ = await $0.takeUp() }, store)
+        try await self.ends({ await $0.recovery.takeUp() }, store)
     }
 
     @Test func whatItsWorkerClosedAloneIsReportedOnce() async throws {
         _ = try await self.bench.catalogue.rebuild()
         let known = try self.bench.makeRecording(1)
         let unknown = try self.bench.makeRecording(2)
-        await (try self.bench.store()).started(room: "standup", Self.reference(known), exports: [])
+        await (try self.bench.store()).keeper.started(room: "standup", Self.reference(known), exports: [])
         let first = try await self.life(try self.bench.store())
         #expect(
             first.sorted() == [known, unknown].map { "recording.finished \($0.id) stopped" }.sorted(),
@@ -798,10 +799,10 @@ import Timeline
         let store = try self.bench.store()
         let reported = try await self.ends(
             { store in
-                await store.started(room: "standup", Self.reference(folder), exports: [])
+                await store.keeper.started(room: "standup", Self.reference(folder), exports: [])
                 for _ in 0..<2 {
-                    await store.finished(room: "standup", Self.reference(folder), reason: "empty", exports: [])
-                    await store.refreshActive()
+                    await store.keeper.finished(room: "standup", Self.reference(folder), reason: "empty", exports: [])
+                    await store.keeper.refreshActive()
                 }
             },
             store
@@ -832,11 +833,11 @@ import Timeline
         let expected = ["recording.finished \(folder.id) stopped"]
         let store = try self.bench.store()
         if isStarted {
-            #expect(try await self.ends({ await $0.refreshActive() }, store) == expected)
+            #expect(try await self.ends({ await $0.keeper.refreshActive() }, store) == expected)
         } else {
             #expect(try await self.life(store) == expected)
         }
-        #expect(try await self.ends({ await $0.refreshActive() }, store) == [])
+        #expect(try await self.ends({ await $0.keeper.refreshActive() }, store) == [])
     }
 
     /// They were reported in its time.
@@ -891,7 +892,7 @@ import Timeline
 
     @Test func aRepairOfManyTakesSeveralCommandLines() async throws {
         let ids = Set((0..<2500).map { _ in RecordingID.random() })
-        #expect(await (try self.bench.store()).repair(only: ids))
+        #expect(await (try self.bench.store()).recovery.repair(only: ids))
         let text = try String(contentsOfFile: self.bench.storage + "/repairs", encoding: .utf8)
         let lines = text.split(separator: "\n")
         #expect(lines.count == 3 && lines.allSatisfy { $0.utf8.count < 65_536 })
@@ -919,7 +920,7 @@ import Timeline
     func anExportByHandTakesNoOthersPlace(file: String, layout: String, made: [String]) async throws {
         _ = try await self.bench.catalogue.rebuild()
         let folder = try self.bench.makeRecording(1)
-        await (try self.bench.store()).started(room: "standup", Self.reference(folder), exports: [])
+        await (try self.bench.store()).keeper.started(room: "standup", Self.reference(folder), exports: [])
         try self.exported(folder, file, layout: layout)
         for _ in 0..<2 {
             let store = try self.bench.store(roomOrders: Self.orders)
@@ -933,7 +934,7 @@ import Timeline
     @Test func whatWasOrderedInPartIsOrderedWhole() async throws {
         let folder = try self.bench.makeRecording(1)
         let early = try self.bench.store()
-        await early.started(room: "standup", Self.reference(folder), exports: [])
+        await early.keeper.started(room: "standup", Self.reference(folder), exports: [])
         try await self.bench.catalogue.save(ExportEntry(recording: folder.id, layout: "tracks", created: .now()))
         _ = try await self.life(try self.bench.store(roomOrders: Self.orders))
         _ = try await self.life(try self.bench.store(roomOrders: Self.orders))

@@ -9,21 +9,21 @@ import Storage
 ///
 /// Pure. The queue itself is the catalogue's; what is known of it here is for this life.
 struct ExportQueue: Sendable {
-    /// What came of looking for the space that an export needs.
-    enum Space: Sendable, Hashable {
-        /// It may begin.
-        case enough
-        /// So many bytes more are needed, and were not before.
-        case missing(Int64)
-        /// It has waited for space already.
-        case stillMissing
+    /// What becomes of an export whose turn it is.
+    enum Turn: Sendable, Hashable {
+        /// It begins.
+        case begins
+        /// It waits: so many bytes more are needed, and were not before.
+        case isPutOff(missing: Int64)
+        /// It waits on, or it was cancelled.
+        case waits
     }
 
     /// An export that runs.
     private struct Running {
         var recording: RecordingID
         /// How many bytes it may write.
-        var bytes: Int64 = 0
+        var bytes: Int64
     }
 
     let policy: ExportPolicy
@@ -56,8 +56,8 @@ struct ExportQueue: Sendable {
     /// Whether an export runs.
     func runs(_ id: String) -> Bool { self.running[id] != nil }
 
-    /// Whether an export waits for space, or for a catalogue that takes what came of it.
-    func waits(_ id: String) -> Bool { self.waiting[id] != nil }
+    /// The ids of exports that wait for space, or for a catalogue that takes what came of them.
+    var waitingExports: Set<String> { Set(self.waiting.keys) }
 
     /// When an export that waits for a time or for space may begin; nil for one that may now.
     ///
@@ -78,30 +78,37 @@ struct ExportQueue: Sendable {
         self.cancelled.formIntersection(ids)
     }
 
-    /// Begins an export if it may; whether it runs now.
-    mutating func begin(_ export: ExportEntry, at now: UTCTime) -> Bool {
+    /// Whether an export may begin, where there is space.
+    func mayBegin(_ export: ExportEntry, at now: UTCTime) -> Bool {
         guard !self.isFull, self.due(export, at: now) == nil, !self.cancelled.contains(export.id) else { return false }
-        // Each writes down its file in the manifest of the recording, and would lose what another one wrote meanwhile.
-        guard self.exportsRunning(of: export.recording).isEmpty else { return false }
-        self.running[export.id] = Running(recording: export.recording)
-        return true
+        // Each writes down its file in the manifest of the recording, and would lose what another one wrote at the time.
+        return self.exportsRunning(of: export.recording).isEmpty
     }
 
-    /// Takes how many bytes an export may write that has just begun: it waits if they are not there.
-    mutating func takeSpace(_ bytes: Int64, for id: String, on disk: DiskUsage, at now: UTCTime) -> Space {
-        let missing = self.policy.missingBytes(
-            exportBytes: bytes + self.running.values.reduce(0) { $0 + $1.bytes },
-            freeBytes: disk.freeBytes,
-            minimumFreeBytes: disk.minimumFreeBytes
-        )
-        self.running[id]?.bytes = bytes
-        guard missing > 0 else {
-            self.waiting[id] = nil
-            return .enough
+    /// Begins an export if it may, and if there is space next to those that run.
+    ///
+    /// - Parameters:
+    ///   - bytes: how many it may write; nil if that is not known, which keeps it from nothing.
+    ///   - disk: nil before it was measured.
+    mutating func begin(_ export: ExportEntry, bytes: Int64?, on disk: DiskUsage?, at now: UTCTime) -> Turn {
+        guard self.mayBegin(export, at: now) else { return .waits }
+        var missing: Int64 = 0
+        if let bytes, let disk {
+            missing = self.policy.missingBytes(
+                exportBytes: bytes + self.running.values.reduce(0) { $0 + $1.bytes },
+                freeBytes: disk.freeBytes,
+                minimumFreeBytes: disk.minimumFreeBytes
+            )
         }
-        let hasWaited = self.waits(id)
-        self.putOff(id, at: now)
-        return hasWaited ? .stillMissing : .missing(missing)
+        guard missing > 0 else {
+            self.waiting[export.id] = nil
+            self.running[export.id] = Running(recording: export.recording, bytes: bytes ?? 0)
+            return .begins
+        }
+        let hasWaited = self.waiting[export.id] != nil
+        self.putOff(export.id, at: now)
+        // Said once: the catalogue is on the same disk.
+        return hasWaited ? .waits : .isPutOff(missing: missing)
     }
 
     /// Has an export wait until there may be space, or the catalogue may take something; until when.

@@ -2,15 +2,15 @@
 
 import Storage
 
-/// Recordings with which nobody goes on: which of them a repair closes, and when that is tried again.
+/// Recordings that no worker continues: which of them a repair closes, and when that is tried again.
 ///
-///     goes on ── missing ──▶ suspect ── missing again, not held ──▶ being closed ── repaired ──▶ closed
-///                               │ a worker goes on                     │ the repair failed
-///                               ▼                                      ▼
-///                            goes on          being closed ◀── due ── left
+///     in progress ── missing ──▶ suspect ── missing again, not held ──▶ being closed ── repaired ──▶ closed
+///                                   │ a worker continues it                │ the repair failed
+///                                   ▼                                      ▼
+///                              in progress        being closed ◀── due ── left
 ///
 /// Pure. A recording that is deleted is not missing any more, and forgotten. What a repair leaves is known by the catalogue,
-/// and given by whoever looks for it when it is due; what the catalogue does not know goes back to where it was found.
+/// and given by the recovery when it is due; what the catalogue does not know goes back to where it was found.
 struct AbandonedRecordings: Sendable, Hashable {
     /// The wait after a repair that failed: the next one may fail in the same way.
     private let interval: Duration
@@ -36,9 +36,9 @@ struct AbandonedRecordings: Sendable, Hashable {
     /// Takes who is missing now; which recordings are to be closed by one repair.
     ///
     /// - Parameters:
-    ///   - missing: Recordings that go on as far as is known, and that no worker writes or will write.
+    ///   - missing: Recordings in progress as far as is known, that no worker writes or will write.
     ///   - left: What an earlier repair has left, where that was to be looked for.
-    ///   - isHeld: Whether somebody still completes one.
+    ///   - isHeld: Whether a process still completes one.
     mutating func look(
         missing: Set<RecordingID>,
         left: Set<RecordingID>,
@@ -65,7 +65,7 @@ struct AbandonedRecordings: Sendable, Hashable {
         self.nextRepair = now + self.interval
     }
 
-    /// Takes that a recording goes on, as far as is known, that a repair could not close.
+    /// Takes that a recording is in progress, as far as is known, that a repair could not close.
     mutating func wentBack(_ recording: RecordingID) {
         self.suspects.insert(recording)
     }
