@@ -5,6 +5,7 @@ import Catalogue
 import FoundationEssentials
 import GRDB
 import Storage
+import Timeline
 
 /// A storage directory of its own for each test, removed at its end.
 final class CatalogueStorage: Sendable {
@@ -29,11 +30,10 @@ final class CatalogueStorage: Sendable {
     }
 
     /// A track in which something was recorded.
-    static let track = RecordingEntry.Track(
+    static let track = RecordedTrack(
         number: 1,
         participant: "a",
-        media: .audio,
-        codec: "opus",
+        codec: .opus,
         file: "tracks/1.mka",
         units: 1,
         bytes: 1
@@ -49,7 +49,7 @@ final class CatalogueStorage: Sendable {
             bytes: Int64(second),
             state: .finished,
             folder: "recordings/\(room)/\(Self.time(second).compact)-\(id)",
-            participants: participants.map { Manifest.Participant(id: $0) }
+            participants: participants.map { Participant(id: $0) }
         )
     }
 

@@ -37,11 +37,10 @@ import Timeline
         entry.tags = ["weekly", "\"späť\", [x]"]
         entry.notes = "With guests"
         entry.tracks = [
-            RecordingEntry.Track(
+            RecordedTrack(
                 number: nil,
                 participant: "alice",
-                media: .video,
-                codec: "vp8",
+                codec: .vp8,
                 file: "tracks/a.mkv",
                 units: 12,
                 bytes: .max
@@ -90,7 +89,7 @@ import Timeline
         entry.state = .recording
         try await catalogue.save(entry)
         entry.state = .finished
-        entry.participants = [Manifest.Participant(id: "carol", name: "Carol")]
+        entry.participants = [Participant(id: "carol", name: "Carol")]
         try await catalogue.save(entry)
         #expect(try await catalogue.recording(entry.id) == entry)
         #expect(try await catalogue.list(RecordingFilter(text: "alice")).recordings.isEmpty)

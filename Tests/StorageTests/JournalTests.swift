@@ -133,13 +133,12 @@ import Timeline
             host: "h",
             verdict: .complete
         )
-        manifest.participants = [Manifest.Participant(id: "p", name: "Zoë")]
+        manifest.participants = [Participant(id: "p", name: "Zoë")]
         manifest.tracks = [
-            Manifest.Track(
+            RecordedTrack(
                 number: 1,
                 participant: "p",
-                media: .audio,
-                codec: "opus",
+                codec: .opus,
                 file: "tracks/f",
                 units: 1,
                 bytes: 2,
