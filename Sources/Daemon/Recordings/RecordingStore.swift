@@ -481,7 +481,7 @@ actor RecordingStore: Service {
         for export in try await self.catalogue.pendingExports() {
             found.insert(export.recording)
             // One that waits for space must not keep it from being made.
-            guard export.isOfSeries, !self.queue.waits(export.id) else { continue }
+            guard export.spec.series, !self.queue.waits(export.id) else { continue }
             // A segment whose folder is gone fails the export; the others are none of retention's business.
             for folder in (try? await self.sources(of: export)) ?? [] { found.insert(folder.id) }
         }
@@ -504,7 +504,7 @@ actor RecordingStore: Service {
 
     /// The folders that an export reads: of a series, those of its segments.
     private func sources(of export: ExportEntry) async throws -> [RecordingFolder] {
-        if export.isOfSeries { return try await self.segments(of: export.recording) }
+        if export.spec.series { return try await self.segments(of: export.recording) }
         let entry = try await self.catalogue.recording(export.recording)
         return [try RecordingFolder.open(entry.folder, in: self.catalogue.storage)]
     }
@@ -603,7 +603,7 @@ actor RecordingStore: Service {
     }
 
     private func orders(of id: RecordingID, in room: String) -> [ExportSpec] {
-        self.orders[id] ?? self.roomOrders[room] ?? ExportConfiguration().orders
+        self.orders[id] ?? self.roomOrders[room] ?? [ExportSpec()]
     }
 
     /// What an earlier life recorded and did not see the end of, or had no time to hear of.
@@ -700,15 +700,14 @@ actor RecordingStore: Service {
     /// Queues an export.
     @discardableResult
     func enqueue(_ id: RecordingID, _ order: ExportSpec) async -> ExportEntry? {
-        var export = ExportEntry(recording: id, layout: order.layout, created: .now())
-        export.options = order.options
+        let export = ExportEntry(recording: id, spec: order, created: .now())
         return await self.enqueue(export) ? export : nil
     }
 
     func enqueue(_ export: ExportEntry) async -> Bool {
         var export = export
         // What of it is recorded until then may be its beginning only.
-        export.lacksPart = export.lacksPart || self.active[export.recording] != nil
+        export.isOfWhole = export.isOfWhole && self.active[export.recording] == nil
         let isQueued = await self.attempt("queue an export") { [export] in try await self.catalogue.save(export) }
         guard isQueued else { return false }
         self.shared.withLock { $0.figures.pendingExports += 1 }
@@ -799,13 +798,13 @@ actor RecordingStore: Service {
         let files = try? folders?.flatMap { try $0.files() }.filter { $0.name.hasPrefix("tracks/") }
         let bytes = files?.reduce(0) { $0 + $1.bytes } ?? recording.bytes
         let whole = Double(min(max(0, bytes), Self.mostBytes))
-        return Int64(whole * (await self.share(of: export, in: folders ?? []))) * (export.isMadeTwice ? 2 : 1)
+        return Int64(whole * (await self.share(of: export, in: folders ?? []))) * (export.spec.isRemuxed ? 2 : 1)
     }
 
     /// How much of its recordings an export may have by the times that it is asked for, from 0 to 1: half as much again as they
     /// are of the length, because not every minute is as large.
     private func share(of export: ExportEntry, in folders: [RecordingFolder]) async -> Double {
-        guard export.from != nil || export.to != nil else { return 1 }
+        guard export.spec.from != nil || export.spec.to != nil else { return 1 }
         var (start, end): (UTCTime?, UTCTime?)
         for folder in folders {
             guard let entry = try? await self.catalogue.recording(folder.id) else { continue }
@@ -814,7 +813,7 @@ actor RecordingStore: Service {
         }
         guard let start, let end, end > start else { return 1 }
         let length = (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
-        let asked = min(export.to ?? length, length) - max(export.from ?? 0, 0)
+        let asked = min(export.spec.to?.seconds ?? length, length) - (export.spec.from?.seconds ?? 0)
         return asked > 0 ? min(1, 1.5 * asked / length) : 1
     }
 
@@ -830,7 +829,7 @@ actor RecordingStore: Service {
         export.error = nil
         export.started = .now()
         let recording = export.recording.rawValue
-        let details = ["export": export.id, "layout": export.layout]
+        let details = ["export": export.id, "layout": export.spec.layout.name.rawValue]
         self.bus.publish(.exportStarted, recording: recording, details)
         let started = ContinuousClock.now
         do {
@@ -838,7 +837,7 @@ actor RecordingStore: Service {
             let entry = try await self.catalogue.recording(export.recording)
             let folder = try RecordingFolder.open(entry.folder, in: self.catalogue.storage).path
             let progress = ExportProgress()
-            let failure = await self.runJob(export, in: folder) { line in
+            let failure = try await self.runJob(export, in: folder) { line in
                 guard let percent = progress.take(line) else { return }
                 await self.note(percent, of: queued.id, recording, details)
             }
@@ -886,9 +885,10 @@ actor RecordingStore: Service {
         _ export: ExportEntry,
         in folder: String,
         onLine: @escaping @Sendable (Data) async -> Void
-    ) async -> JobFailure? {
+    ) async throws -> JobFailure? {
+        let order = try WorkerLine.encode(ExportOrder(export.spec))
         let job = Task { () async -> JobFailure? in
-            await self.jobs.run(Self.arguments(export, folder), onLine: onLine)
+            await self.jobs.run(["worker", "--export", folder], order, onLine: onLine)
         }
         self.makers[export.id] = job
         return await withTaskCancellationHandler {
@@ -934,20 +934,6 @@ actor RecordingStore: Service {
 
     private static func relative(_ path: String, to folder: String) -> String {
         path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
-    }
-
-    /// Not the number itself, which may be written with an exponent; no job takes more than a year.
-    private static func milliseconds(_ seconds: Double) -> String {
-        "\(Int64((min(max(seconds, 0), 31_536_000) * 1000).rounded()))ms"
-    }
-
-    private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
-        var arguments = ["worker", "--export", folder, "--layout", export.layout]
-        if let participant = export.participant { arguments += ["--participant=\(participant)"] }
-        if let from = export.from { arguments += ["--from", Self.milliseconds(from)] }
-        if let to = export.to { arguments += ["--to", Self.milliseconds(to)] }
-        for (name, value) in export.options.sorted(by: { $0.key < $1.key }) { arguments.append("--\(name)=\(value)") }
-        return arguments
     }
 
     private func note(_ percent: Int, of id: String, _ recording: String, _ details: [String: String]) async {
