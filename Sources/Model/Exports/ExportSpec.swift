@@ -202,7 +202,7 @@ public struct ExportSpec: Sendable, Hashable {
     }
 
     /// Whether a range is asked for.
-    private var isOfRange: Bool { self.to != nil || (self.from ?? .zero) != .zero }
+    var isOfRange: Bool { self.to != nil || (self.from ?? .zero) != .zero }
     /// Whether nothing of the recording is left out.
     public var isOfWhole: Bool { self.participant == nil && !self.isOfRange }
     /// Whether the file is made of another one as large, which is removed then.
