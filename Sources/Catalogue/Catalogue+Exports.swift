@@ -2,7 +2,7 @@
 
 import Basics
 import GRDB
-import Model
+public import Model
 public import Storage
 
 extension Catalogue {
