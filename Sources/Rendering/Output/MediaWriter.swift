@@ -40,9 +40,9 @@ final class MediaWriter {
             try mux.set("faststart", "true")
             try mux.set("faststart-file", verbatim: output.scratchPath("index"))
         }
-        self.video = try grid.map { _ in
-            MediaFeed(try pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames)
-        }
+        self.video =
+            grid == nil
+            ? nil : MediaFeed(try self.pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames)
         self.audio = MediaFeed(try self.pipeline.element(named: "audio"), maximumBuffers: Self.waitingSound)
         try self.pipeline.play()
     }
