@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import Model
 
 /// Which rooms have a worker where there may not be one for each: more than the host takes costs all of them.

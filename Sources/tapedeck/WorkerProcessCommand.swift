@@ -4,6 +4,7 @@ import ArgumentParser
 import Basics
 import Export
 import Foundation
+import Media
 import Model
 import Rendering
 import Storage

@@ -4,6 +4,7 @@ import Basics
 import Catalogue
 import ConfigurationFile
 import Control
+import Fleet
 import Foundation
 import Model
 import NIOPosix
