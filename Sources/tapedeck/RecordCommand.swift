@@ -11,7 +11,6 @@ import Rendering
 import Signalling
 import SignallingClients
 import Storage
-import Worker
 
 /// `tapedeck record`.
 struct RecordCommand: AsyncParsableCommand {

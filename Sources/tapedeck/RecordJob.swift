@@ -15,7 +15,6 @@ import Signalling
 import SignallingClients
 import Storage
 import Timeline
-import Worker
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {

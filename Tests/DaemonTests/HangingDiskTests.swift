@@ -2,6 +2,7 @@
 
 import Control
 import Dispatch
+import Fleet
 import Foundation
 import Model
 import Observability

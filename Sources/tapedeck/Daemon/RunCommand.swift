@@ -13,7 +13,6 @@ import PipelineCatalogue
 import Rendering
 import Storage
 import SystemPackage
-import Worker
 
 /// `tapedeck run`.
 struct RunCommand: AsyncParsableCommand {

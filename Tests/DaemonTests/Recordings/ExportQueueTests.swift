@@ -2,6 +2,7 @@
 
 import Basics
 import Catalogue
+import Model
 import Storage
 import Testing
 
