@@ -139,7 +139,7 @@ final class FakeBackend: ControlBackend {
             let new = ExportResource(
                 id: id,
                 recording: recording,
-                layout: request.layout,
+                layout: spec.layout.name.rawValue,
                 state: .queued,
                 progress: 0
             )
