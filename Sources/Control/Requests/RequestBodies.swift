@@ -61,7 +61,7 @@ enum RequestBodies {
         spec.from = fields.seconds("from").map(ExportSpec.time)
         spec.to = fields.seconds("to").map(ExportSpec.time)
         spec.series = fields.boolean("series") ?? false
-        for problem in spec.problems { fields.complain(problem.option, problem.text()) }
+        for problem in spec.problems { fields.complain(problem.option, problem.text { $0 }) }
         try fields.finish()
         return spec
     }

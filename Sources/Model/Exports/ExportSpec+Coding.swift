@@ -10,42 +10,31 @@ extension ExportSpec: Codable {
     /// Reads what is there; what is missing has its default, and so has what this layout does not take.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
-        self.init(Layout(try values.decode(Layout.Name.self, forKey: .layout)))
-        switch self.layout {
-        case .tracks(var tracks):
+        func value<Value: Decodable>(_ key: Key) throws -> Value? {
+            try values.decodeIfPresent(Value.self, forKey: key)
+        }
+        let name = try values.decode(Layout.Name.self, forKey: .layout)
+        self.init(Layout(name), participant: try value(.participant), series: try value(.series) ?? false)
+        self.from = try value(.from).map(Self.time)
+        self.to = try value(.to).map(Self.time)
+        switch name {
+        case .tracks:
             let switches = try decoder.container(keyedBy: Tracks.Switch.self)
-            tracks.switches = try Set(
-                Tracks.Switch.allCases.filter { try switches.decodeIfPresent(Bool.self, forKey: $0) ?? false }
-            )
-            try values.read(.container, into: &tracks.container)
-            self.layout = .tracks(tracks)
+            let on = try Tracks.Switch.allCases.filter { try switches.decodeIfPresent(Bool.self, forKey: $0) ?? false }
+            self.layout = .tracks(Tracks(container: try value(.container) ?? .mkv, switches: Set(on)))
         case .browser: break
         case .grid:
-            let size = try values.decodeIfPresent(String.self, forKey: .size)
-            guard let size = size.map({ PictureSize($0) }) ?? Grid().size else {
-                throw DecodingError.dataCorruptedError(forKey: .size, in: values, debugDescription: "no size")
-            }
-            self.layout = .grid(
-                Grid(
-                    size: size,
-                    framesPerSecond: try values.decodeIfPresent(Int.self, forKey: .fps),
-                    codec: try values.decodeIfPresent(Grid.Codec.self, forKey: .codec),
-                    container: try values.decodeIfPresent(Container.self, forKey: .container),
-                    loudness: try values.decodeIfPresent(Double.self, forKey: .loudness)
-                )
+            var grid = Grid(
+                framesPerSecond: try value(.fps),
+                codec: try value(.codec),
+                container: try value(.container),
+                loudness: try value(.loudness)
             )
-        case .audio:
-            self.layout = .audio(
-                Audio(
-                    format: try values.decodeIfPresent(Audio.Format.self, forKey: .format),
-                    loudness: try values.decodeIfPresent(Double.self, forKey: .loudness)
-                )
-            )
+            // Of another text there is a problem.
+            if let size: String = try value(.size) { grid.size = PictureSize(size) ?? PictureSize(width: 0, height: 0) }
+            self.layout = .grid(grid)
+        case .audio: self.layout = .audio(Audio(format: try value(.format), loudness: try value(.loudness)))
         }
-        self.participant = try values.decodeIfPresent(String.self, forKey: .participant)
-        self.from = try values.decodeIfPresent(Double.self, forKey: .from).map(Self.time)
-        self.to = try values.decodeIfPresent(Double.self, forKey: .to).map(Self.time)
-        try values.read(.series, into: &self.series)
     }
 
     /// Writes what is asked for; times are in seconds.

@@ -46,7 +46,7 @@ public struct ExportJob: Sendable {
         progress: (ExportProgress) throws -> Void = { _ in }
     ) throws -> ExportReport {
         if let problem = spec.problems.first {
-            throw ExportError(.invalidSpec, "\(problem.option) \(problem.text())")
+            throw ExportError(.invalidSpec, "\(problem.option) \(problem.text { $0 })")
         }
         switch spec.layout {
         case .tracks(let tracks): return try self.tracks(tracks, spec, progress)
