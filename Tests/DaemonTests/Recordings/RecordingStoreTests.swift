@@ -45,6 +45,18 @@ import Timeline
         }
     }
 
+    @Test func aJobReadsItsExportFromItsStandardInput() async throws {
+        let folder = try self.bench.makeRecording()
+        try await self.bench.catalogue.refresh(folder)
+        let store = try self.bench.store(exports: #"cat > "$storage/order"; echo "$*" >> "$storage/order""#)
+        let spec = ExportSpec(.tracks(.init(container: .webm, switches: [.project])), participant: "-\n\u{e9}")
+        try #require(await store.enqueue(folder.id, spec) != nil)
+        try await store.running { try #require(await self.bench.next(.exportFinished) != nil) }
+        let lines = try String(contentsOfFile: self.bench.storage + "/order", encoding: .utf8).split(separator: "\n")
+        #expect(try ExportOrder(line: Data(try #require(lines.first).utf8)).spec == spec)
+        #expect(lines.dropFirst() == ["worker --export \(folder.path)"])
+    }
+
     @Test func anExportWhoseArgumentsAreNotTakenFailsAtOnce() async throws {
         let (event, export) = try await self.export("exit 2", until: .exportFailed)
         #expect(export.state == .failed && export.attempts == 1 && event.details["next"] == nil)
